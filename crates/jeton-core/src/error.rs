@@ -1,0 +1,115 @@
+//! The one error type of the core.
+//!
+//! Every fallible function of this crate returns [`Error`]. The binding turns it into the Python exception that its
+//! [`ErrorKind`] names, in one `match`; no other place decides which exception a user sees.
+//!
+//! Invariant: nothing a user can pass in makes this crate panic.
+
+/// What went wrong, with the facts a caller can act on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An option or a combination of options that cannot work.
+    #[error("{0}")]
+    Config(String),
+    /// A file that is not what it claims to be; `place` says where (line, byte, JSON path).
+    #[error("{message} ({place})")]
+    Format {
+        /// What was found and what was expected.
+        message: String,
+        /// Line, byte offset or JSON path.
+        place: String,
+    },
+    /// A text the tokenizer cannot take, with the byte where the trouble starts.
+    #[error("{message}")]
+    Text {
+        /// What was found and what to do.
+        message: String,
+        /// Byte offset in the text handed in.
+        at: usize,
+    },
+    /// An id that is outside the vocabulary, or falls in one of its holes.
+    #[error("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")]
+    UnknownId {
+        /// The id.
+        id: u32,
+        /// Its index in the list of ids handed in.
+        position: usize,
+        /// Entries in the vocabulary.
+        num_tokens: usize,
+        /// The highest id in the vocabulary.
+        highest: u32,
+    },
+    /// The spelling of a special token stands in a text, and the caller asked to be told.
+    #[error("the text holds the special token {token:?} at byte {at}")]
+    Special {
+        /// The special token.
+        token: String,
+        /// Byte offset in the text handed in.
+        at: usize,
+    },
+    /// Training could not go on.
+    #[error("{0}")]
+    Training(String),
+    /// A defect of Jeton itself.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
+    /// The caller asked for a stop (Ctrl-C).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// An error of the core: an opaque box around its [`ErrorKind`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<ErrorKind>);
+
+/// What every fallible function of the core returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// The same, taken out of its box.
+    pub fn into_kind(self) -> ErrorKind {
+        *self.0
+    }
+
+    /// An option that cannot work.
+    pub fn config(message: impl Into<String>) -> Self {
+        ErrorKind::Config(message.into()).into()
+    }
+
+    /// A malformed file.
+    pub fn format(message: impl Into<String>, place: impl Into<String>) -> Self {
+        ErrorKind::Format { message: message.into(), place: place.into() }.into()
+    }
+
+    /// A text that cannot be taken.
+    pub fn text(message: impl Into<String>, at: usize) -> Self {
+        ErrorKind::Text { message: message.into(), at }.into()
+    }
+
+    /// Training that cannot go on.
+    pub fn training(message: impl Into<String>) -> Self {
+        ErrorKind::Training(message.into()).into()
+    }
+
+    /// The same error with `by` added to the byte offset it names: for a caller that handed on a part of its text.
+    pub fn shifted(self, by: usize) -> Self {
+        match self.into_kind() {
+            ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),
+            ErrorKind::Special { token, at } => ErrorKind::Special { token, at: at + by }.into(),
+            kind => kind.into(),
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self(Box::new(kind))
+    }
+}

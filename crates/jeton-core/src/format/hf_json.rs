@@ -1,0 +1,343 @@
+//! The two big members of `tokenizer.json`, `model.vocab` and `model.merges`, in columns; all the rest as plain JSON.
+//!
+//! A file has a few dozen small fields, which Python reads, and two members with one entry a token, which it must never loop over.
+//! [`read`] takes these out while parsing, [`vocab_json`] and [`merges_json`] write them.
+//!
+//! Nesting is bounded by serde_json (128 levels), memory by the size of the file. Keys given twice in the vocabulary are an
+//! error. Both spellings of merges are read: `"a b"` and `["a", "b"]`.
+
+use std::fmt;
+
+use hashbrown::HashTable;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::byte_alphabet;
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::vocab::{Kind, Vocab};
+
+/// What `tokenizer.json` holds.
+#[derive(Debug, Default)]
+pub struct File {
+    /// Everything but `model.vocab` and `model.merges`, as JSON text.
+    pub rest: String,
+    /// `model.vocab`, when it is an object of ids.
+    pub vocab: Columns,
+    /// `model.merges`, as indices into `vocab`'s rows: left, right and what they spell together.
+    pub merges: Vec<(u32, u32, u32)>,
+    /// Whether the file had these members.
+    pub has_merges: bool,
+}
+
+/// A vocabulary as two columns.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// Spellings, in the file's order.
+    pub tokens: Vec<String>,
+    /// Their ids.
+    pub ids: Vec<u32>,
+}
+
+/// How a file spells the bytes of a token.
+#[derive(Debug, Clone, Copy)]
+pub struct Spelling<'a> {
+    /// In GPT-2's byte alphabet, or as plain text.
+    pub byte_alphabet: bool,
+    /// What the tokens that end a word end in; empty when there are none.
+    pub end_of_word: &'a str,
+}
+
+impl Spelling<'_> {
+    /// The spelling of an entry.
+    ///
+    /// # Errors
+    /// [`Error::config`] for plain text that is not UTF-8.
+    pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
+        let mut text = String::new();
+        match (kind, self.byte_alphabet) {
+            (Kind::Token | Kind::EndsWord, true) => byte_alphabet::spell(content, &mut text),
+            _ => text.push_str(std::str::from_utf8(content).map_err(|_| {
+                Error::config(format!("the token {:?} is not UTF-8 and cannot be spelled", crate::vocab::show(content)))
+            })?),
+        }
+        if kind == Kind::EndsWord {
+            text.push_str(self.end_of_word);
+        }
+        Ok(text)
+    }
+
+    /// What a spelling means.
+    ///
+    /// # Errors
+    /// A character outside the byte alphabet.
+    pub fn read(&self, spelling: &str) -> std::result::Result<(Kind, Vec<u8>), char> {
+        let marked = if self.end_of_word.is_empty() { None } else { spelling.strip_suffix(self.end_of_word) };
+        let (kind, text) = marked.map_or((Kind::Token, spelling), |text| (Kind::EndsWord, text));
+        let mut content = Vec::with_capacity(text.len());
+        if self.byte_alphabet {
+            byte_alphabet::read(text, &mut content)?;
+        } else {
+            content.extend_from_slice(text.as_bytes());
+        }
+        Ok((kind, content))
+    }
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// [`Error::format`] with line and column, or with the JSON path of what is wrong.
+pub fn read(json: &[u8]) -> Result<File> {
+    let mut raw = Raw::default();
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    let parsed = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end());
+    parsed.map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        let text = error.to_string();
+        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+        Error::format(format!("not a readable tokenizer.json: {message}"), place)
+    })?;
+    let merges = resolve(&raw.vocab, &raw.merges)?;
+    if let Some(model) = raw.model {
+        raw.rest.insert("model".into(), Value::Object(model));
+    }
+    let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
+    Ok(File { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
+}
+
+/// Spellings → ids, and the id of what each merge spells.
+fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32, u32)>> {
+    let hash = Hash::default();
+    let mut rows: HashTable<u32> = HashTable::with_capacity(vocab.tokens.len());
+    for (row, token) in (0u32..).zip(&vocab.tokens) {
+        let same = |&other: &u32| &vocab.tokens[other as usize] == token;
+        if rows.find(hash.bytes(token.as_bytes()), same).is_some() {
+            return Err(Error::format("the token stands in the vocabulary twice", format!("$.model.vocab[{token:?}]")));
+        }
+        rows.insert_unique(hash.bytes(token.as_bytes()), row, |&row| hash.bytes(vocab.tokens[row as usize].as_bytes()));
+    }
+    let id = |token: &str| {
+        let row = rows.find(hash.bytes(token.as_bytes()), |&row| vocab.tokens[row as usize] == token)?;
+        Some(vocab.ids[*row as usize])
+    };
+    let mut joined = String::new();
+    let mut resolved = Vec::with_capacity(merges.len());
+    for (i, (left, right)) in merges.iter().enumerate() {
+        joined.clear();
+        joined.push_str(left);
+        joined.push_str(right);
+        let find = |token: &str| {
+            id(token).ok_or_else(|| Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]")))
+        };
+        resolved.push((find(left)?, find(right)?, find(&joined)?));
+    }
+    Ok(resolved)
+}
+
+#[derive(Default)]
+struct Raw {
+    rest: Map<String, Value>,
+    model: Option<Map<String, Value>>,
+    vocab: Columns,
+    merges: Vec<(String, String)>,
+    has_merges: bool,
+}
+
+struct Top<'a>(&'a mut Raw);
+struct Model<'a>(&'a mut Raw);
+struct VocabSeed<'a>(&'a mut Columns);
+struct MergesSeed<'a>(&'a mut Vec<(String, String)>);
+
+impl<'de> Visitor<'de> for Top<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = if key == "model" {
+                let twice = self.0.model.is_some();
+                map.next_value_seed(Model(self.0))?;
+                twice
+            } else {
+                self.0.rest.insert(key.clone(), map.next_value()?).is_some()
+            };
+            if twice {
+                return Err(A::Error::custom(format!("the key {key:?} is given twice")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Model<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Model<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the model as an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        let mut rest = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = match key.as_str() {
+                "vocab" => {
+                    let twice = !self.0.vocab.tokens.is_empty();
+                    map.next_value_seed(VocabSeed(&mut self.0.vocab))?;
+                    twice
+                }
+                "merges" => {
+                    map.next_value_seed(MergesSeed(&mut self.0.merges))?;
+                    std::mem::replace(&mut self.0.has_merges, true)
+                }
+                _ => rest.insert(key.clone(), map.next_value()?).is_some(),
+            };
+            if twice {
+                return Err(A::Error::custom(format!("the key \"model.{key}\" is given twice")));
+            }
+        }
+        self.0.model = Some(rest);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for VocabSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for VocabSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a vocabulary")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some((token, id)) = map.next_entry()? {
+            self.0.tokens.push(token);
+            self.0.ids.push(id);
+        }
+        Ok(())
+    }
+
+    // The vocabulary of a Unigram model; the caller sees the model's type in the rest and says what is missing.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for MergesSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MergesSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of merges")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
+        while let Some(merge) = seq.next_element::<Merge>()? {
+            self.0.push(merge.0);
+        }
+        Ok(())
+    }
+}
+
+struct Merge((String, String));
+
+impl<'de> serde::Deserialize<'de> for Merge {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Merge;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a merge: \"left right\" or [\"left\", \"right\"]")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Merge, E> {
+                match text.split(' ').collect::<Vec<_>>()[..] {
+                    [left, right] if !left.is_empty() && !right.is_empty() => Ok(Merge((left.into(), right.into()))),
+                    _ => Err(E::custom(format!("the merge {text:?} is not two tokens with one space between them"))),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Merge, A::Error> {
+                let mut part = || seq.next_element::<String>()?.ok_or_else(|| A::Error::custom("a merge needs two tokens"));
+                let merge = (part()?, part()?);
+                match seq.next_element::<IgnoredAny>()? {
+                    Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),
+                    None => Ok(Merge(merge)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// `model.vocab`: all ordinary entries, and the added tokens too, because HF ignores an added token's id where the
+/// vocabulary has holes unless it stands there.
+///
+/// # Errors
+/// [`Error::config`] for two entries with one spelling.
+pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<String> {
+    let mut json = String::from("{");
+    let mut seen: hashbrown::HashMap<String, u32> = hashbrown::HashMap::with_capacity(vocab.num_tokens());
+    for (id, kind, content) in vocab.iter() {
+        let token = spelling.write(kind, content)?;
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json.push_str(&quote(&token)?);
+        json.push_str(&format!(":{id}"));
+        if let Some(other) = seen.insert(token, id) {
+            return Err(Error::config(format!(
+                "ids {other} and {id} would both be spelled {:?} in tokenizer.json",
+                spelling.write(kind, content)?
+            )));
+        }
+    }
+    json.push('}');
+    Ok(json)
+}
+
+/// `model.merges`.
+///
+/// # Errors
+/// As [`Spelling::write`].
+pub fn merges_json(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
+    let token = |id: u32| quote(&spelling.write(vocab.kind(id), vocab.content(id))?);
+    let mut json = String::from("[");
+    for (i, &(left, right, _)) in merges.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        json.push_str(&format!("{comma}[{},{}]", token(left)?, token(right)?));
+    }
+    json.push(']');
+    Ok(json)
+}
+
+fn quote(text: &str) -> Result<String> {
+    serde_json::to_string(text).map_err(|error| Error::config(error.to_string()))
+}

@@ -1,0 +1,33 @@
+//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no paths, no
+//! network.
+//!
+//! ```text
+//! text    ─ match added tokens ─ pretokenize ─ model (BPE) ─►  ids
+//! ids     ─ decode ─►  bytes
+//! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
+//! ```
+//!
+//! `pretokenize`, `model` and `decode` do not know each other; [`tokenizer`] owns them; [`train`] and [`format`] stand beside
+//! it. `tools/check_layers.py` keeps it so.
+
+pub mod error;
+pub mod hash;
+pub mod parallel;
+
+// What both flows share
+pub mod alphabet;
+pub mod byte_alphabet;
+pub mod vocab;
+
+// text → ids, ids → text
+pub mod special;
+pub mod pretokenize;
+pub mod model;
+pub mod decode;
+pub mod tokenizer;
+
+// corpus → counts → merges
+pub mod train;
+
+// vocabularies ↔ files
+pub mod format;

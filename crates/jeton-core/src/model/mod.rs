@@ -1,0 +1,5 @@
+//! pretoken → ids.
+
+pub mod bpe;
+pub mod explain;
+pub mod pairs;

@@ -1,0 +1,215 @@
+//! Text → pretokens: the ranges within which merges happen.
+//!
+//! Invariant: the spans are in order, disjoint, not empty, on character boundaries, and tile the text; only
+//! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a pretoken of its own. A named
+//! pattern takes time linear in the text, whatever the text; any other regex runs under a budget of steps that is linear in
+//! the text and ends in an error that says so.
+//!
+//! ```text
+//! classes   which Unicode class a character has
+//! scanner   the named patterns, written out
+//! patterns  their names and texts
+//! regex     every other pattern
+//! ```
+
+mod classes;
+mod patterns;
+mod regex;
+mod scanner;
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use crate::error::Result;
+use classes::Classes;
+pub use patterns::{names, oniguruma, published};
+use patterns::Named;
+use regex::Regex;
+
+/// A half-open byte range of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Where it starts.
+    pub start: usize,
+    /// Where it ends, at least one byte later.
+    pub end: usize,
+}
+
+/// The compiled pre-tokenisation. Cloning it is cheap, and threads may share it.
+#[derive(Clone)]
+pub struct Pretokenizer(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    None,
+    Whitespace,
+    Named(&'static Named),
+    Regex(Arc<Regex>),
+}
+
+impl Pretokenizer {
+    /// The whole text is one pretoken.
+    pub fn none() -> Self {
+        Self(Kind::None)
+    }
+
+    /// Words: maximal runs of characters that are not White_Space. The white space is dropped.
+    pub fn whitespace() -> Self {
+        Self(Kind::Whitespace)
+    }
+
+    /// One of [`names`].
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::none()),
+            "whitespace" => Some(Self::whitespace()),
+            _ => patterns::by_name(name).map(|named| Self(Kind::Named(named))),
+        }
+    }
+
+    /// A pattern in tiktoken's dialect. The published text of a named pattern runs as fast as its name.
+    ///
+    /// # Errors
+    /// `Config` when the pattern does not compile, with the place and what is wrong.
+    pub fn regex(pattern: &str) -> Result<Self> {
+        match patterns::by_text(pattern) {
+            Some(named) => Ok(Self(Kind::Named(named))),
+            None => Ok(Self(Kind::Regex(Arc::new(Regex::new(pattern)?)))),
+        }
+    }
+
+    /// The name, unless it is a regex without one.
+    pub fn name(&self) -> Option<&'static str> {
+        match &self.0 {
+            Kind::None => Some("none"),
+            Kind::Whitespace => Some("whitespace"),
+            Kind::Named(named) => Some(named.name),
+            Kind::Regex(_) => None,
+        }
+    }
+
+    /// The regex in tiktoken's dialect, where there is one. A named pattern gives the text that [`published`] has for its
+    /// name, whichever spelling it was made from.
+    pub fn pattern(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::None | Kind::Whitespace => None,
+            Kind::Named(named) => Some(named.text),
+            Kind::Regex(regex) => Some(regex.text()),
+        }
+    }
+
+    /// Whether what follows a boundary is split independently of what precedes it. Then a text may be cut at any boundary
+    /// and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not memoryless.
+    pub fn is_memoryless(&self) -> bool {
+        match &self.0 {
+            Kind::None | Kind::Whitespace | Kind::Named(_) => true,
+            Kind::Regex(regex) => regex.is_memoryless(),
+        }
+    }
+
+    /// The pretokens of a text.
+    pub fn spans<'t>(&'t self, text: &'t str) -> Spans<'t> {
+        self.spans_from(text, 0)
+    }
+
+    /// The pretokens of `text[start..]`; a pattern that looks back sees the text before `start`. An offset past the end is
+    /// the end; one inside a character is the end of that character.
+    pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
+        let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        let cutter = match &self.0 {
+            Kind::None => Cutter::None,
+            Kind::Whitespace => Cutter::Whitespace(Classes::get()),
+            Kind::Named(named) => Cutter::Scanner(named.scanner, Classes::get()),
+            Kind::Regex(regex) => {
+                Cutter::Regex { regex, found: None, steps: regex::budget(text.len() - start) }
+            }
+        };
+        Spans { text, at: start, cutter }
+    }
+}
+
+impl fmt::Debug for Pretokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "Pretokenizer::named({name:?})"),
+            None => write!(f, "Pretokenizer::regex({:?})", self.pattern().unwrap_or_default()),
+        }
+    }
+}
+
+/// The pretokens of a text in order, until the end or the first error.
+#[derive(Debug)]
+pub struct Spans<'t> {
+    text: &'t str,
+    /// End of the last span; the end of the text after an error.
+    at: usize,
+    cutter: Cutter<'t>,
+}
+
+enum Cutter<'t> {
+    None,
+    Whitespace(&'static Classes),
+    Scanner(scanner::Scanner, &'static Classes),
+    Regex {
+        regex: &'t Regex,
+        /// The match that comes after a gap which has just been returned.
+        found: Option<Span>,
+        /// Steps left.
+        steps: u64,
+    },
+}
+
+impl fmt::Debug for Cutter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cutter::None => "None",
+            Cutter::Whitespace(_) => "Whitespace",
+            Cutter::Scanner(..) => "Scanner",
+            Cutter::Regex { .. } => "Regex",
+        })
+    }
+}
+
+impl Iterator for Spans<'_> {
+    type Item = Result<Span>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        if self.at >= bytes.len() {
+            return None;
+        }
+        let mut start = self.at;
+        let end = match &mut self.cutter {
+            Cutter::Scanner(scan, classes) => scan(classes, bytes, start),
+            Cutter::None => bytes.len(),
+            Cutter::Whitespace(classes) => {
+                start = scanner::end_of_white_space(classes, bytes, start);
+                scanner::end_of_word(classes, bytes, start)
+            }
+            Cutter::Regex { regex, found, steps } => match found.take() {
+                Some(span) => span.end,
+                None => match regex.find(text, start, steps) {
+                    Ok(None) => bytes.len(),
+                    Ok(Some((from, to))) if from == start => to,
+                    Ok(Some((from, to))) => {
+                        *found = Some(Span { start: from, end: to });
+                        from
+                    }
+                    Err(error) => {
+                        self.at = bytes.len();
+                        return Some(Err(error));
+                    }
+                },
+            },
+        };
+        self.at = end;
+        (start < end).then_some(Ok(Span { start, end }))
+    }
+}
+
+impl FusedIterator for Spans<'_> {}
+
+/// Temporary.
+pub fn to_oniguruma(_pattern: &str) -> std::result::Result<String, String> { Err("regex".into()) }

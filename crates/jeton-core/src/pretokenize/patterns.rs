@@ -1,0 +1,88 @@
+//! The named patterns: their published texts, the texts Oniguruma needs, and the spellings that mean the same.
+//!
+//! A pattern's text is tiktoken's dialect (Rust's `regex` syntax with lookaround, possessive quantifiers and `&&`);
+//! `tokenizer.json` holds Oniguruma's, where `{n,m}+` is not possessive and `$` is the end of a line.
+//!
+//! Sources: tiktoken's `openai_public.py` (gpt2 = r50k, cl100k, o200k), minbpe's `regex.py` (gpt4), Meta's and Qwen's
+//! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
+
+use super::scanner::{self, Scanner};
+
+/// One named pattern.
+pub(super) struct Named {
+    /// What users call it.
+    pub(super) name: &'static str,
+    /// Its text in tiktoken's dialect, as published.
+    pub(super) text: &'static str,
+    /// A text that means the same in Oniguruma.
+    oniguruma: &'static str,
+    /// Other published texts that cut every text alike.
+    spellings: &'static [&'static str],
+    /// The same, written out.
+    pub(super) scanner: Scanner,
+}
+
+const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const O200K: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+
+/// The patterns, oldest first.
+pub(super) static NAMED: [Named; 6] = [
+    Named {
+        name: "gpt2",
+        text: r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        oniguruma: r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        spellings: &[
+            r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+            r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+        ],
+        scanner: scanner::gpt2,
+    },
+    Named {
+        name: "gpt4",
+        text: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+        oniguruma: LLAMA3,
+        spellings: &[],
+        scanner: scanner::llama3,
+    },
+    Named {
+        name: "cl100k",
+        text: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+        oniguruma: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s",
+        spellings: &[],
+        scanner: scanner::cl100k,
+    },
+    Named { name: "llama3", text: LLAMA3, oniguruma: LLAMA3, spellings: &[], scanner: scanner::llama3 },
+    Named { name: "qwen2", text: QWEN2, oniguruma: QWEN2, spellings: &[], scanner: scanner::qwen2 },
+    Named { name: "o200k", text: O200K, oniguruma: O200K, spellings: &[], scanner: scanner::o200k },
+];
+
+/// The pattern of that name; `r50k` is tiktoken's name for `gpt2`.
+pub(super) fn by_name(name: &str) -> Option<&'static Named> {
+    let name = if name == "r50k" { "gpt2" } else { name };
+    NAMED.iter().find(|named| named.name == name)
+}
+
+/// The pattern that has this text, in any of its published spellings.
+pub(super) fn by_text(text: &str) -> Option<&'static Named> {
+    NAMED.iter().find(|named| named.text == text || named.spellings.contains(&text))
+}
+
+/// Every name that [`Pretokenizer::named`](super::Pretokenizer::named) knows.
+pub fn names() -> &'static [&'static str] {
+    &["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"]
+}
+
+/// The text of a named pattern in tiktoken's dialect; `none` and `whitespace` have no regex.
+pub fn published(name: &str) -> Option<&'static str> {
+    by_name(name).map(|named| named.text)
+}
+
+/// A text that cuts alike in Oniguruma with Ruby's syntax, as HF `tokenizers` runs it; its usual text where there is one.
+pub fn oniguruma(name: &str) -> Option<String> {
+    by_name(name).map(|named| named.oniguruma.to_owned())
+}

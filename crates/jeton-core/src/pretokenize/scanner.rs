@@ -1,0 +1,253 @@
+//! The named patterns, written out: "given that a pretoken starts here, where does it end?".
+//!
+//! Invariant: [`Rules::scanner`] cuts every text exactly as the published regex of its family does under leftmost-first
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: a character is looked at a
+//! constant number of times, because whatever a failed alternative has read is consumed by the one that succeeds next.
+//! No memory beside the class table.
+//!
+//! The patterns are of one family. With `X` for `[^\s\p{L}\p{N}]`, each is an order of
+//!
+//! ```text
+//! contraction | word | number | symbols | white space
+//!   's 're ..    prefix? letters   \p{N}{1,n}   space? X+ tail    \s++$  \s*[\r\n]  \s+(?!\S)  \s+
+//! ```
+//!
+//! and [`Rules`] holds what differs. Every character starts some alternative, so there is no text between pretokens.
+//!
+//! Source: the patterns as published (see `patterns.rs`); how their backtracking was resolved is said at each function.
+//! Left out: many bytes per step. This is the plain version that a faster one must equal.
+
+use super::classes::{Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE};
+
+/// End of the pretoken that starts at the given offset, which is less than the length of the text.
+pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
+
+/// Where contractions (`'s 't 're 've 'm 'll 'd`) stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contraction {
+    /// Pretokens of their own, lower case only.
+    OwnLower,
+    /// Pretokens of their own, in any case.
+    Own,
+    /// The end of a word, in any case.
+    Suffix,
+}
+
+/// What distinguishes the families.
+struct Rules {
+    contraction: Contraction,
+    /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then may
+    /// precede digits too (false).
+    any_prefix: bool,
+    /// Words are cut by case, and marks are letters of both cases.
+    cased: bool,
+    /// The longest run of digits.
+    digits: usize,
+    /// Line ends end a run of white space and belong to the symbols before them.
+    newlines: bool,
+    /// ... and slashes among those line ends too.
+    slashes: bool,
+    /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
+    whole_end: bool,
+}
+
+/// A family as a type, so that each gets its own machine code with the rules folded in.
+trait Family {
+    const RULES: Rules;
+}
+
+const LLAMA3: Rules = Rules {
+    contraction: Contraction::Own,
+    any_prefix: true,
+    cased: false,
+    digits: 3,
+    newlines: true,
+    slashes: false,
+    whole_end: false,
+};
+
+macro_rules! families {
+    ($($name:ident, $function:ident: $rules:expr;)*) => {$(
+        struct $name;
+        impl Family for $name {
+            const RULES: Rules = $rules;
+        }
+        #[doc = concat!("The scanner of the family ", stringify!($name), ".")]
+        pub(super) fn $function(classes: &Classes, text: &[u8], start: usize) -> usize {
+            end_of_pretoken::<$name>(classes, text, start)
+        }
+    )*};
+}
+
+families! {
+    Gpt2, gpt2: Rules { contraction: Contraction::OwnLower, any_prefix: false, digits: usize::MAX, newlines: false, ..LLAMA3 };
+    Cl100k, cl100k: Rules { whole_end: true, ..LLAMA3 };
+    O200k, o200k: Rules { contraction: Contraction::Suffix, cased: true, slashes: true, ..LLAMA3 };
+    Llama3, llama3: LLAMA3;
+    Qwen2, qwen2: Rules { digits: 1, ..LLAMA3 };
+}
+
+/// The whole pattern: the first alternative that matches at `start`, with the order of the alternatives resolved by the
+/// class of the first character.
+#[inline(always)]
+fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
+    let (first, length) = classes.at(text, start);
+    if first & LETTER != 0 {
+        return word::<F>(classes, text, start, first).unwrap_or(start + length);
+    }
+    if first & NUMBER != 0 {
+        return number::<F>(classes, text, start);
+    }
+    if first & NEWLINE == 0 || !F::RULES.newlines {
+        let after = start + length;
+        if F::RULES.contraction != Contraction::Suffix && text[start] == b'\'' {
+            let letters = contraction::<F>(text, after);
+            if letters > 0 {
+                return after + letters;
+            }
+        }
+        let is_space = text[start] == b' ';
+        if F::RULES.any_prefix || is_space {
+            if let Some(end) = word::<F>(classes, text, after, first) {
+                return end;
+            }
+        }
+        let (second, _) = if is_space { classes.at(text, after) } else { (first, length) };
+        let from = if is_space { after } else { start };
+        if !F::RULES.any_prefix && second & NUMBER != 0 {
+            return number::<F>(classes, text, from);
+        }
+        if second & SYMBOL != 0 {
+            return symbols::<F>(classes, text, from);
+        }
+    }
+    white_space::<F>(classes, text, start)
+}
+
+/// End of the word whose letters start at `at`, if there is one. `first` is the class of the pretoken's first character:
+/// a letter when `at` is the start of the pretoken, else the prefix.
+#[inline(always)]
+fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Option<usize> {
+    let end = if F::RULES.cased {
+        match lower_word(classes, text, at) {
+            Ok(end) => end,
+            // A mark may be the prefix or a letter. As a prefix the first alternative has just failed; as a letter it
+            // matches the mark alone, for what follows is capitals without a lower-case end. It comes before the second.
+            Err(_) if first & MARK != 0 => at,
+            Err(end) => end,
+        }
+    } else {
+        classes.run(text, at, LETTER)
+    };
+    if end == at && !(F::RULES.cased && first & MARK != 0) {
+        return None;
+    }
+    if F::RULES.contraction == Contraction::Suffix && text.get(end) == Some(&b'\'') {
+        let letters = contraction::<F>(text, end + 1);
+        if letters > 0 {
+            return Some(end + 1 + letters);
+        }
+    }
+    Some(end)
+}
+
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals there are instead.
+///
+/// The first loop reads until a lower-case letter, where the second goes on. Without one it gives back characters until
+/// the second finds one it takes, which is the last caseless one; the second cannot go beyond it, for capitals follow.
+#[inline(always)]
+fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
+    let mut caseless_end = None;
+    loop {
+        let (class, length) = classes.at(text, at);
+        if class & LOWER != 0 {
+            return Ok(classes.run(text, at + length, LOWER | CASELESS | MARK));
+        }
+        if class & (UPPER | CASELESS | MARK) == 0 {
+            return caseless_end.ok_or(at);
+        }
+        at += length;
+        if class & UPPER == 0 {
+            caseless_end = Some(at);
+        }
+    }
+}
+
+/// Bytes of the contraction's letters at `at`, 0 if there is none. U+017F (ſ) is an `s` where case does not count.
+#[inline(always)]
+fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
+    let letter = |i: usize| match text.get(at + i) {
+        Some(byte) if F::RULES.contraction != Contraction::OwnLower => byte.to_ascii_lowercase(),
+        Some(&byte) => byte,
+        None => 0,
+    };
+    match letter(0) {
+        b's' | b't' | b'm' | b'd' => 1,
+        b'l' if letter(1) == b'l' => 2,
+        b'v' | b'r' if letter(1) == b'e' => 2,
+        0xC5 if letter(1) == 0xBF && F::RULES.contraction != Contraction::OwnLower => 2,
+        _ => 0,
+    }
+}
+
+/// `\p{N}{1,n}`, at a digit.
+#[inline(always)]
+fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
+    if F::RULES.digits == usize::MAX {
+        return classes.run(text, at, NUMBER);
+    }
+    for _ in 0..F::RULES.digits {
+        let (class, length) = classes.at(text, at);
+        if class & NUMBER == 0 {
+            break;
+        }
+        at += length;
+    }
+    at
+}
+
+/// `[^\s\p{L}\p{N}]+[\r\n]*`, at a symbol.
+#[inline(always)]
+fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
+    let mut end = classes.run(text, at, SYMBOL);
+    if F::RULES.newlines {
+        while end < text.len() && (ASCII[text[end] as usize] & NEWLINE != 0 || F::RULES.slashes && text[end] == b'/') {
+            end += 1;
+        }
+    }
+    end
+}
+
+/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else to its last line end, else all
+/// but its last character, which may be the prefix of what follows.
+#[inline(always)]
+fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
+    let (mut at, mut last, mut line_end) = (start, start, None);
+    loop {
+        let (class, length) = classes.at(text, at);
+        if class & WHITE_SPACE == 0 {
+            break;
+        }
+        last = at;
+        at += length;
+        if class & NEWLINE != 0 {
+            line_end = Some(at);
+        }
+    }
+    let is_end = at == text.len();
+    match line_end {
+        Some(end) if F::RULES.newlines && !(F::RULES.whole_end && is_end) => end,
+        _ if is_end || last == start => at,
+        _ => last,
+    }
+}
+
+/// End of the maximal run of characters that are not white space.
+pub(super) fn end_of_word(classes: &Classes, text: &[u8], at: usize) -> usize {
+    classes.run(text, at, !WHITE_SPACE)
+}
+
+/// End of the maximal run of white space.
+pub(super) fn end_of_white_space(classes: &Classes, text: &[u8], at: usize) -> usize {
+    classes.run(text, at, SPACE | NEWLINE)
+}

@@ -1,0 +1,563 @@
+//! Counts → merges: one incremental engine for every tie rule.
+//!
+//! Every distinct pretoken stands once in one long array of cells, with its count as weight, in order of first appearance. A
+//! token of n initial symbols covers n cells: the first holds its id, the last its length, so both neighbors of any token are
+//! found in O(1) without links. For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the
+//! cells where it begins, ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text
+//! without pretokens costs no more than text with.
+//!
+//! # Why it is exact
+//! In plain BPE a token string has one derivation: all occurrences of the winning pair are merged at once, so how a
+//! string came about depends on the string alone. Hence all occurrences of a pair are born in one merge, its count never grows
+//! after that, and its first occurrence never moves forward. Every entry of the heap is therefore an upper bound, and a top
+//! entry that is still true is the winner. Cells where a pair no longer stands are recognized by their content: ids never come
+//! back to a cell they left.
+//!
+//! # Cost
+//! O(initial symbols + merge events), plus a heap operation for each pair born and each bound corrected. Memory: 8 bytes a
+//! cell, 4 for each place of a pair.
+//!
+//! Left out: batching, threads (merging after deduplication is a walk through memory), Unigram, WordPiece.
+//! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
+//! `learn_bpe.py`); the proof above is ours.
+
+use hashbrown::HashTable;
+
+use super::count::Counts;
+use super::heap::Heap;
+use super::sequences::Symbols;
+use crate::alphabet::{EndOfWord, Level};
+use crate::error::{Error, ErrorKind, Result};
+use crate::hash::Hash;
+use crate::vocab;
+
+/// Which of the most frequent pairs is merged when several are equally frequent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TieBreak {
+    /// The one whose first occurrence in the current sequences comes first.
+    First,
+    /// The lowest (left id, right id).
+    LowestIds,
+    /// The larger (left, right) as strings, left first.
+    HighestPair,
+    /// The one whose result has fewer initial symbols, then the smaller string.
+    Shortest,
+}
+
+/// What to learn.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// The tie rule.
+    pub tie_break: TieBreak,
+    /// At most this many merges.
+    pub num_merges: usize,
+    /// Pairs less frequent than this are not merged; 0 means 1.
+    pub min_frequency: u64,
+    /// The unit of a symbol.
+    pub level: Level,
+    /// How the end of a word is marked.
+    pub end: EndOfWord,
+    /// The spelling of the mark, where tie rules compare strings.
+    pub end_of_word: &'a str,
+}
+
+/// One merge, and the state of the corpus after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// Left id.
+    pub left: u32,
+    /// Right id.
+    pub right: u32,
+    /// The new id.
+    pub result: u32,
+    /// How often the pair stood in the corpus.
+    pub count: u64,
+    /// Tokens that the whole corpus takes after the merge.
+    pub corpus_tokens: u64,
+    /// Different tokens that occur in it after the merge.
+    pub tokens_in_use: u32,
+}
+
+/// Learns merges; `watch` is called after each with the number done, and stops the work by returning false.
+///
+/// # Errors
+/// [`ErrorKind::Interrupted`]; [`Error::training`] for counts whose sum passes 2⁶³ or a corpus of 2³² or more distinct symbols.
+pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Merge>> {
+    let mut learner = Learner::new(counts, symbols, options)?;
+    let mut merges = Vec::new();
+    while merges.len() < options.num_merges {
+        if !watch(merges.len()) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let Some(pair) = learner.best() else { break };
+        merges.push(learner.merge(pair)?);
+    }
+    Ok(merges)
+}
+
+/// A place in a sequence: the first cell of a token holds its id, the last of several `TAIL | length`, the others `INSIDE`.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    token: u32,
+    weight: u32, // HEAVY: look it up
+}
+
+const EDGE: u32 = u32::MAX; // between sequences
+const INSIDE: u32 = u32::MAX - 1;
+const TAIL: u32 = 1 << 31;
+const HEAVY: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    left: u32,
+    right: u32,
+    count: u64,
+    places: usize, // postings[places..places + num_places]: cells where it begins or once began, ascending
+    num_places: u32,
+}
+
+/// An upper bound for a pair: it was this frequent, with this tie key, when the entry was written.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    count: u64,
+    key: u64,
+    pair: u32,
+}
+
+/// What one merge does to the pairs with one neighbor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Neighbor {
+    weight: u64,
+    num_places: u32,
+}
+
+/// The neighbors on one side of the merged places.
+#[derive(Debug, Default)]
+struct Side {
+    of: Vec<Neighbor>,        // by id
+    ids: Vec<u32>,            // those that occur
+    places: Vec<(u32, u32)>,  // (neighbor, cell where the new pair begins)
+}
+
+impl Side {
+    #[inline]
+    fn add(&mut self, id: u32, weight: u64, place: u32) {
+        let neighbor = &mut self.of[id as usize];
+        if neighbor.num_places == 0 {
+            self.ids.push(id);
+        }
+        neighbor.weight += weight;
+        neighbor.num_places += 1;
+        self.places.push((id, place));
+    }
+}
+
+struct Learner {
+    tie_break: TieBreak,
+    min_frequency: u64,
+    cells: Vec<Cell>,
+    heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), for weights that do not fit a cell
+    pairs: Vec<Pair>,
+    index: HashTable<u32>, // into pairs
+    hash: Hash,
+    postings: Vec<u32>,
+    heap: Heap<Bound>,
+    tokens: Tokens,
+    before: Side,
+    after: Side,
+    corpus_tokens: u64,
+}
+
+/// The tokens known so far.
+#[derive(Debug, Default)]
+struct Tokens {
+    lengths: Vec<u32>, // id -> initial symbols
+    uses: Vec<u64>,    // id -> occurrences in the corpus
+    in_use: u32,
+    strings: Option<Strings>,
+}
+
+/// Their spellings, where the tie rule compares them.
+#[derive(Debug, Default)]
+struct Strings {
+    arena: Vec<u8>,
+    spans: Vec<(u32, u32)>, // id -> range of arena
+}
+
+impl Strings {
+    fn of(&self, id: u32) -> &[u8] {
+        let (start, end) = self.spans[id as usize];
+        &self.arena[start as usize..end as usize]
+    }
+
+    fn joined(&self, pair: &Pair) -> impl Iterator<Item = &u8> {
+        self.of(pair.left).iter().chain(self.of(pair.right))
+    }
+
+    fn push(&mut self, spell: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let start = self.arena.len();
+        spell(&mut self.arena);
+        if self.arena.len() > vocab::MAX_BYTES {
+            return Err(Error::training("the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern"));
+        }
+        self.spans.push((start as u32, self.arena.len() as u32));
+        Ok(())
+    }
+}
+
+/// Whether `a` goes before `b`.
+#[inline]
+fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tokens) -> bool {
+    if a.count != b.count {
+        return a.count > b.count;
+    }
+    match (tie_break, &tokens.strings) {
+        (TieBreak::HighestPair, Some(strings)) => {
+            let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
+            let order = strings.of(a.left).cmp(strings.of(b.left));
+            let order = order.then_with(|| strings.of(a.right).cmp(strings.of(b.right)));
+            order.reverse().then((a.left, a.right).cmp(&(b.left, b.right))).is_lt()
+        }
+        (TieBreak::Shortest, Some(strings)) => {
+            let by_length = a.key.cmp(&b.key);
+            let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
+            let order = by_length.then_with(|| strings.joined(a).cmp(strings.joined(b)));
+            order.then((a.left, a.right).cmp(&(b.left, b.right))).is_lt()
+        }
+        _ => a.key < b.key,
+    }
+}
+
+impl Learner {
+    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
+        let mut learner = Self {
+            tie_break: options.tie_break,
+            min_frequency: options.min_frequency.max(1),
+            cells: vec![Cell { token: EDGE, weight: 0 }],
+            heavy: Vec::new(),
+            pairs: Vec::new(),
+            index: HashTable::new(),
+            hash: Hash::default(),
+            postings: Vec::new(),
+            heap: Heap::new(Vec::new(), |_, _| false),
+            tokens: Tokens::new(symbols, options)?,
+            before: Side::default(),
+            after: Side::default(),
+            corpus_tokens: 0,
+        };
+        learner.lay_out(counts, symbols, options)?;
+        let most_merges = options.num_merges.min(learner.cells.len()); // each takes a cell at least
+        let num_ids = learner.tokens.lengths.len() + most_merges;
+        learner.before.of.resize(num_ids, Neighbor::default());
+        learner.after.of.resize(num_ids, Neighbor::default());
+        learner.find_pairs();
+        Ok(learner)
+    }
+
+    /// Fills the cells.
+    fn lay_out(&mut self, counts: &Counts, symbols: &Symbols, options: &Options<'_>) -> Result<()> {
+        let alphabet = symbols.alphabet(options.level, options.end, None);
+        let mut ids = Vec::new();
+        let mut total: u128 = 0;
+        for (pretoken, count) in counts.iter() {
+            ids.clear();
+            alphabet.symbols(pretoken, &mut ids)?;
+            total += u128::from(count) * ids.len() as u128;
+            if total > i64::MAX as u128 {
+                return Err(Error::training("the counts add up to more than 2^63 symbols"));
+            }
+            for &id in &ids {
+                self.tokens.uses[id as usize] += count;
+            }
+            if ids.len() < 2 || count == 0 {
+                continue; // no pairs
+            }
+            if self.cells.len() + ids.len() >= TAIL as usize {
+                return Err(Error::training("more than 2^31 symbols in distinct pretokens: use a pattern that cuts the text shorter"));
+            }
+            let weight = u32::try_from(count).unwrap_or(HEAVY);
+            if weight == HEAVY {
+                self.heavy.push((self.cells.len() as u32, count));
+            }
+            self.cells.extend(ids.iter().map(|&token| Cell { token, weight }));
+            self.cells.push(Cell { token: EDGE, weight: 0 });
+        }
+        self.corpus_tokens = total as u64;
+        self.tokens.in_use = self.tokens.uses.iter().filter(|&&uses| uses > 0).count() as u32;
+        Ok(())
+    }
+
+    /// Counts all pairs, then lists the places of those that can ever be merged.
+    fn find_pairs(&mut self) {
+        let mut pair_at = vec![u32::MAX; self.cells.len()];
+        for at in 0..self.cells.len() - 1 {
+            let (left, right) = (self.cells[at].token, self.cells[at + 1].token);
+            if left != EDGE && right != EDGE {
+                let weight = self.weight(at as u32);
+                let index = self.pair(left, right);
+                self.pairs[index as usize].count += weight;
+                self.pairs[index as usize].num_places += 1;
+                pair_at[at] = index;
+            }
+        }
+        let mut total = 0;
+        for pair in &mut self.pairs {
+            pair.places = total;
+            if pair.count >= self.min_frequency {
+                total += pair.num_places as usize;
+            }
+            pair.num_places = 0;
+        }
+        self.postings = vec![0; total];
+        for (at, &index) in pair_at.iter().enumerate() {
+            if let Some(pair) = self.pairs.get_mut(index as usize) {
+                if pair.count >= self.min_frequency {
+                    self.postings[pair.places + pair.num_places as usize] = at as u32;
+                    pair.num_places += 1;
+                }
+            }
+        }
+        let frequent = (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].count >= self.min_frequency);
+        let bounds = frequent.map(|pair| self.bound(pair)).collect();
+        self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+    }
+
+    /// The index of a pair, which is made if it is new.
+    fn pair(&mut self, left: u32, right: u32) -> u32 {
+        let Self { pairs, index, hash, .. } = self;
+        let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
+        let new = Pair { left, right, count: 0, places: 0, num_places: 0 };
+        let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
+        let rehash = |&i: &u32| key(&pairs[i as usize]);
+        let next = pairs.len() as u32;
+        let found = *index.entry(key(&new), same, rehash).or_insert(next).get();
+        if found == next {
+            pairs.push(new);
+        }
+        found
+    }
+
+    fn known_pair(&self, left: u32, right: u32) -> Option<u32> {
+        let key = self.hash.int(u64::from(left) << 32 | u64::from(right));
+        let same = |&i: &u32| (self.pairs[i as usize].left, self.pairs[i as usize].right) == (left, right);
+        self.index.find(key, same).copied()
+    }
+
+    #[inline]
+    fn weight(&self, at: u32) -> u64 {
+        match self.cells[at as usize].weight {
+            HEAVY => self.heavy[self.heavy.partition_point(|&(start, _)| start <= at) - 1].1,
+            weight => weight.into(),
+        }
+    }
+
+    /// Whether the pair begins at this cell.
+    #[inline]
+    fn stands_at(&self, pair: &Pair, at: u32) -> bool {
+        let next = at as usize + self.tokens.lengths[pair.left as usize] as usize;
+        self.cells[at as usize].token == pair.left && self.cells[next].token == pair.right
+    }
+
+    /// The present bound of a pair.
+    fn bound(&self, index: u32) -> Bound {
+        let pair = &self.pairs[index as usize];
+        let length = |id: u32| u64::from(self.tokens.lengths[id as usize]);
+        let key = match self.tie_break {
+            TieBreak::First => self.postings.get(pair.places).copied().unwrap_or(0).into(),
+            TieBreak::LowestIds => u64::from(pair.left) << 32 | u64::from(pair.right),
+            TieBreak::HighestPair => 0,
+            TieBreak::Shortest => length(pair.left) + length(pair.right),
+        };
+        Bound { count: pair.count, key, pair: index }
+    }
+
+    /// The pair to merge next.
+    fn best(&mut self) -> Option<u32> {
+        loop {
+            let &mut Bound { count, key, pair } = self.heap.top()?;
+            if self.tie_break == TieBreak::First {
+                self.skip_gone(pair);
+            }
+            let now = self.bound(pair);
+            let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
+            if now.count < self.min_frequency {
+                self.heap.pop(beats);
+            } else if (now.count, now.key) == (count, key) {
+                self.heap.pop(beats);
+                return Some(pair);
+            } else if let Some(top) = self.heap.top() {
+                *top = now;
+                self.heap.changed(beats);
+            }
+        }
+    }
+
+    /// Drops the leading places where the pair no longer stands: its first place is then its first occurrence.
+    fn skip_gone(&mut self, index: u32) {
+        let mut pair = self.pairs[index as usize];
+        while pair.num_places > 0 && !self.stands_at(&pair, self.postings[pair.places]) {
+            pair.places += 1;
+            pair.num_places -= 1;
+        }
+        self.pairs[index as usize] = pair;
+    }
+
+    /// Merges a pair everywhere.
+    fn merge(&mut self, index: u32) -> Result<Merge> {
+        let pair = self.pairs[index as usize];
+        let result = self.tokens.push(&pair)?;
+        let mut merged = 0; // weighted places
+        for i in pair.places..pair.places + pair.num_places as usize {
+            let at = self.postings[i];
+            if self.stands_at(&pair, at) {
+                merged += self.merge_at(&pair, result, at);
+            }
+        }
+        self.pairs[index as usize].count = 0;
+        self.settle(&pair, result);
+        self.corpus_tokens -= merged;
+        self.tokens.used(&pair, result, merged);
+        let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use);
+        Ok(Merge { left: pair.left, right: pair.right, result, count: pair.count, corpus_tokens, tokens_in_use })
+    }
+
+    /// Merges one occurrence and notes its neighbors. Returns its weight.
+    #[inline]
+    fn merge_at(&mut self, pair: &Pair, result: u32, at: u32) -> u64 {
+        let weight = self.weight(at);
+        let middle = at as usize + self.tokens.lengths[pair.left as usize] as usize;
+        let end = at as usize + self.tokens.lengths[result as usize] as usize;
+        let left = match self.cells[at as usize - 1].token {
+            EDGE => None,
+            tail if tail & TAIL != 0 => Some(at - (tail & !TAIL)),
+            _ => Some(at - 1),
+        };
+        if let Some(place) = left {
+            let token = self.cells[place as usize].token;
+            self.before.add(token, weight, place);
+            if token == result {
+                // The occurrence just before saw our left half as its right neighbor; that pair is gone again.
+                self.after.of[pair.left as usize].weight -= weight;
+            }
+        }
+        let right = self.cells[end].token;
+        if right != EDGE {
+            self.after.add(right, weight, at);
+        }
+        self.cells[at as usize].token = result;
+        self.cells[middle].token = INSIDE;
+        self.cells[end - 1].token = TAIL | (end as u32 - at);
+        weight
+    }
+
+    /// Brings the counts of all pairs up to date after the places of `pair` became `result`.
+    fn settle(&mut self, pair: &Pair, result: u32) {
+        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
+        let regained = self.before.of[result as usize].weight;
+        for i in 0..self.before.ids.len() {
+            let x = self.before.ids[i];
+            if x != result {
+                self.lose(x, pair.left, self.before.of[x as usize].weight);
+            }
+        }
+        for i in 0..self.after.ids.len() {
+            let y = self.after.ids[i];
+            let back = if y == pair.left { regained } else { 0 };
+            self.lose(pair.right, y, self.after.of[y as usize].weight + back);
+        }
+        // Pairs that are born: (x, result) and (result, y).
+        let mut side = std::mem::take(&mut self.before);
+        self.give_birth(&mut side, |x| (x, result));
+        self.before = side;
+        let mut side = std::mem::take(&mut self.after);
+        self.give_birth(&mut side, |y| (result, y));
+        self.after = side;
+    }
+
+    fn lose(&mut self, left: u32, right: u32, weight: u64) {
+        if let Some(index) = self.known_pair(left, right) {
+            let pair = &mut self.pairs[index as usize];
+            pair.count = pair.count.saturating_sub(weight); // the merged pair itself is already at 0
+        }
+    }
+
+    /// Makes the new pairs of one side, with their places, and leaves the side empty.
+    fn give_birth(&mut self, side: &mut Side, ids: impl Fn(u32) -> (u32, u32)) {
+        let mut end = self.postings.len();
+        let first_pair = self.pairs.len();
+        for &id in &side.ids {
+            let neighbor = &mut side.of[id as usize];
+            if neighbor.weight >= self.min_frequency {
+                let (left, right) = ids(id);
+                let index = self.pair(left, right) as usize;
+                self.pairs[index].count = neighbor.weight;
+                self.pairs[index].places = end;
+                self.pairs[index].num_places = neighbor.num_places;
+                end += neighbor.num_places as usize;
+                neighbor.num_places = index as u32; // from here on: the pair to write the places of
+            } else {
+                neighbor.num_places = u32::MAX;
+            }
+        }
+        self.postings.resize(end, 0);
+        let mut next: Vec<usize> = self.pairs[first_pair..].iter().map(|pair| pair.places).collect();
+        for &(id, place) in &side.places {
+            if let Some(next) = (side.of[id as usize].num_places as usize).checked_sub(first_pair).and_then(|i| next.get_mut(i)) {
+                self.postings[*next] = place;
+                *next += 1;
+            }
+        }
+        for index in first_pair..self.pairs.len() {
+            let bound = self.bound(index as u32);
+            self.heap.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+        }
+        for &id in &side.ids {
+            side.of[id as usize] = Neighbor::default();
+        }
+        side.ids.clear();
+        side.places.clear();
+    }
+}
+
+impl Tokens {
+    fn new(symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
+        let num_ids = symbols.first_id as usize + symbols.symbols.len();
+        let mut tokens = Self { lengths: vec![1; num_ids], uses: vec![0; num_ids], in_use: 0, strings: None };
+        if matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
+            let mut strings = Strings { arena: Vec::new(), spans: vec![(0, 0); symbols.first_id as usize] };
+            for symbol in &symbols.symbols {
+                strings.push(|arena| {
+                    symbol.content(options.level, arena);
+                    if symbol.ends_word {
+                        arena.extend_from_slice(options.end_of_word.as_bytes());
+                    }
+                })?;
+            }
+            tokens.strings = Some(strings);
+        }
+        Ok(tokens)
+    }
+
+    fn push(&mut self, pair: &Pair) -> Result<u32> {
+        let result = self.lengths.len() as u32;
+        self.lengths.push(self.lengths[pair.left as usize] + self.lengths[pair.right as usize]);
+        self.uses.push(0);
+        if let Some(strings) = &mut self.strings {
+            let [left, right] = [strings.spans[pair.left as usize], strings.spans[pair.right as usize]];
+            strings.push(|arena| {
+                arena.extend_from_within(left.0 as usize..left.1 as usize);
+                arena.extend_from_within(right.0 as usize..right.1 as usize);
+            })?;
+        }
+        Ok(result)
+    }
+
+    fn used(&mut self, pair: &Pair, result: u32, merged: u64) {
+        self.uses[result as usize] = merged;
+        self.uses[pair.left as usize] -= merged;
+        self.uses[pair.right as usize] -= merged;
+        let gone = |id: u32| u32::from(self.uses[id as usize] == 0);
+        self.in_use += 1;
+        self.in_use -= gone(pair.left) + if pair.left == pair.right { 0 } else { gone(pair.right) };
+    }
+}

@@ -1,0 +1,9 @@
+//! corpus → counts → merges.
+//!
+//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
+//! merges. Nothing here reads files or knows about Python.
+
+pub mod count;
+mod heap;
+pub mod learn;
+pub mod sequences;

@@ -1,0 +1,80 @@
+//! Counts → sequences of ids with weights, the learner's input.
+//!
+//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it is what the corpus
+//! holds: by falling count, ties by first appearance, or by code point.
+//! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
+
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+
+use super::count::Counts;
+use crate::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol};
+use crate::error::Result;
+
+/// How the initial symbols get their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Bytes as themselves; at character level by falling count, ties by first appearance.
+    Natural,
+    /// By the code point of the symbol's spelling; a byte is spelled by its stand-in in GPT-2's byte alphabet. HF's order.
+    CodePoint,
+}
+
+/// The initial symbols of a corpus, in order of their ids.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    /// `symbols[i]` has id `first_id + i`.
+    pub symbols: Vec<Symbol>,
+    /// The id of the first.
+    pub first_id: u32,
+}
+
+/// The alphabet of a corpus.
+///
+/// # Errors
+/// A pretoken that is not UTF-8 at character level.
+pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, first_id: u32) -> Result<Symbols> {
+    let mut seen: Vec<(Symbol, u64)> = Vec::new(); // in order of first appearance
+    let mut index: HashMap<Symbol, usize> = HashMap::new();
+    if level == Level::Byte {
+        let glued: &[bool] = if end == EndOfWord::Suffix { &[false, true] } else { &[false] };
+        let all = glued.iter().flat_map(|&ends_word| (0..256).map(move |byte| Symbol { unit: Some(byte), ends_word }));
+        seen.extend(all.map(|symbol| (symbol, 0)));
+        if end == EndOfWord::Symbol {
+            seen.push((Symbol { unit: None, ends_word: true }, 0));
+        }
+    } else {
+        for (pretoken, count) in counts.iter() {
+            for_each_symbol(pretoken, level, end, |symbol, _| {
+                match index.entry(symbol) {
+                    Entry::Occupied(at) => seen[*at.get()].1 = seen[*at.get()].1.saturating_add(count),
+                    Entry::Vacant(at) => {
+                        at.insert(seen.len());
+                        seen.push((symbol, count));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        seen.sort_by_key(|&(_, count)| std::cmp::Reverse(count)); // stable: ties stay in order of appearance
+    }
+    if order == Order::CodePoint {
+        let unit = |symbol: &Symbol| match (level, symbol.unit) {
+            (Level::Byte, Some(unit)) => u32::from(crate::byte_alphabet::stand_in(unit as u8)),
+            (_, unit) => unit.unwrap_or(u32::MAX),
+        };
+        seen.sort_by_key(|(symbol, _)| (symbol.ends_word, unit(symbol)));
+    }
+    Ok(Symbols { symbols: seen.into_iter().map(|(symbol, _)| symbol).collect(), first_id })
+}
+
+impl Symbols {
+    /// The look-up from symbol to id.
+    pub fn alphabet(&self, level: Level, end: EndOfWord, unk: Option<u32>) -> Alphabet {
+        let mut alphabet = Alphabet::new(level, end, unk);
+        for (id, &symbol) in (self.first_id..).zip(&self.symbols) {
+            alphabet.insert(symbol, id);
+        }
+        alphabet
+    }
+}

@@ -1,0 +1,128 @@
+//! The learner and the encoder against plain versions that recount everything at every step.
+
+use std::collections::HashMap;
+
+use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
+use jeton_core::model::bpe::{Bpe, Scratch};
+use jeton_core::train::count::Counts;
+use jeton_core::train::learn::{learn, Options, TieBreak};
+use jeton_core::train::sequences::{symbols, Order};
+use jeton_core::vocab::{Kind, Vocab};
+use proptest::prelude::*;
+
+type Pair = (u32, u32);
+
+/// All pairs with their counts, in order of first occurrence.
+fn count_pairs(sequences: &[(Vec<u32>, u64)]) -> Vec<(Pair, u64)> {
+    let mut order: Vec<(Pair, u64)> = Vec::new();
+    let mut at: HashMap<Pair, usize> = HashMap::new();
+    for (sequence, weight) in sequences {
+        for pair in sequence.windows(2) {
+            let index = *at.entry((pair[0], pair[1])).or_insert_with(|| {
+                order.push(((pair[0], pair[1]), 0));
+                order.len() - 1
+            });
+            order[index].1 += weight;
+        }
+    }
+    order
+}
+
+fn merge_everywhere(sequence: &[u32], pair: Pair, new: u32) -> Vec<u32> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while i < sequence.len() {
+        if i + 1 < sequence.len() && (sequence[i], sequence[i + 1]) == pair {
+            out.push(new);
+            i += 2;
+        } else {
+            out.push(sequence[i]);
+            i += 1;
+        }
+    }
+    out
+}
+
+fn naive(words: &[(Vec<u8>, u64)], tie_break: TieBreak, num_merges: usize, min_frequency: u64) -> Vec<(u32, u32, u64, u64)> {
+    let mut sequences: Vec<(Vec<u32>, u64)> = words.iter().map(|(w, n)| (w.iter().map(|&b| b.into()).collect(), *n)).collect();
+    let mut strings: Vec<Vec<u8>> = (0..=255).map(|b| vec![b]).collect();
+    let mut merges = Vec::new();
+    while merges.len() < num_merges {
+        let pairs = count_pairs(&sequences);
+        let Some(most) = pairs.iter().map(|&(_, n)| n).max().filter(|&n| n >= min_frequency) else { break };
+        let tied = pairs.iter().filter(|&&(_, n)| n == most).map(|&(pair, _)| pair);
+        let joined = |p: &Pair| [strings[p.0 as usize].clone(), strings[p.1 as usize].clone()].concat();
+        let (left, right) = match tie_break {
+            TieBreak::First => tied.clone().next().unwrap(),
+            TieBreak::LowestIds => tied.clone().min().unwrap(),
+            TieBreak::HighestPair => tied.clone().max_by_key(|p| (&strings[p.0 as usize], &strings[p.1 as usize])).unwrap(),
+            TieBreak::Shortest => tied.clone().min_by_key(|p| (joined(p).len(), joined(p), *p)).unwrap(),
+        };
+        let new = 256 + merges.len() as u32;
+        strings.push(joined(&(left, right)));
+        for (sequence, _) in &mut sequences {
+            *sequence = merge_everywhere(sequence, (left, right), new);
+        }
+        let tokens = sequences.iter().map(|(s, n)| s.len() as u64 * n).sum();
+        merges.push((left, right, most, tokens));
+    }
+    merges
+}
+
+fn corpus() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
+    let word = prop_oneof![
+        prop::collection::vec(b'a'..=b'b', 1..60),
+        prop::collection::vec(b'a'..=b'e', 1..20),
+        (b'a'..=b'c', 1usize..40).prop_map(|(letter, n)| vec![letter; n]),
+    ];
+    let weight = prop_oneof![1u64..4, 1u64..(1 << 40)];
+    prop::collection::vec((word, weight), 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn learns_what_the_plain_version_learns(
+        words in corpus(),
+        tie_break in prop::sample::select(vec![TieBreak::First, TieBreak::LowestIds, TieBreak::HighestPair, TieBreak::Shortest]),
+        min_frequency in 1u64..4,
+    ) {
+        let mut counts = Counts::default();
+        for (word, n) in &words {
+            counts.add(word, *n).unwrap();
+        }
+        let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
+        let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
+        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "" };
+        let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
+        let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();
+        let expected = naive(&distinct, tie_break, 60, min_frequency);
+        prop_assert_eq!(&got, &expected);
+
+        // Encoding each word with the merges gives the sequence that training ended with.
+        let mut entries: Vec<(u32, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
+        for m in &merges {
+            let joined = [entries[m.left as usize].1.clone(), entries[m.right as usize].1.clone()].concat();
+            entries.push((m.result, joined));
+        }
+        let vocab = Vocab::new(entries.iter().map(|(id, bytes)| (*id, Kind::Token, bytes.as_slice()))).unwrap();
+        let alphabet = Alphabet::of(&vocab, Level::Byte, EndOfWord::None, None);
+        let list: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.result)).collect();
+        let bpe = Bpe::from_merges(&vocab, alphabet, list.clone(), false).unwrap();
+        let mut scratch = Scratch::default();
+        for (word, _) in &distinct {
+            let long = word.repeat(30); // past the limit where the heap takes over
+            for text in [word.as_slice(), long.as_slice()] {
+                let mut ids = Vec::new();
+                bpe.encode(&vocab, text, &mut scratch, &mut ids).unwrap();
+                let mut plain: Vec<u32> = text.iter().map(|&b| b.into()).collect();
+                for &(left, right, new) in &list {
+                    plain = merge_everywhere(&plain, (left, right), new);
+                }
+                prop_assert_eq!(&ids, &plain);
+                let story = bpe.explain(text).unwrap();
+                prop_assert_eq!(story.symbols.len() - story.steps.len(), ids.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Texts that find differences between splitters, and the plain way to run a regex over a text.
+//!
+//! Random fragments glued together find more than random characters: every fragment is one that some pattern treats
+//! specially, so that their neighborhoods are what varies.
+
+use jeton_core::pretokenize::{Pretokenizer, Span};
+
+/// Letters of every case, marks, digits, apostrophes, white space, line ends, slashes, symbols, and whole words.
+pub const FRAGMENTS: &[&str] = &[
+    "a", "z", "A", "Z", "the", "The", "THE", "tHe", "é", "É", "ß", "ẞ", "ſ", "K", "Ж", "ж", "Σ", "ς", "ǅ", "ǆ", "Ǆ", "ʰ", "ˇ", "ª",
+    "ー", "々", "中", "文字", "ひ", "カ", "한", "א", "ع", "ก", "अ", "𝐀", "𝐚", "𠮷", "Ⅷ", "ⅷ", "ⓐ", "Ꭰ", "ꭰ", "\u{301}", "\u{300}\u{301}",
+    "\u{93F}", "\u{20E3}", "\u{FE0F}", "\u{E0100}", "0", "1", "42", "123", "1234", "٣", "३", "½", "²", "〇", "𝟘", "'", "’", "'s", "'S", "'ſ",
+    "'t", "'re", "'RE", "'rE", "'ve", "'m", "'M", "'ll", "'LL", "'lL", "'l", "'d", "'r", "'v", "''", "'x", " ", "  ", "   ", "\t", "\u{B}",
+    "\u{C}", "\u{85}", "\u{A0}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{2029}", "\u{202F}", "\u{3000}", "\u{200B}", "\u{FEFF}", "\u{180E}",
+    "\n", "\r", "\r\n", "\n\n", "\n\r\n", " \n", "\n ", " \r\n ", "/", "//", "/\n", "\n/", "!", "?!", "...", "-", "--", "_", "$", "€", "^",
+    "+", "`", "(", ")", "{", "}", "\\", "\"", "😉", "👩\u{200D}🚀", "🇨🇭", "\u{200D}", "\u{AD}", "\0", "\u{7F}", "\u{378}", "\u{E000}", "\u{10FFFF}",
+    " the", " The", " 12", " !", "can't", "CAN'T", "x\u{301}", "X\u{301}", "foo_bar", "fooBar", "FOOBar", "hello world",
+];
+
+/// A small generator with a fixed seed: splitmix64, Steele, Lea and Flood 2014.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % n as u64) as usize
+    }
+
+    /// One to `most` fragments; every third text draws from a few of them only, which makes runs.
+    pub fn text(&mut self, most: usize) -> String {
+        let count = 1 + self.below(most);
+        let few: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(FRAGMENTS.len())).collect();
+        let of_few = self.below(3) == 0;
+        let draw = |random: &mut Self| if of_few { few[random.below(few.len())] } else { random.below(FRAGMENTS.len()) };
+        (0..count).map(|_| FRAGMENTS[draw(self)]).collect()
+    }
+}
+
+/// How many random texts each comparison draws: enough to notice a break, more where `JETON_TEST_ROUNDS` says so.
+pub fn rounds(usual: usize) -> usize {
+    std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
+}
+
+/// The spans, checked to tile the text from `start` on and to hold at least one byte each.
+pub fn spans_from(pretokenizer: &Pretokenizer, text: &str, start: usize) -> Vec<Span> {
+    let spans: Vec<Span> = pretokenizer.spans_from(text, start).map(|span| span.expect("within the budget")).collect();
+    let mut at = start;
+    for span in &spans {
+        assert_eq!(span.start, at, "{pretokenizer:?} leaves a gap or goes back in {text:?}");
+        assert!(span.end > span.start && text.is_char_boundary(span.end), "{pretokenizer:?}: {span:?} in {text:?}");
+        at = span.end;
+    }
+    assert_eq!(at, text.len(), "{pretokenizer:?} does not reach the end of {text:?}");
+    spans
+}
+
+/// What the published engine makes of it: matches, and the text between them.
+pub fn oracle(regex: &fancy_regex::Regex, text: &str) -> Vec<Span> {
+    let (mut spans, mut end, mut from) = (Vec::new(), 0, 0);
+    while from <= text.len() {
+        let Some(found) = regex.find_from_pos(text, from).expect("the oracle has no limit here") else { break };
+        if found.start() == found.end() {
+            from = found.end() + text[found.end()..].chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        if found.start() > end {
+            spans.push(Span { start: end, end: found.start() });
+        }
+        spans.push(Span { start: found.start(), end: found.end() });
+        end = found.end();
+        from = end;
+    }
+    if end < text.len() {
+        spans.push(Span { start: end, end: text.len() });
+    }
+    spans
+}
+
+/// The pieces as text, for messages.
+pub fn pieces<'t>(text: &'t str, spans: &[Span]) -> Vec<&'t str> {
+    spans.iter().map(|span| &text[span.start..span.end]).collect()
+}

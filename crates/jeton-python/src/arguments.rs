@@ -1,0 +1,92 @@
+//! Python arguments as the core takes them.
+
+use jeton_core::error::Error;
+use jeton_core::pretokenize::Pretokenizer;
+use jeton_core::tokenizer::Permission;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::error::{self, InvalidTextError};
+
+/// The byte offset of the first byte that is not UTF-8.
+#[pyfunction]
+pub fn find_invalid_utf8(py: Python<'_>, data: &[u8]) -> Option<usize> {
+    py.detach(|| std::str::from_utf8(data).err().map(|error| error.valid_up_to()))
+}
+
+/// A text the caller handed in; borrowed from the Python object.
+pub enum Text<'a> {
+    /// `str`
+    Str(&'a str),
+    /// `bytes`
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Text<'a> {
+    /// Borrows the bytes of a `str` or `bytes`.
+    pub fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return text.to_str().map(Text::Str).map_err(|error| surrogate(object.py(), error));
+        }
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Text::Bytes(bytes.as_bytes()));
+        }
+        Err(PyTypeError::new_err(format!("a text is str or bytes, not {}", object.get_type().name()?)))
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        match self {
+            Text::Str(text) => text.as_bytes(),
+            Text::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// A core error about this text, with places in the caller's unit.
+    pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
+        error::to_python(py, error, |at| match self {
+            Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
+            Text::Bytes(_) => at,
+        })
+    }
+}
+
+fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
+        return error;
+    }
+    let at: Option<usize> = error.value(py).getattr("start").and_then(|start| start.extract()).ok();
+    let place = at.map_or_else(String::new, |at| format!(" at position {at}"));
+    let message = format!("the text holds a lone surrogate{place}; it is not Unicode text (text.encode('utf-8', 'replace') gives some)");
+    let new = InvalidTextError::new_err(message);
+    match new.value(py).setattr("position", at) {
+        Ok(()) => new,
+        Err(failed) => failed,
+    }
+}
+
+/// `None`, `"all"`, `"raise"` or a list of ids.
+pub fn permission(object: &Bound<'_, PyAny>) -> PyResult<Permission> {
+    if object.is_none() {
+        return Ok(Permission::None);
+    }
+    if let Ok(word) = object.cast::<PyString>() {
+        return match word.to_str()? {
+            "all" => Ok(Permission::All),
+            "raise" => Ok(Permission::Raise),
+            other => Err(PyTypeError::new_err(format!("special is None, \"all\", \"raise\" or ids, not {other:?}"))),
+        };
+    }
+    Ok(Permission::Only(object.extract()?))
+}
+
+/// A pretokenizer from a name or, with `is_regex`, from a pattern.
+pub fn pretokenizer(py: Python<'_>, pattern: &str, is_regex: bool) -> PyResult<Pretokenizer> {
+    let made = if is_regex {
+        Pretokenizer::regex(pattern)
+    } else {
+        Pretokenizer::named(pattern).ok_or_else(|| Error::config(format!("there is no pattern named {pattern:?}")))
+    };
+    made.map_err(|error| error::plain(py, error))
+}

@@ -1,0 +1,207 @@
+//! `Counter` and `Counts`: documents → distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
+
+use std::sync::Mutex;
+
+use jeton_core::alphabet::{EndOfWord, Level};
+use jeton_core::error::Error;
+use jeton_core::special::Matcher;
+use jeton_core::train::{count, learn, sequences};
+use jeton_core::vocab::Kind;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::{self, Text};
+use crate::error;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Watch;
+
+/// Counts documents, batch by batch.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Counter(Mutex<Option<count::Counter>>);
+
+fn finished() -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err("the counter is finished, or failed before")
+}
+
+#[pymethods]
+impl Counter {
+    #[new]
+    #[pyo3(signature = (pattern, *, is_regex, special_tokens))]
+    fn new(py: Python<'_>, pattern: &str, is_regex: bool, special_tokens: Vec<String>) -> PyResult<Self> {
+        let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
+        let tokens = special_tokens.iter().map(|token| (token.as_bytes(), 0));
+        let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self(Mutex::new(Some(count::Counter::new(pretokenizer, special)))))
+    }
+
+    /// Counts documents (`str`, or `bytes` in UTF-8), in order.
+    #[pyo3(signature = (documents, *, threads))]
+    fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize) -> PyResult<()> {
+        let mut texts = Vec::with_capacity(documents.len());
+        for document in &documents {
+            let text = Text::of(document)?;
+            texts.push(std::str::from_utf8(text.bytes()).map_err(|broken| {
+                text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to()))
+            })?);
+        }
+        // Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
+        let mut counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
+        let mut watch = Watch::new(None);
+        let result = py.detach(|| {
+            let result = counter.add(&texts, threads, &mut || watch.go_on(0));
+            (result, counter)
+        });
+        match result {
+            (Ok(()), counter) => {
+                if let Ok(mut slot) = self.0.lock() {
+                    *slot = Some(counter);
+                }
+                Ok(())
+            }
+            (Err(failed), _) => Err(watch.error(py, failed)),
+        }
+    }
+
+    /// The counts, and (documents, bytes, special tokens met). The counter is empty afterwards.
+    fn finish(&self) -> PyResult<(Counts, u64, u64, u64)> {
+        let counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
+        let (counts, totals) = counter.finish();
+        Ok((Counts(counts), totals.documents, totals.bytes, totals.special_tokens))
+    }
+}
+
+/// Distinct pretokens and their counts.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Counts(count::Counts);
+
+#[pymethods]
+impl Counts {
+    /// From (pretoken, count) in order of first appearance.
+    #[staticmethod]
+    fn from_items(py: Python<'_>, items: Vec<(Vec<u8>, u64)>) -> PyResult<Self> {
+        let mut counts = count::Counts::default();
+        items.iter().try_for_each(|(pretoken, n)| counts.add(pretoken, *n)).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self(counts))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All pretokens, with repetition.
+    #[getter]
+    fn total(&self) -> u64 {
+        self.0.total()
+    }
+
+    /// (pretoken, count) in order of first appearance.
+    fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
+        self.0.iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
+    }
+
+    /// The sum of two; what only `other` has comes last.
+    fn merged(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        let mut sum = self.0.clone();
+        py.detach(|| sum.merge(&other.0)).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self(sum))
+    }
+
+    /// Learns merges. Returns the vocabulary, the size of the alphabet, and one array a column of the training log.
+    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, progress))]
+    #[allow(clippy::too_many_arguments)]
+    fn learn<'py>(
+        &self,
+        py: Python<'py>,
+        level: &str,
+        end_of_word_style: Option<&str>,
+        end_of_word: &str,
+        tie_break: &str,
+        vocab_size: usize,
+        first_id: u32,
+        by_code_point: bool,
+        min_frequency: u64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Learned<'py>> {
+        let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
+        let tie_break = match tie_break {
+            "first" => learn::TieBreak::First,
+            "lowest_ids" => learn::TieBreak::LowestIds,
+            "highest_pair" => learn::TieBreak::HighestPair,
+            "shortest" => learn::TieBreak::Shortest,
+            other => return Err(error::ConfigError::new_err(format!("there is no tie rule named {other:?}"))),
+        };
+        let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
+        let mut watch = Watch::new(progress);
+        let result = py.detach(|| {
+            let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
+            let num_symbols = symbols.symbols.len();
+            if num_symbols > vocab_size {
+                return Ok((symbols, None));
+            }
+            let num_merges = vocab_size - num_symbols;
+            let options = learn::Options { tie_break, num_merges, min_frequency, level, end, end_of_word };
+            let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
+            Ok((symbols, Some(merges)))
+        });
+        let (symbols, merges) = result.map_err(|failed| watch.error(py, failed))?;
+        let num_symbols = symbols.symbols.len();
+        let Some(merges) = merges else {
+            return Err(error::ConfigError::new_err(format!(
+                "the vocabulary size leaves room for {vocab_size} entries beside the special tokens, but the alphabet alone has {num_symbols}"
+            )));
+        };
+        let vocabulary = py.detach(|| spell(&symbols, level, &merges)).map_err(|failed| error::plain(py, failed))?;
+        let count = merges.iter().map(|merge| merge.count).collect::<Vec<_>>();
+        let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect::<Vec<_>>();
+        let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect::<Vec<_>>();
+        let columns = (count.into_pyarray(py), corpus_tokens.into_pyarray(py), tokens_in_use.into_pyarray(py));
+        Ok((vocabulary, num_symbols, columns.0, columns.1, columns.2))
+    }
+}
+
+type Learned<'py> =
+    (Vocabulary, usize, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>);
+
+/// The entries that symbols and merges make.
+fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) -> Result<Vocabulary, Error> {
+    let mut vocabulary = Vocabulary::default();
+    for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {
+        let mut content = Vec::new();
+        symbol.content(level, &mut content);
+        let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };
+        vocabulary.entries.push((id, kind, content));
+    }
+    let mut spelled = 0;
+    for merge in merges {
+        let entry = |id: u32| &vocabulary.entries[(id - symbols.first_id) as usize];
+        let content = [entry(merge.left).2.as_slice(), entry(merge.right).2.as_slice()].concat();
+        spelled += content.len();
+        if spelled > jeton_core::vocab::MAX_BYTES {
+            return Err(Error::training("the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern"));
+        }
+        let kind = entry(merge.right).1;
+        vocabulary.entries.push((merge.result, kind, content));
+        vocabulary.merges.push((merge.left, merge.right, merge.result));
+    }
+    Ok(vocabulary)
+}
+
+/// `"byte"` or `"char"`.
+pub fn read_level(level: &str) -> PyResult<Level> {
+    match level {
+        "byte" => Ok(Level::Byte),
+        "char" => Ok(Level::Char),
+        other => Err(error::ConfigError::new_err(format!("level is \"byte\" or \"char\", not {other:?}"))),
+    }
+}
+
+/// `None`, `"symbol"` or `"suffix"`.
+pub fn read_end(style: Option<&str>) -> PyResult<EndOfWord> {
+    match style {
+        None => Ok(EndOfWord::None),
+        Some("symbol") => Ok(EndOfWord::Symbol),
+        Some("suffix") => Ok(EndOfWord::Suffix),
+        Some(other) => Err(error::ConfigError::new_err(format!("end_of_word_style is \"symbol\" or \"suffix\", not {other:?}"))),
+    }
+}

@@ -1,0 +1,72 @@
+//! Reading `tokenizer.json`, and what patterns are called in files.
+
+use jeton_core::byte_alphabet;
+use jeton_core::format::hf_json;
+use jeton_core::pretokenize;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::{self, Text};
+use crate::error;
+use crate::vocabulary::SpelledVocabulary;
+
+/// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
+#[pyfunction]
+pub fn read_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, SpelledVocabulary)> {
+    let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
+    Ok((std::mem::take(&mut file.rest), SpelledVocabulary { file }))
+}
+
+/// Bytes in GPT-2's byte alphabet.
+#[pyfunction]
+pub fn spell_bytes(data: &[u8]) -> String {
+    let mut spelling = String::new();
+    byte_alphabet::spell(data, &mut spelling);
+    spelling
+}
+
+/// Bytes from their spelling in GPT-2's byte alphabet; None when a character stands for no byte.
+#[pyfunction]
+pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyBytes>> {
+    let mut data = Vec::new();
+    byte_alphabet::read(spelling, &mut data).ok().map(|()| PyBytes::new(py, &data))
+}
+
+/// The names of the patterns.
+#[pyfunction]
+pub fn pattern_names() -> Vec<&'static str> {
+    pretokenize::names().to_vec()
+}
+
+/// The text of a named pattern in tiktoken's dialect.
+#[pyfunction]
+pub fn published_pattern(name: &str) -> Option<&'static str> {
+    pretokenize::published(name)
+}
+
+/// (text in Oniguruma's dialect, None) or (None, what cannot be said there).
+#[pyfunction]
+#[pyo3(signature = (pattern, *, is_regex))]
+pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Option<String>) {
+    if !is_regex {
+        return (pretokenize::oniguruma(pattern), None);
+    }
+    match pretokenize::to_oniguruma(pattern) {
+        Ok(text) => (Some(text), None),
+        Err(construct) => (None, Some(construct)),
+    }
+}
+
+/// The pretokens of a text, as byte ranges.
+#[pyfunction]
+#[pyo3(signature = (text, pattern, *, is_regex))]
+pub fn split_text(py: Python<'_>, text: &Bound<'_, PyAny>, pattern: &str, is_regex: bool) -> PyResult<Vec<(usize, usize)>> {
+    let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
+    let text = Text::of(text)?;
+    let checked = std::str::from_utf8(text.bytes())
+        .map_err(|broken| jeton_core::error::Error::text("the text is not UTF-8", broken.valid_up_to()));
+    let spans = || -> jeton_core::error::Result<Vec<_>> {
+        pretokenizer.spans(checked?).map(|span| span.map(|span| (span.start, span.end))).collect()
+    };
+    py.detach(spans).map_err(|failed| text.error(py, failed))
+}

@@ -1,0 +1,33 @@
+//! The binding: `jeton-core` as the Python module `jeton._core`.
+//!
+//! Every function converts, releases the interpreter, calls the core, converts. No policy lives here: what an option means and
+//! which combinations exist is Python's business, and every loop over text is the core's.
+
+// pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
+#![allow(missing_docs)]
+
+use pyo3::prelude::*;
+
+mod arguments;
+mod counts;
+mod error;
+mod files;
+mod tokenizer;
+mod vocabulary;
+mod watch;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::counts::{Counter, Counts};
+    #[pymodule_export]
+    use crate::files::{
+        oniguruma_pattern, pattern_names, published_pattern, read_bytes, read_tokenizer_json, spell_bytes, split_text,
+    };
+    #[pymodule_export]
+    use crate::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use crate::vocabulary::{SpelledVocabulary, Vocabulary};
+}

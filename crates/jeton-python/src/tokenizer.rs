@@ -1,0 +1,258 @@
+//! `Tokenizer`: text ↔ ids.
+
+use jeton_core::alphabet::Alphabet;
+use jeton_core::error::Error;
+use jeton_core::format::{hf_json, ranks};
+use jeton_core::model::bpe::{Bpe, Ranks, Scratch};
+use jeton_core::tokenizer as core;
+use jeton_core::vocab::{Kind, Vocab};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::{self, Text};
+use crate::counts::{read_end, read_level};
+use crate::error;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Watch;
+
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Tokenizer(core::Tokenizer);
+
+type Spans = Vec<(usize, usize)>;
+type Candidate = (u32, u32, u32); // left, right, rank
+type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
+type Explained = (usize, usize, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, added, whole, symbols, steps, ids
+
+#[pymethods]
+impl Tokenizer {
+    /// `ranks`: `"merges"` or `"tokens"`.
+    #[new]
+    #[pyo3(signature = (vocabulary, *, pattern, is_regex, level, end_of_word_style, unk, ranks, whole_first))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        vocabulary: &Vocabulary,
+        pattern: &str,
+        is_regex: bool,
+        level: &str,
+        end_of_word_style: Option<&str>,
+        unk: Option<u32>,
+        ranks: &str,
+        whole_first: bool,
+    ) -> PyResult<Self> {
+        let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
+        let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
+        let build = || {
+            let vocab = Vocab::new(vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
+            let alphabet = Alphabet::of(&vocab, level, end, unk);
+            let model = match ranks {
+                "tokens" => Bpe::from_ranks(&vocab, alphabet)?,
+                _ => Bpe::from_merges(&vocab, alphabet, vocabulary.merges.clone(), whole_first)?,
+            };
+            core::Tokenizer::new(vocab, model, pretokenizer)
+        };
+        py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
+    }
+
+    #[pyo3(signature = (text, special=None))]
+    fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<u32>> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let mut ids = Vec::new();
+        let encode = || self.0.encode(text.bytes(), &permission, &mut Scratch::default(), &mut ids);
+        py.detach(encode).map_err(|failed| text.error(py, failed))?;
+        Ok(ids)
+    }
+
+    #[pyo3(signature = (text, special=None, *, threads))]
+    fn encode_array<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let mut watch = Watch::new(None);
+        let ids = py.detach(|| self.0.encode_long(text.bytes(), &permission, threads, &mut || watch.go_on(0)));
+        match ids {
+            Ok(ids) => Ok(ids.into_pyarray(py)),
+            Err(failed) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => Err(watch.error(py, failed)),
+            Err(failed) => Err(text.error(py, failed)),
+        }
+    }
+
+    /// (ids, offsets) of many texts.
+    #[pyo3(signature = (texts, special=None, *, threads))]
+    #[allow(clippy::type_complexity)]
+    fn encode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyAny>>,
+        special: Option<&Bound<'py, PyAny>>,
+        threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>)> {
+        let permission = read_permission(special)?;
+        let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
+        let mut watch = Watch::new(None);
+        let done = py.detach(|| self.0.encode_batch(&bytes, &permission, threads, &mut || watch.go_on(0)));
+        match done {
+            Ok((ids, offsets)) => Ok((ids.into_pyarray(py), offsets.into_pyarray(py))),
+            Err((_, failed)) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => Err(watch.error(py, failed)),
+            Err((index, failed)) => {
+                let error = borrowed[index].error(py, failed);
+                error.add_note(py, &format!("in text {index} of the batch"))?;
+                Err(error)
+            }
+        }
+    }
+
+    #[pyo3(signature = (text, special=None))]
+    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        py.detach(|| self.0.count(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))
+    }
+
+    /// (ids, byte spans, char spans, (start, end, index of first id) of each pretoken, dropped byte ranges)
+    #[pyo3(signature = (text, special=None))]
+    #[allow(clippy::type_complexity)]
+    fn tokenize(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<u32>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let encoding = py.detach(|| self.0.encode_with_spans(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))?;
+        let core::Encoding { ids, byte_spans, char_spans, pretokens, dropped } = encoding;
+        Ok((ids, byte_spans, char_spans, pretokens, dropped))
+    }
+
+    #[pyo3(signature = (text, special=None))]
+    fn explain(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Explained>> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let parts = py.detach(|| self.0.explain(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))?;
+        let candidate = |c: jeton_core::model::explain::Candidate| (c.left, c.right, c.rank);
+        let step = |s: jeton_core::model::explain::Step| {
+            (s.at, candidate(s.merged), s.result, s.rivals.into_iter().map(candidate).collect(), s.num_candidates)
+        };
+        let part = |part: core::Explained| {
+            let steps = part.story.steps.into_iter().map(step).collect();
+            (part.span.start, part.span.end, part.added, part.whole, part.story.symbols, steps, part.ids)
+        };
+        Ok(parts.into_iter().map(part).collect())
+    }
+
+    #[pyo3(signature = (ids, *, skip_special))]
+    fn decode<'py>(&self, py: Python<'py>, ids: Vec<u32>, skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
+        self.decode_slice(py, &ids, skip_special)
+    }
+
+    /// The same for an array, without a copy.
+    #[pyo3(signature = (ids, *, skip_special))]
+    fn decode_array<'py>(&self, py: Python<'py>, ids: PyReadonlyArray1<'py, u32>, skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
+        self.decode_slice(py, ids.as_slice()?, skip_special)
+    }
+
+    /// The highest id plus one.
+    #[getter]
+    fn vocab_size(&self) -> usize {
+        self.0.vocab().len()
+    }
+
+    #[getter]
+    fn num_tokens(&self) -> usize {
+        self.0.vocab().num_tokens()
+    }
+
+    /// 0 hole, 1 token, 2 token that ends a word, 3 added, 4 special.
+    fn kind(&self, id: u32) -> u8 {
+        self.0.vocab().kind(id) as u8
+    }
+
+    /// The content of an entry.
+    fn content<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
+        let vocab = self.0.vocab();
+        (vocab.kind(id) != Kind::Hole).then(|| PyBytes::new(py, vocab.content(id)))
+    }
+
+    /// The ordinary entry with this content.
+    fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
+        self.0.vocab().find(content, ends_word)
+    }
+
+    /// All ids, ascending.
+    fn ids(&self) -> Vec<u32> {
+        self.0.vocab().iter().map(|(id, _, _)| id).collect()
+    }
+
+    /// Added tokens: (id, content, special).
+    fn added_tokens(&self) -> Vec<(u32, String, bool)> {
+        let added = self.0.vocab().iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));
+        added.map(|(id, kind, content)| (id, String::from_utf8_lossy(content).into_owned(), kind == Kind::Special)).collect()
+    }
+
+    /// Merges in order of rank: (left, right, result).
+    fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
+        py.detach(|| self.0.model().merges(self.0.vocab())).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// The entries and merges, to build another tokenizer from.
+    fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
+        let entries = self.0.vocab().iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
+        let merges = if self.0.model().ranks == Ranks::Merges { self.merges(py)? } else { Vec::new() };
+        Ok(Vocabulary { entries, merges })
+    }
+
+    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id that is not a
+    /// hole, ascending, u32 id, u8 kind, u32 length and the content; then, for a model with a merge list, three u32 a merge. All
+    /// integers little-endian.
+    fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        for (id, kind, content) in self.0.vocab().iter() {
+            bytes.extend_from_slice(&id.to_le_bytes());
+            bytes.push(kind as u8);
+            bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(content);
+        }
+        if self.0.model().ranks == Ranks::Merges {
+            for (left, right, result) in self.merges(py)? {
+                for id in [left, right, result] {
+                    bytes.extend_from_slice(&id.to_le_bytes());
+                }
+            }
+        }
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// (`model.vocab`, `model.merges`) as JSON text.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
+    fn hf_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<(String, String)> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let write = || -> Result<_, Error> {
+            let vocab = self.0.vocab();
+            let merges = self.0.model().merges(vocab)?;
+            Ok((hf_json::vocab_json(vocab, &spelling)?, hf_json::merges_json(vocab, &merges, &spelling)?))
+        };
+        py.detach(write).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// The ordinary entries as tiktoken's rank file.
+    fn rank_file(&self) -> String {
+        ranks::write(self.0.vocab())
+    }
+}
+
+impl Tokenizer {
+    fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        let done = py.detach(|| self.0.decode(ids, skip_special, &mut bytes));
+        done.map_err(|failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+}
+
+fn read_permission(special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permission> {
+    special.map_or(Ok(core::Permission::None), arguments::permission)
+}

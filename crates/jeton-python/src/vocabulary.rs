@@ -1,0 +1,112 @@
+//! `Vocabulary`: the entries and merges of a tokenizer in the making. Python passes it on and never looks inside.
+
+use jeton_core::format::{hf_json, ranks};
+use jeton_core::vocab::Kind;
+use pyo3::prelude::*;
+
+use crate::error;
+
+/// One entry: id, kind, content.
+pub type Entry = (u32, Kind, Vec<u8>);
+
+/// Entries and merges.
+#[pyclass(frozen, module = "jeton._core")]
+#[derive(Clone, Default)]
+pub struct Vocabulary {
+    pub entries: Vec<Entry>,
+    pub merges: Vec<(u32, u32, u32)>, // in order of rank: (left, right, result)
+}
+
+#[pymethods]
+impl Vocabulary {
+    /// From lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word).
+    #[new]
+    fn new(ids: Vec<u32>, kinds: Vec<u8>, contents: Vec<Vec<u8>>, merges: Vec<(u32, u32, u32)>) -> PyResult<Self> {
+        let wrong = || error::ConfigError::new_err("ids, kinds and contents must be of one length, and kinds 0 to 4");
+        if ids.len() != kinds.len() || ids.len() != contents.len() {
+            return Err(wrong());
+        }
+        let rows = ids.into_iter().zip(kinds).zip(contents);
+        let entries = rows.map(|((id, kind), content)| Some((id, Kind::from_u8(kind)?, content))).collect::<Option<_>>();
+        Ok(Self { entries: entries.ok_or_else(wrong)?, merges })
+    }
+
+    /// From tiktoken's rank file.
+    #[staticmethod]
+    fn from_ranks(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let tokens = py.detach(|| ranks::read(data)).map_err(|failed| error::plain(py, failed))?;
+        let entries = tokens.into_iter().map(|(rank, bytes)| (rank, Kind::Token, bytes)).collect();
+        Ok(Self { entries, merges: Vec::new() })
+    }
+
+    /// The same with more entries; of an ordinary entry with the same id the new one takes the place.
+    fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>) -> Self {
+        let taken: std::collections::HashSet<u32> = ids.iter().copied().collect();
+        let mut entries: Vec<Entry> = self.entries.iter().filter(|entry| !taken.contains(&entry.0)).cloned().collect();
+        let kinds = special.into_iter().map(|special| if special { Kind::Special } else { Kind::Added });
+        entries.extend(ids.into_iter().zip(kinds).zip(contents).map(|((id, kind), content)| (id, kind, content)));
+        Self { entries, merges: self.merges.clone() }
+    }
+
+    /// The highest id plus one.
+    fn next_id(&self) -> u32 {
+        self.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0)
+    }
+
+    /// All ids.
+    fn ids(&self) -> Vec<u32> {
+        self.entries.iter().map(|entry| entry.0).collect()
+    }
+
+    /// The id of the entry with this content that does not end a word.
+    fn find(&self, content: &[u8]) -> Option<u32> {
+        let same = |entry: &&Entry| entry.1 == Kind::Token && entry.2 == content;
+        self.entries.iter().find(same).map(|entry| entry.0)
+    }
+
+    fn __len__(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// The two big members of `tokenizer.json` as the file spells them.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct SpelledVocabulary {
+    pub file: hf_json::File,
+}
+
+#[pymethods]
+impl SpelledVocabulary {
+    /// Whether the model had a list of merges.
+    #[getter]
+    fn has_merges(&self) -> bool {
+        self.file.has_merges
+    }
+
+    /// The id of a spelling.
+    fn id(&self, spelling: &str) -> Option<u32> {
+        let at = self.file.vocab.tokens.iter().position(|token| token == spelling)?;
+        Some(self.file.vocab.ids[at])
+    }
+
+    /// Reads the spellings. Those in `added` are left out: the caller adds them with their roles.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
+    fn read(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str, added: Vec<String>) -> PyResult<Vocabulary> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let added: std::collections::HashSet<String> = added.into_iter().collect();
+        let columns = &self.file.vocab;
+        let read = || {
+            let rows = columns.ids.iter().zip(&columns.tokens).filter(|(_, token)| !added.contains(*token));
+            rows.map(|(&id, token)| {
+                let (kind, content) = spelling.read(token).map_err(|c| {
+                    let message = format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet");
+                    jeton_core::error::Error::format(message, format!("$.model.vocab[{token:?}]"))
+                })?;
+                Ok((id, kind, content))
+            })
+            .collect::<jeton_core::error::Result<Vec<Entry>>>()
+        };
+        let entries = py.detach(read).map_err(|failed| error::plain(py, failed))?;
+        Ok(Vocabulary { entries, merges: self.file.merges.clone() })
+    }
+}

@@ -1,0 +1,73 @@
+"""Jeton, the tokenizer workbench: train subword tokenizers, run them, see what they do.
+
+    text    ─ match added tokens ─ pretokenize ─ model (BPE) ─►  ids
+    ids     ─ decode ─►  bytes / text
+    corpus  ─ read documents ─ count pretokens ─►  Counts  ─ learn merges ─►  Tokenizer  ─ save ─►  files
+
+Examples:
+    >>> import jeton
+    >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+    >>> tok.decode(tok.encode("lower"))
+    'lower'
+"""
+
+from __future__ import annotations
+
+# text → ids → text
+from .encoding import Encoding, Token, TokenBatch
+from .explanation import Explanation
+from .tokenizer import Tokenizer
+
+# corpus → counts → tokenizer
+from .progress import ProgressEvent
+from .training import Counts, TrainingFacts, count_pretokens, train
+
+# tokenizer ↔ files
+from .formats import load
+
+# understanding
+from .analysis import Measure, measure
+
+# what can go wrong
+from .errors import (
+    ConfigError,
+    DecodeError,
+    FormatError,
+    InvalidTextError,
+    JetonError,
+    LossyConversionWarning,
+    MissingDependencyError,
+    SpecialTokenError,
+    TrainingError,
+    UnknownTokenError,
+    UnsupportedFeatureError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConfigError",
+    "Counts",
+    "DecodeError",
+    "Encoding",
+    "Explanation",
+    "FormatError",
+    "InvalidTextError",
+    "JetonError",
+    "LossyConversionWarning",
+    "Measure",
+    "MissingDependencyError",
+    "ProgressEvent",
+    "SpecialTokenError",
+    "Token",
+    "TokenBatch",
+    "Tokenizer",
+    "TrainingError",
+    "TrainingFacts",
+    "UnknownTokenError",
+    "UnsupportedFeatureError",
+    "count_pretokens",
+    "load",
+    "measure",
+    "train",
+]

@@ -1,0 +1,90 @@
+"""Compression: how many bytes, characters and tokens a word a tokenizer makes of a corpus."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from ..corpus import CorpusLike, open_corpus
+from ..progress import Progress, ProgressEvent, make_reporter
+from ..tokenizer import Tokenizer, num_threads
+
+__all__ = ["Measure", "measure"]
+
+# Documents are encoded in batches of this size; the ids of a batch take about as much memory as its text.
+BATCH_BYTES = 16 << 20
+
+
+class Measure(NamedTuple):
+    """What `measure` found.
+
+    Attributes:
+        bytes_per_token: bytes of UTF-8 over tokens; higher is shorter.
+        chars_per_token: characters over tokens.
+        tokens_per_word: fertility: tokens over words, which are what white space separates. Says little for text
+            without spaces.
+        tokens: tokens in all.
+        bytes: bytes of UTF-8 in all.
+    """
+
+    bytes_per_token: float
+    chars_per_token: float
+    tokens_per_word: float
+    tokens: int
+    bytes: int
+
+
+def measure(
+    tok: Tokenizer,
+    corpus: CorpusLike,
+    *,
+    documents: Literal["file", "line"] = "file",
+    field: str = "text",
+    errors: Literal["strict", "replace"] = "strict",
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Measure:
+    """Encodes a corpus and says how short it becomes. Ratios are 0.0 for an empty corpus.
+
+    Args:
+        tok: the tokenizer.
+        corpus: as in `jeton.train`.
+        documents, field, errors, threads, progress: as in `jeton.train`.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+        >>> jeton.measure(tok, ["lower lowest"])
+        Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
+    """
+    opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
+    tokens = num_bytes = chars = words = size = 0
+    batch: list[bytes] = []
+    with make_reporter(progress) as report:
+
+        def encode() -> None:
+            nonlocal tokens, size
+            if len(batch) == 1:
+                tokens += len(tok.encode_array(batch[0], threads=num_threads(threads)))
+            else:
+                tokens += len(tok.encode_batch(batch, threads=num_threads(threads)).ids)
+            batch.clear()
+            size = 0
+            report(ProgressEvent("encode", opened.bytes_read, opened.total_bytes, "B"))
+
+        for document in opened:
+            text = document.data.decode()
+            num_bytes += len(document.data)
+            chars += len(text)
+            words += len(text.split())
+            if len(document.data) >= BATCH_BYTES and batch:
+                encode()
+            batch.append(document.data)
+            size += len(document.data)
+            if size >= BATCH_BYTES:
+                encode()
+        encode()
+    return Measure(_ratio(num_bytes, tokens), _ratio(chars, tokens), _ratio(tokens, words), tokens, num_bytes)
+
+
+def _ratio(a: int, b: int) -> float:
+    return a / b if b else 0.0

@@ -1,0 +1,62 @@
+"""The command line: ``jeton COMMAND``. One file per command; what they share stands in ``options``, ``streams`` and
+``running``.
+
+Commands are imported when they are called, so that ``jeton encode`` does not wait for what ``jeton train`` needs.
+Data goes to standard output and nothing else does; what a person is told goes to standard error.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from .running import run
+
+__all__ = ["main"]
+
+# In the order of a first user's day.
+COMMANDS = ("demo", "train", "encode", "decode", "count", "explain", "vocab", "measure")
+
+
+class _Lazy(click.Group):
+    """A group that finds each command in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f".{cmd_name}", __name__), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="jeton", prog_name="jeton")
+def _jeton() -> None:
+    """Train, run and understand tokenizers.
+
+    \b
+    Start here:
+      jeton demo                               train on this Python's own library, and look around
+      jeton train texts/ -o my.json -s 8000    train on your own texts
+      jeton encode -t my.json "Hello there"    text to ids
+      jeton explain -t my.json "Hello there"   why these ids
+
+    Exit codes: 0 done; 1 something is wrong with the data or the files; 2 wrong usage; 3 done, but records were
+    skipped; 4 a difference was found; 130 Ctrl-C.
+    """
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs one command line and returns its exit code.
+
+    Args:
+        args: the arguments after the program's name; None: the process's own.
+
+    Examples:
+        >>> main(["count", "--nonsense"])
+        2
+    """
+    return run(_jeton, args)

@@ -1,0 +1,178 @@
+"""``jeton demo``: the whole story on text that every machine has, for somebody who has just installed Jeton.
+
+It trains on the running Python's standard library and on Jeton's own lessons in English and Chinese, and shows what
+came of it. Left out: options; this is a tour, and ``jeton train`` is the tool.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import jeton
+
+from .._core import find_invalid_utf8
+from ..drawing import to_terminal, visible
+from .options import Common, common_options
+from .streams import terminal_look, write
+from .words import counted, seconds, size
+
+if TYPE_CHECKING:
+    from ..training import TrainingFacts
+
+VOCAB_SIZE = 8_000
+# Installed packages differ from machine to machine; the standard library is much the same on all.
+NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__"}
+FIRST_MERGES = 10
+BAR_CELLS = 40
+SENTENCES = {
+    "English": "A tokenizer cuts text into tokens, and a model reads their numbers.",
+    "Chinese": "分词器把文字切成一个个词元，模型读的是它们的编号。",
+    "Python": "for token in tokenizer.encode(text):\n    print(token)",
+}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One kind of text in the corpus."""
+
+    name: str
+    documents: Sequence[Path | bytes]
+    num_bytes: int
+
+
+@click.command()
+@click.option("-o", "--output", default="jeton-demo", show_default=True, metavar="OUT", help="Where to save.")
+@common_options
+def demo(common: Common, output: str) -> None:
+    """Trains a tokenizer on this Python's standard library, tens of megabytes, together with Jeton's lessons in
+    English and Chinese, and shows what it learned. Takes seconds, and needs no network.
+
+    \b
+    Examples:
+      jeton demo
+      jeton demo -o /tmp/demo
+    """
+    parts = _parts()
+    corpus: list[Path | bytes] = [document for part in parts for document in part.documents]
+    if not common.as_json:
+        _write_corpus(parts)
+    tok = jeton.train(corpus, VOCAB_SIZE, threads=common.threads, progress=common.progress)
+    tok.save(output)
+    measures = {part.name: jeton.measure(tok, part.documents, progress=False) for part in parts}
+    training = tok.training
+    if training is None:
+        raise RuntimeError("a tokenizer fresh from training knows nothing of it")
+    if common.as_json:
+        write(json.dumps(_facts(tok, training, measures, output), ensure_ascii=False))
+        return
+    _write_training(tok, training, output)
+    _write_measures(measures)
+    _write_merges(tok, training)
+    _write_sentences(tok)
+    _write_next_steps(output)
+
+
+def _parts() -> list[_Part]:
+    """The corpus: the library as files, the lessons as they are installed."""
+    root = Path(sysconfig.get_path("stdlib"))
+    found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
+    # a few of the library's own tests are deliberately in other encodings
+    library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
+    if not library:
+        raise FileNotFoundError(2, "this Python has no library as source files", str(root))
+    parts = [_Part("Python source", library, sum(path.stat().st_size for path in library))]
+    for name, ending in (("English lessons", ".py"), ("Chinese lessons", ".zh.md")):
+        lessons = list(_lessons(ending))
+        parts.append(_Part(name, lessons, sum(map(len, lessons))))
+    return parts
+
+
+def _lessons(ending: str) -> Iterator[bytes]:
+    folder = resources.files("jeton.reference")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.startswith("step") and file.name.endswith(ending):
+            yield file.read_bytes()
+
+
+def _write_corpus(parts: list[_Part]) -> None:
+    _headline(f"Jeton {jeton.__version__}: training on what this machine has")
+    for part in parts:
+        origin = f" (Python {platform.python_version()}'s standard library)" if part is parts[0] else ""
+        write(f"  {part.name:<16} {size(part.num_bytes):>10} in {counted(len(part.documents), 'file')}{origin}")
+
+
+def _write_training(tok: jeton.Tokenizer, training: TrainingFacts, output: str) -> None:
+    took = training.seconds or 0.0
+    write("")
+    speed = f" ({size(int(training.corpus_bytes / took))} a second)" if took else ""
+    write(
+        f"  {counted(training.num_merges, 'merge')} learned from {size(training.corpus_bytes)} in {seconds(took)}{speed}"
+    )
+    write(f"  {counted(tok.num_tokens, 'token')} saved in {output}")
+
+
+def _write_measures(measures: dict[str, Any]) -> None:
+    _headline("How far it compresses: bytes per token")
+    longest = max(measure.bytes_per_token for measure in measures.values())
+    for name, measure in measures.items():
+        bar = "█" * max(round(measure.bytes_per_token / longest * BAR_CELLS), 1)
+        write(f"  {name:<16} {measure.bytes_per_token:5.2f}  {bar}")
+    write("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens.")
+
+
+def _write_merges(tok: jeton.Tokenizer, training: TrainingFacts) -> None:
+    _headline("The first merges: the most frequent pair becomes a token, again and again")
+    for step in training.log[:FIRST_MERGES] if training.log else []:
+        left, right = visible(tok.id_to_bytes(step.left)), visible(tok.id_to_bytes(step.right))
+        write(
+            f"  {step.rank:>2}  {left + ' + ' + right:<12} → {visible(step.token):<8} = {step.id}  {step.count:>11,} times"
+        )
+    write(f"  and the last one: {visible(tok.id_to_bytes(tok.merges[-1][2]))}")
+
+
+def _write_sentences(tok: jeton.Tokenizer) -> None:
+    _headline("A sentence each: the tokens, then their ids")
+    color, width = terminal_look()
+    for name, sentence in SENTENCES.items():
+        tokens = tok.tokenize(sentence)
+        write(f"  {name}: {len(sentence.encode())} bytes, {counted(len(tokens), 'token')}")
+        pairs = [(token.id, token.bytes) for token in tokens]
+        write(to_terminal(pairs, color=color, width=width, indent="    "))
+        write(f"    {' '.join(map(str, tokens.ids))}")
+
+
+def _write_next_steps(output: str) -> None:
+    _headline("Now you")
+    write(f'  jeton encode -t {output} --format tokens "your text"')
+    write(f'  jeton explain -t {output} "tokenizer"')
+    write(f"  jeton vocab -t {output} --grep '[一-龥]'")
+    write("  jeton train your-texts/ -o my.json")
+
+
+def _headline(text: str) -> None:
+    color, _ = terminal_look()
+    write("")
+    write(f"\x1b[1m{text}\x1b[0m" if color else text)
+    sys.stdout.flush()
+
+
+def _facts(tok: jeton.Tokenizer, training: TrainingFacts, measures: dict[str, Any], output: str) -> dict[str, Any]:
+    return {
+        "path": output,
+        "num_tokens": tok.num_tokens,
+        "corpus_bytes": training.corpus_bytes,
+        "seconds": training.seconds,
+        "bytes_per_token": {name: measure.bytes_per_token for name, measure in measures.items()},
+        "first_merges": [list(merge) for merge in tok.merges[:FIRST_MERGES]],
+        "sentences": {name: tok.encode(sentence) for name, sentence in SENTENCES.items()},
+    }

@@ -1,0 +1,38 @@
+"""``jeton explain``: every merge between a text and its ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import Common, TextOptions, common_options, text_options, tokenizer_option
+from .streams import input_texts, named, repaired, terminal_look, write
+
+if TYPE_CHECKING:
+    import jeton
+
+
+@click.command()
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@tokenizer_option
+@text_options
+@common_options
+def explain(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
+    """Explains how each TEXT, or standard input, becomes ids: its pretokens, and in each of them every merge with the
+    pair, its rank, and what else could have merged. With --json, everything as one object per text.
+
+    \b
+    Examples:
+      jeton explain -t my.json "oldest"
+      jeton explain -t my.json --json "oldest" | jq '.pretokens[].merges'
+      jeton explain -t chat.json --special all "<|im_start|>user"
+    """
+    color, width = terminal_look()
+    for index, text in enumerate(input_texts(common, texts)):
+        with named(text):
+            explanation = repaired(common, text, options, lambda data: tok.explain(data, special=options.special))
+        if common.as_json:
+            write(explanation.json)
+        else:
+            write("\n" * (index > 0) + explanation.to_terminal(color=color, width=width))

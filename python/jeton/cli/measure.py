@@ -1,0 +1,55 @@
+"""``jeton measure``: how well a tokenizer compresses a corpus."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+import jeton
+
+from .options import Common, common_options, corpus_options, tokenizer_option
+from .streams import input_corpus, write
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+
+@click.command()
+@tokenizer_option
+@corpus_options
+@common_options
+def measure(
+    common: Common,
+    tok: jeton.Tokenizer,
+    corpus: tuple[str, ...],
+    documents: Literal["file", "line"],
+    field: str,
+    errors: Literal["strict", "replace"],
+) -> None:
+    """Measures a tokenizer on CORPUS: files, globs and folders, or - for standard input.
+
+    \b
+    Examples:
+      jeton measure -t my.json texts/
+      jeton measure -t my.json --json test.jsonl.gz | jq .bytes_per_token
+      xzcat big.txt.xz | jeton measure -t my.json -
+    """
+    result = jeton.measure(
+        tok,
+        input_corpus(common, corpus),
+        documents=documents,
+        field=field,
+        errors=errors,
+        threads=common.threads,
+        progress=common.progress,
+    )
+    facts = result._asdict()
+    if common.as_json:
+        write(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        write(
+            f"{name.replace('_', ' '):<18} {value:>16,.4f}" if isinstance(value, float) else f"{name:<18} {value:>16,}"
+        )

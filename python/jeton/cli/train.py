@@ -1,0 +1,124 @@
+"""``jeton train``: a corpus to a tokenizer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import jeton
+
+from .options import Common, common_options, corpus_options
+from .streams import input_corpus, write
+from .words import counted, seconds, size
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+
+@click.command()
+@click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
+@click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
+@click.option("--algorithm", type=click.Choice(["bpe"]), default="bpe", help="How to learn.")
+@click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
+@click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
+@click.option(
+    "--tie-break",
+    type=click.Choice(["lowest_ids", "first", "highest_pair", "shortest"]),
+    help="Which of equally frequent pairs goes first.",
+)
+@click.option("--preset", type=click.Choice(["minbpe", "hf"]), help="Train exactly as a known library does.")
+@click.option("--min-frequency", type=int, default=1, metavar="N", help="Leave rarer pairs alone.")
+@click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
+@click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
+@click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
+@click.option(
+    "--end-of-word-style",
+    type=click.Choice(["symbol", "suffix"]),
+    default="symbol",
+    help="Whether the mark is a symbol of its own or part of the last character.",
+)
+@click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
+@click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
+@corpus_options
+@common_options
+def train(
+    common: Common,
+    corpus: tuple[str, ...],
+    documents: Literal["file", "line"],
+    field: str,
+    errors: Literal["strict", "replace"],
+    output: str,
+    trace: bool,
+    **options: Any,
+) -> None:
+    """Trains a tokenizer on CORPUS: files, globs and folders (.gz, .bz2, .xz and .zst too; .jsonl by row), or - for
+    standard input.
+
+    \b
+    Examples:
+      jeton train books/ -o books.json -s 16000
+      jeton train 'data/*.jsonl.gz' --field content -o code.json --special-token '<|endoftext|>'
+      xzcat big.txt.xz | jeton train - -o big.json
+      jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
+      echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
+    """
+    _check_output(output)
+    tok = jeton.train(
+        input_corpus(common, corpus),
+        documents=documents,
+        field=field,
+        errors=errors,
+        trace=write if trace else False,
+        threads=common.threads,
+        progress=common.progress,
+        **options,
+    )
+    tok.save(output)
+    facts = _facts(tok, output)
+    if common.as_json:
+        write(json.dumps(facts, ensure_ascii=False))
+    else:
+        for line in _summary(facts):
+            common.say(line)
+
+
+def _check_output(output: str) -> None:
+    """Fails before the training where saving after it could only fail."""
+    folder = Path(output).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder to save in does not exist", str(folder))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "the folder to save in cannot be written", str(folder))
+
+
+def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
+    """What there is to say about the run."""
+    training = tok.training
+    if training is None:
+        raise RuntimeError("a tokenizer fresh from training knows nothing of it")
+    names = ("num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
+    facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": tok.num_tokens}
+    facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "seconds")}
+    facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
+    facts["fingerprint"] = tok.fingerprint
+    return facts
+
+
+def _summary(facts: dict[str, Any]) -> list[str]:
+    corpus = f"{size(facts['corpus_bytes'])} in {counted(facts['documents'], 'document')}"
+    pretokens = f"{counted(facts['pretokens'], 'pretoken')}, {facts['distinct_pretokens']:,} of them distinct"
+    lines = [f"read     {corpus}; {pretokens}"]
+    learned = f"{counted(facts['num_merges'], 'merge')} in {seconds(facts['seconds'])}"
+    if facts["bytes_per_token"] is not None:
+        learned += f"; {facts['bytes_per_token']:.3f} bytes per token"
+    lines.append(f"learned  {learned}")
+    if facts["special_tokens_found"]:
+        found = counted(facts["special_tokens_found"], "special token")
+        lines.append(f"found    {found} in the corpus, which cut it and were not learned")
+    lines.append(f"saved    {facts['path']}: {counted(facts['num_tokens'], 'token')}")
+    return lines

@@ -1,0 +1,85 @@
+"""``jeton vocab``: the vocabulary, one entry per line, for reading and searching."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..drawing import cells, visible
+from .options import Common, common_options, tokenizer_option
+from .streams import write
+
+if TYPE_CHECKING:
+    import jeton
+
+# Columns of tokens and bytes: most tokens of real vocabularies fit, and the line still fits a terminal of 100 columns.
+TOKEN_CELLS, BYTES_CELLS = 24, 36
+
+
+class Entry(NamedTuple):
+    """One line: an id, its token's bytes, and how it came about."""
+
+    id: int
+    data: bytes
+    special: bool
+    merge: tuple[int, int, int] | None  # left, right, rank
+
+
+@click.command()
+@click.option("--grep", metavar="RE", help="Only tokens in whose text this regular expression is found.")
+@tokenizer_option
+@common_options
+def vocab(common: Common, tok: jeton.Tokenizer, grep: str | None) -> None:
+    """Lists the vocabulary by id: id, token, its bytes, and the merge that made it. Spaces are drawn as ·, line ends
+    as ↵, and bytes that are no characters of their own as ⟨e4 bb⟩; --grep searches in the text itself, not in the
+    drawing.
+
+    \b
+    Examples:
+      jeton vocab -t my.json | less
+      jeton vocab -t my.json --grep "^ the"
+      jeton vocab -t my.json --json --grep "[一-龥]" | jq .token
+    """
+    try:
+        wanted = re.compile(grep or "")
+    except re.error as error:
+        raise click.UsageError(f"--grep {grep!r} is not a regular expression: {error}") from None
+    for entry in _entries(tok):
+        if wanted.search(entry.data.decode("utf-8", "replace")):
+            write(json.dumps(_facts(entry), ensure_ascii=False) if common.as_json else _line(tok, entry))
+
+
+def _entries(tok: jeton.Tokenizer) -> Iterator[Entry]:
+    """The entries by id. Where several merges make one token, the best one counts."""
+    made: dict[int, tuple[int, int, int]] = {}
+    for rank, (left, right, id) in enumerate(tok.merges):
+        made.setdefault(id, (left, right, rank))
+    special = set(tok.special_tokens.values())
+    for id, data in sorted(tok.vocab.items()):
+        yield Entry(id, data, id in special, made.get(id))
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    merge = dict(zip(("left", "right", "rank"), entry.merge, strict=True)) if entry.merge else None
+    text = entry.data.decode("utf-8", "replace")
+    return {"id": entry.id, "token": text, "bytes_hex": entry.data.hex(), "special": entry.special, "merge": merge}
+
+
+def _line(tok: jeton.Tokenizer, entry: Entry) -> str:
+    token = visible(entry.data)
+    if entry.merge:
+        left, right, rank = entry.merge
+        pair = f"{visible(tok.id_to_bytes(left))}+{visible(tok.id_to_bytes(right))}"
+        origin = f"({left}, {right}) {pair}  rank {rank}"
+    else:
+        origin = "special" if entry.special else ""
+    columns = f"{entry.id:>7}  {_padded(token, TOKEN_CELLS)}  {_padded(entry.data.hex(' '), BYTES_CELLS)}  {origin}"
+    return columns.rstrip()
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))

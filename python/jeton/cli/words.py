@@ -1,0 +1,46 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+__all__ = ["counted", "seconds", "size"]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples:
+        >>> counted(1, "file"), counted(1234, "merge")
+        ('1 file', '1,234 merges')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def size(num_bytes: int) -> str:
+    """Bytes in decimal units, as disks are sold and progress bars count.
+
+    Examples:
+        >>> size(999), size(31_525_224)
+        ('999 bytes', '31.5 MB')
+    """
+    if num_bytes < 1000:
+        return counted(num_bytes, "byte")
+    amount, unit = float(num_bytes), "bytes"
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if amount < 999.95:
+            break
+    return f"{amount:.1f} {unit}"
+
+
+def seconds(duration: float) -> str:
+    """A duration, as exact as one cares.
+
+    Examples:
+        >>> seconds(0.0421), seconds(4.21), seconds(190.4)
+        ('42 ms', '4.2 s', '3 min 10 s')
+    """
+    if duration < 1:
+        return f"{duration * 1000:.0f} ms"
+    if duration < 60:
+        return f"{duration:.1f} s"
+    return f"{int(duration) // 60} min {int(duration) % 60} s"

@@ -1,0 +1,53 @@
+"""The vocabulary as text for people: one entry a line, with the merge that made it. Written, never read.
+
+Columns, separated by tabs: id, kind, bytes in hexadecimal, the token as Python spells it, and for a merged token the two
+it was made from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ..atomic import write_atomically
+from ..tokenizer import ADDED, ENDS_WORD, SPECIAL, TOKEN, Tokenizer
+
+__all__ = ["lines", "write"]
+
+_KINDS = {TOKEN: "token", ENDS_WORD: "token", ADDED: "added", SPECIAL: "special"}
+
+
+def lines(tok: Tokenizer) -> Iterator[str]:
+    """The listing, line by line, without line ends.
+
+    Examples:
+        >>> tok = Tokenizer.from_merges({97: b"a", 256: b"aa"}, [(97, 97, 256)])
+        >>> for line in lines(tok):
+        ...     print(line.replace("\\t", "  "))
+        # id  kind  hex  token  left+right
+        97  token  61  'a'
+        256  token  6161  'aa'  97+97 'a'+'a'
+    """
+    yield "# id\tkind\thex\ttoken\tleft+right"
+    made = {new: (left, right) for left, right, new in tok.merges}
+    for id in tok._core.ids():
+        spelled = tok._spelled(id)
+        columns = [str(id), _KINDS[tok._core.kind(id)], spelled.hex(), _readable(spelled)]
+        if id in made:
+            left, right = made[id]
+            columns.append(f"{left}+{right} {_readable(tok._spelled(left))}+{_readable(tok._spelled(right))}")
+        yield "\t".join(columns)
+
+
+def _readable(token: bytes) -> str:
+    try:
+        return repr(token.decode())
+    except UnicodeDecodeError:
+        return repr(token)
+
+
+def write(tok: Tokenizer, path: str | os.PathLike[str]) -> None:
+    """Writes the listing, atomically."""
+    with write_atomically(path) as file:
+        for line in lines(tok):
+            file.write((line + "\n").encode())

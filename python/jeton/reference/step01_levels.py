@@ -1,0 +1,109 @@
+"""Step 1. The same text at three levels: bytes, characters, words.
+
+A language model does not read text. It reads a list of whole numbers, the *ids*, and a tokenizer is the program
+that turns text into ids and ids back into text. So the first question is: what should one number stand for? Three
+answers lie close at hand, and everything in these lessons is a compromise between them.
+
+**Bytes.** Text in a computer is already a list of numbers: its UTF-8 bytes, each from 0 to 255. A letter of English
+takes one byte, a Chinese character three.
+
+>>> list("cat".encode("utf-8"))
+[99, 97, 116]
+>>> list("小".encode("utf-8"))
+[229, 176, 143]
+
+Only 256 numbers are needed, and there is no text in the world that they cannot spell. But the lists are long, and a
+single number means almost nothing: 229 begins 小 (`e5 b0 8f`), and 冬 (`e5 86 ac`), and four thousand others.
+
+**Characters.** One number for each character gives lists a third as long for Chinese. The price is a larger table
+of numbers, one for each character that was ever seen, and the day a new character arrives there is no number for it.
+
+**Words.** One number for each word gives the shortest lists, and numbers that mean something. But English has
+hundreds of thousands of words, `fast`, `faster` and `fastest` become three strangers, a misspelling is unknown, and
+Chinese does not put spaces between words at all, so a rule that looks for spaces finds one "word" in a sentence.
+
+>>> levels("the cat sat").sizes()
+{'bytes': 11, 'characters': 11, 'words': 3}
+>>> levels("今天的天气").sizes()
+{'bytes': 15, 'characters': 5, 'words': 1}
+
+The answer that won is to start small, with bytes or characters, and to let a program *find* which neighbors
+belong together, by counting. Frequent words become one token; rare words fall apart into pieces; nothing is ever
+unknown. The method is called byte pair encoding, BPE for short, and steps 2 to 6 build it.
+
+This step leaves out how the pieces are found. Next: step02_pairs.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # the byte alphabet: id -> spelling
+
+
+class Levels(NamedTuple):
+    """One text, cut in three ways."""
+
+    bytes: list[int]
+    characters: list[str]
+    words: list[str]
+
+    def sizes(self) -> dict[str, int]:
+        """Say how many items each level has.
+
+        Examples:
+            >>> levels("old oldest").sizes()
+            {'bytes': 10, 'characters': 10, 'words': 2}
+        """
+        return {"bytes": len(self.bytes), "characters": len(self.characters), "words": len(self.words)}
+
+
+def levels(text: str) -> Levels:
+    """Cut `text` into bytes, into characters, and into words at white space.
+
+    A character here is a Unicode code point, which is what Python's `str` is made of. What a reader would call one
+    character may be several of them: the family emoji below is three people held together by two invisible joiners.
+
+    Examples:
+        >>> levels("小 cat").bytes
+        [229, 176, 143, 32, 99, 97, 116]
+        >>> levels("小 cat").characters
+        ['小', ' ', 'c', 'a', 't']
+        >>> levels("小 cat").words
+        ['小', 'cat']
+        >>> levels("👨‍👩‍👧").sizes()
+        {'bytes': 18, 'characters': 5, 'words': 1}
+    """
+    return Levels(list(text.encode("utf-8")), list(text), text.split())
+
+
+def show(spelling: bytes) -> str:
+    r"""Spell a token for the screen: as text where its bytes are text, as a bytes literal where they are not.
+
+    A token is always kept as bytes in these lessons, because it may be a part of a character. The three bytes of 小
+    are text; the first two alone are not, and a program that insists on printing them as text falls over.
+
+    Examples:
+        >>> show(b"cat"), show("小".encode())
+        ("'cat'", "'小'")
+        >>> print(show(b"\xe5\xb0"))
+        b'\xe5\xb0'
+    """
+    try:
+        return repr(spelling.decode("utf-8"))
+    except UnicodeDecodeError:
+        return repr(spelling)
+
+
+def main() -> None:
+    """Print the same sentence at three levels, in English and in Chinese."""
+    for text in ("The weather is fine today", "今天的天气很好"):
+        cut = levels(text)
+        print(text)
+        print("  bytes     ", len(cut.bytes), cut.bytes)
+        print("  characters", len(cut.characters), cut.characters)
+        print("  words     ", len(cut.words), cut.words)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Step 2. Counting pairs of neighbors.
+
+BPE asks one question again and again: *which two neighbors stand side by side most often?* This step answers it.
+A pair is two ids next to each other, and a list of five ids holds four pairs:
+
+    1  2  3  1  2
+    (1, 2)              seen once
+       (2, 3)           seen once
+          (3, 1)        seen once
+             (1, 2)     seen a second time
+
+>>> count_pairs([[1, 2, 3, 1, 2]])
+{(1, 2): 2, (2, 3): 1, (3, 1): 1}
+
+Three details look small here and decide the result later.
+
+**Pairs overlap.** In `aaa` the pair `aa` is counted twice: letters 1 and 2, then letters 2 and 3. Step 3 will be
+able to join it only once. Counting the overlap is not a mistake but an agreement: minbpe, rustbpe, Hugging Face,
+SentencePiece and subword-nmt all count this way, and whoever counts otherwise trains another tokenizer.
+
+>>> count_pairs([list(b"aaa")])
+{(97, 97): 2}
+
+**Sequences are islands.** The input is a list of sequences (documents, or the pieces of step 8), and no pair
+reaches from the end of one to the start of the next.
+
+>>> count_pairs([[1, 2], [3, 4]])
+{(1, 2): 1, (3, 4): 1}
+
+**Sequences have weights.** A word that occurs six times need not be stored six times: store it once with weight 6,
+and each of its pairs counts six. On real text this is the difference between minutes and days, since a million
+words of English hold only some tens of thousands of different ones.
+
+>>> count_pairs([list(b"low"), list(b"lower")], weights=[5, 2])
+{(108, 111): 7, (111, 119): 7, (119, 101): 2, (101, 114): 2}
+
+And one habit: a Python `dict` remembers the order in which keys were first put in, so the keys of this table
+stand in the order of their *first appearance* in the text. Step 4 makes use of that.
+
+This step leaves out what to do with the winner. Next: step03_merge.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from .step01_levels import show
+
+Pair = tuple[int, int]  # (left id, right id)
+
+
+def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | None = None) -> dict[Pair, int]:
+    """Count every pair of neighbors, each one as often as its sequence's weight says.
+
+    Args:
+        sequences: Documents or pretokens, each a list of ids.
+        weights: How often each sequence occurs; once each when left out.
+
+    Returns:
+        Pair to count, in order of first appearance.
+
+    Raises:
+        ValueError: If there is not exactly one weight for each sequence.
+
+    Examples:
+        >>> count_pairs([[1, 1, 1, 1]])
+        {(1, 1): 3}
+        >>> count_pairs([[7], []])
+        {}
+    """
+    if weights is None:
+        weights = [1] * len(sequences)
+    counts: dict[Pair, int] = {}
+    for sequence, weight in zip(sequences, weights, strict=True):
+        for pair in pairwise(sequence):
+            counts[pair] = counts.get(pair, 0) + weight
+    return counts
+
+
+def most_frequent(counts: dict[Pair, int]) -> Pair:
+    """Return the pair with the highest count; of several, the one that appeared first.
+
+    Examples:
+        >>> most_frequent(count_pairs([[1, 2, 3, 1, 2]]))
+        (1, 2)
+        >>> most_frequent({(5, 6): 3, (1, 2): 3})
+        (5, 6)
+    """
+    return max(counts, key=lambda pair: counts[pair])  # max keeps the first of equals
+
+
+def main() -> None:
+    """Print the pairs of a short text, the most frequent first."""
+    text = "old older oldest"
+    counts = count_pairs([list(text.encode())])
+    print(f"{text!r} holds {sum(counts.values())} pairs, {len(counts)} different:")
+    for (left, right), count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"  ({left}, {right})".ljust(14), show(bytes([left, right])).ljust(6), count)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Step 3. Merging: a pair becomes one new id.
+
+Step 2 found the most frequent pair. Now it gets a number of its own, and wherever the two stood side by side the
+new number takes their place. In the list of step 2, let 4 stand for `(1, 2)`:
+
+>>> merge([1, 2, 3, 1, 2], (1, 2), 4)
+[4, 3, 4]
+
+Five ids became three and nothing was lost: whoever knows that 4 means "1, then 2" can undo it. That is the whole
+idea of compression by pairs, which Philip Gage published for files in 1994, and which Rico Sennrich and his
+colleagues brought to language models in 2016.
+
+**From left to right, without overlap.** In `aaa` the pair `aa` was counted twice, but it can be merged only once:
+when the first two letters have been used up, the third has no partner left.
+
+>>> merge([97, 97, 97], (97, 97), 256)
+[256, 97]
+>>> merge([97, 97, 97, 97], (97, 97), 256)
+[256, 256]
+
+Starting from the right would give `[97, 256]`, just as short and just as good. It would also be another tokenizer.
+Everybody starts from the left, so we do.
+
+**One pass is enough.** The new id did not exist before, so it cannot be part of the pair that is being merged. A
+later merge may use it, and that is how tokens grow: `a` and `b` make `ab`, then `ab` and `c` make `abc`.
+
+>>> ids = list(b"abcabc")
+>>> ids = merge(ids, (97, 98), 256)
+>>> ids
+[256, 99, 256, 99]
+>>> merge(ids, (256, 99), 257)
+[257, 257]
+
+So a merge is three numbers, left, right and new, and a list of merges is enough to spell every token:
+
+>>> vocabulary({97: b"a", 98: b"b", 99: b"c"}, [Merge(97, 98, 256), Merge(256, 99, 257)])
+{97: b'a', 98: b'b', 99: b'c', 256: b'ab', 257: b'abc'}
+
+This step leaves out how many times to do it and in which order. Next: step04_train.py.
+
+Source: Gage, "A New Algorithm for Data Compression", C Users Journal, 1994; Sennrich, Haddow and Birch, "Neural
+Machine Translation of Rare Words with Subword Units", ACL 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from .step02_pairs import Pair, count_pairs, most_frequent
+
+
+class Merge(NamedTuple):
+    """`left` and `right` side by side become `new`; `count` is how often they stood there when they were chosen."""
+
+    left: int
+    right: int
+    new: int
+    count: int = 0  # type: ignore[assignment]  # weighted, with overlaps; 0 where nobody counted, as in a file
+
+
+def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
+    """Replace `pair` by `new` wherever it occurs in `ids`, from left to right, without overlap.
+
+    Returns:
+        A new list; `ids` is left as it was.
+
+    Examples:
+        >>> merge([5, 6, 6, 7, 9, 1], (6, 7), 99)
+        [5, 6, 99, 9, 1]
+        >>> merge([1, 2], (2, 1), 3)
+        [1, 2]
+        >>> merge([], (1, 2), 3)
+        []
+    """
+    merged: list[int] = []
+    at = 0
+    while at < len(ids):
+        if at + 1 < len(ids) and (ids[at], ids[at + 1]) == pair:
+            merged.append(new)
+            at += 2
+        else:
+            merged.append(ids[at])
+            at += 1
+    return merged
+
+
+def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[int, bytes]:
+    """Spell every token: the alphabet, then each merge's left side and right side joined.
+
+    Examples:
+        >>> vocabulary({1: b"a", 2: b"b"}, [Merge(1, 2, 3), Merge(3, 1, 4)])
+        {1: b'a', 2: b'b', 3: b'ab', 4: b'aba'}
+    """
+    spelling = dict(strings)
+    for left, right, new, _ in merges:
+        spelling[new] = spelling[left] + spelling[right]
+    return spelling
+
+
+def main() -> None:
+    """Merge the most frequent pair of a short text three times, by hand."""
+    ids = list(b"abcababcaabc")
+    print(ids)
+    for new in (256, 257, 258):
+        pair = most_frequent(count_pairs([ids]))
+        ids = merge(ids, pair, new)
+        print(f"{pair} becomes {new}: {ids}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Step 4. Training: count, merge, repeat.
+
+Training a BPE tokenizer is steps 2 and 3 in a loop. Begin with bytes, ids 0 to 255. Count the pairs, give the most
+frequent one the next free id, merge it everywhere, and count again. Each round adds one token, and the list of
+merges, in order, *is* the tokenizer. Nothing else is learned.
+
+>>> _ = train_bytes("abcababcaabc", 256 + 4, trace=print_merges(BYTES))
+['a','b','c','a','b','a','b','c','a','a','b','c']
+(97, 98)   -> 256 'ab'        ['ab','c','ab','ab','c','a','ab','c']
+(256, 99)  -> 257 'abc'       ['abc','ab','abc','a','abc']
+(257, 256) -> 258 'abcab'     ['abcab','abc','a','abc']
+(258, 257) -> 259 'abcababc'  ['abcababc','a','abc']
+
+**Ties.** In the third round four pairs stand there once each. Which one wins? Every tokenizer library has its own
+answer, mostly without saying so, and with another answer come other merges and another tokenizer:
+
+    first         the pair whose first occurrence comes first       minbpe, tiktoken's teaching code
+    lowest_ids    the lowest left id, then the lowest right id      Hugging Face, rustbpe
+    highest_pair  the larger left spelling, then the larger right   subword-nmt
+    shortest      the shortest result, then the smaller spelling    SentencePiece
+
+>>> for rule in TIE_BREAKS:
+...     merges = train_bytes("abcababcaabc", 260, tie_break=rule)
+...     print(rule.ljust(12), [show(vocabulary(BYTES, merges)[merge.new]) for merge in merges])
+first        ["'ab'", "'abc'", "'abcab'", "'abcababc'"]
+lowest_ids   ["'ab'", "'abc'", "'aabc'", "'ababc'"]
+highest_pair ["'ab'", "'abc'", "'abcab'", "'abcababc'"]
+shortest     ["'ab'", "'abc'", "'aabc'", "'ababc'"]
+
+**When to stop.** After as many merges as were ordered; or when everything is one token and no pair is left; or when
+the best pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum. By
+hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
+
+>>> for left, right, new, count in train_bytes("aaabdaaabac", 300, tie_break="lowest_ids", min_frequency=2):
+...     print((left, right), "->", new, "count", count)
+(97, 97) -> 256 count 4
+(97, 98) -> 257 count 2
+(256, 257) -> 258 count 2
+
+The loop is slow, for it reads the whole text again for every merge. That is what a fast engine does better; it must
+not do it differently, and this file is what it is held against. Left out: special tokens (step 7), cutting the text
+before training (step 8), other beginnings than bytes (steps 9 and 10). Next: step05_encode.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from .step01_levels import BYTES, show
+from .step02_pairs import Pair, count_pairs
+from .step03_merge import Merge, merge, vocabulary
+
+__all__ = ["TIE_BREAKS", "Merge", "Trace", "choose", "print_merges", "train", "train_bytes"]
+
+TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
+Trace = Callable[[Merge, list[list[int]], list[list[int]]], None]  # the merge, all sequences before, all after
+
+
+def train(
+    sequences: Sequence[Sequence[int]],
+    weights: Sequence[int] | None,
+    strings: Mapping[int, bytes],
+    num_merges: int,
+    *,
+    tie_break: str = "first",
+    min_frequency: int = 1,
+    next_id: int | None = None,
+    trace: Trace | None = None,
+) -> list[Merge]:
+    """Learn up to `num_merges` merges.
+
+    Args:
+        sequences: Documents or pretokens as lists of ids, in order of first appearance.
+        weights: How often each sequence occurs, at least 1; once each when None.
+        strings: The alphabet: the spelling of every id that occurs in `sequences`.
+        num_merges: How many merges to learn at most.
+        tie_break: Who wins among pairs of equal count, one of `TIE_BREAKS`.
+        min_frequency: Stop when the best pair is rarer than this.
+        next_id: The id of the first new token; one above the highest of the alphabet when None.
+        trace: Called after every merge.
+
+    Raises:
+        ValueError: If the tie rule is unknown, a weight is below 1, or an id has no spelling.
+
+    Examples:
+        >>> train([[1, 2, 3, 1, 2]], None, {1: b"a", 2: b"b", 3: b"c"}, 1)
+        [Merge(left=1, right=2, new=4, count=2)]
+        >>> train([[1]], [9], {1: b"a"}, 100)
+        []
+    """
+    if tie_break not in TIE_BREAKS:
+        raise ValueError(f"tie_break is {tie_break!r}, expected one of {', '.join(TIE_BREAKS)}")
+    if weights is not None and any(weight < 1 for weight in weights):
+        raise ValueError("weights must be at least 1: a sequence that never occurs does not belong in the corpus")
+    current = [list(sequence) for sequence in sequences]
+    if strangers := {id for sequence in current for id in sequence if id not in strings}:
+        raise ValueError(f"id {min(strangers)} occurs in the sequences but has no spelling in strings")
+    spelling = dict(strings)
+    size = dict.fromkeys(strings, 1)  # id -> how many entries of the alphabet it is made of
+    new = max(strings, default=-1) + 1 if next_id is None else next_id
+    merges: list[Merge] = []
+    while len(merges) < num_merges:
+        counts = count_pairs(current, weights)
+        best = choose(counts, tie_break, spelling, size)
+        if best is None or counts[best] < min_frequency:
+            break
+        before, current = current, [merge(sequence, best, new) for sequence in current]
+        merges.append(Merge(*best, new, counts[best]))
+        spelling[new] = spelling[best[0]] + spelling[best[1]]
+        size[new] = size[best[0]] + size[best[1]]
+        if trace:
+            trace(merges[-1], before, current)
+        new += 1
+    return merges
+
+
+def choose(
+    counts: dict[Pair, int], tie_break: str, spelling: Mapping[int, bytes], size: Mapping[int, int]
+) -> Pair | None:
+    """Pick the pair to merge: the highest count, and among equals the one that `tie_break` prefers.
+
+    Examples:
+        >>> letters = {0: b"b", 1: b"a", 2: b"c"}
+        >>> counts = count_pairs([[0, 2, 1, 0]])  # bc, ca, ab: once each
+        >>> for rule in TIE_BREAKS:
+        ...     left, right = choose(counts, rule, letters, {0: 1, 1: 1, 2: 1})
+        ...     print(rule.ljust(12), (left, right), show(letters[left] + letters[right]))
+        first        (0, 2) 'bc'
+        lowest_ids   (0, 2) 'bc'
+        highest_pair (2, 1) 'ca'
+        shortest     (1, 0) 'ab'
+    """
+    if not counts:
+        return None
+    highest = max(counts.values())
+    tied = [pair for pair, count in counts.items() if count == highest]  # still in order of first appearance
+    match tie_break:
+        case "lowest_ids":
+            return min(tied)
+        case "highest_pair":  # spellings differ in plain training; the ids decide if they ever do not
+            return max(tied, key=lambda pair: (spelling[pair[0]], spelling[pair[1]], -pair[0], -pair[1]))
+        case "shortest":
+            return min(tied, key=lambda p: (size[p[0]] + size[p[1]], spelling[p[0]] + spelling[p[1]], p))
+        case _:
+            return tied[0]
+
+
+def train_bytes(
+    text: str | Iterable[str],
+    vocab_size: int,
+    *,
+    tie_break: str = "first",
+    min_frequency: int = 1,
+    split: Callable[[str], Iterable[str]] | None = None,
+    next_id: int = 256,
+    trace: Trace | None = None,
+) -> list[Merge]:
+    """Train on the bytes of a text, or of several documents, until there are `vocab_size` tokens.
+
+    No pair is counted from one document to the next. With `split` (step 8) each document is cut into pretokens
+    first, and equal pretokens are stored once, with their number as the weight.
+
+    Raises:
+        ValueError: If `vocab_size` is below 256, the size of the byte alphabet.
+
+    Examples:
+        >>> train_bytes(["ab", "ab"], 257)
+        [Merge(left=97, right=98, new=256, count=2)]
+        >>> train_bytes("ab ab abc", 257, split=str.split)
+        [Merge(left=97, right=98, new=256, count=3)]
+        >>> train_bytes("ab", 1000)  # one merge, and no pair is left
+        [Merge(left=97, right=98, new=256, count=1)]
+    """
+    if vocab_size < next_id:
+        raise ValueError(f"vocab_size is {vocab_size}, but {next_id} ids are taken before the first merge")
+    documents = [text] if isinstance(text, str) else text
+    pretokens = Counter(pretoken for doc in documents for pretoken in (split(doc) if split else [doc]))
+    sequences = [list(pretoken.encode("utf-8")) for pretoken in pretokens]
+    return train(
+        sequences,
+        list(pretokens.values()),
+        BYTES,
+        vocab_size - next_id,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        next_id=next_id,
+        trace=trace,
+    )
+
+
+def print_merges(strings: Mapping[int, bytes]) -> Trace:
+    """Make a trace that prints every merge and the whole text after it; for small texts.
+
+    Examples:
+        >>> _ = train([[1, 2, 1, 2]], None, {1: b"a", 2: b"b"}, 2, trace=print_merges({1: b"a", 2: b"b"}))
+        ['a','b','a','b']
+        (1, 2)     -> 3 'ab'        ['ab','ab']
+        (3, 3)     -> 4 'abab'      ['abab']
+    """
+    spelling = dict(strings)
+
+    def line(sequences: list[list[int]]) -> str:
+        return " ".join("[" + ",".join(show(spelling[id]) for id in sequence) + "]" for sequence in sequences)
+
+    def trace(merge: Merge, before: list[list[int]], after: list[list[int]]) -> None:
+        left, right, new, _ = merge
+        if len(spelling) == len(strings):
+            print(line(before))
+        spelling[new] = spelling[left] + spelling[right]
+        print(f"{(left, right)!s:<10} -> {new} {show(spelling[new]):<11} {line(after)}")
+
+    return trace
+
+
+def main() -> None:
+    """Train on the ten words that show every kind of merge, and print the new tokens."""
+    text = "old older fast faster fastest best better yes desk mess"
+    merges = train_bytes(text, 270)
+    spelling = vocabulary(BYTES, merges)
+    for left, right, new, count in merges:
+        print(f"{new}  {show(spelling[new]):<10} = {show(spelling[left])} + {show(spelling[right])}, count {count}")
+
+
+if __name__ == "__main__":
+    main()

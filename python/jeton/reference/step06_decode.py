@@ -1,0 +1,114 @@
+"""Step 6. Decoding, and bytes that are not text.
+
+Decoding is the easy direction: look up the bytes of every id and join them. There is nothing to choose.
+
+>>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)
+>>> spelling = vocabulary(BYTES, merges)
+>>> decode([263, 265], spelling)
+'oldest'
+
+The difficulty comes after it, when the bytes must become text. Every text has UTF-8 bytes, but not every list of
+bytes is the UTF-8 of a text. 小 is `e5 b0 8f`. A model that has written `e5 b0` and stopped, because its answer was
+full, leaves two thirds of a character, and somebody must say what to do about it:
+
+>>> decode([0xE5, 0xB0, 0x8F], spelling)
+'小'
+>>> decode([0xE5, 0xB0], spelling)  # "replace": the broken place becomes U+FFFD, the replacement character
+'�'
+>>> decode([0xE5, 0xB0], spelling, errors="strict")
+Traceback (most recent call last):
+    ...
+UnicodeDecodeError: 'utf-8' codec can't decode bytes in position 0-1: unexpected end of data
+
+For showing an answer to a person, `replace` is right: better one � than a program that stops. For a pipeline that
+prepares data, `strict` is right: there a broken character means that something went wrong before. `decode_bytes` has
+neither problem, for it promises no text.
+
+**Join first, decode afterwards.** It is tempting to decode each token and to join the strings. With Chinese it
+fails at once, because one character is often spread over two or three tokens:
+
+>>> "".join(decode([id], spelling) for id in [0xE5, 0xB0, 0x8F])
+'���'
+
+**Both ways.** What was encoded always comes back: `decode(encode(text)) == text`, for every text, since merging
+never touches the bytes, only their grouping. The other way round it is not so. Many lists of ids spell the same text,
+and the encoder gives only one of them:
+
+>>> decode([111, 108, 100], spelling), decode([263], spelling)
+('old', 'old')
+>>> encode(list(b"old"), ranks(merges))
+[263]
+
+Left out: ids that spell no text at all, the special tokens. Next: step07_special.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .step01_levels import BYTES
+from .step03_merge import vocabulary
+from .step04_train import train_bytes
+from .step05_encode import encode, ranks
+
+ERRORS = ("replace", "strict")
+
+
+def decode_bytes(ids: Iterable[int], spelling: Mapping[int, bytes]) -> bytes:
+    r"""Join the bytes of the tokens.
+
+    Raises:
+        KeyError: If an id is not in the vocabulary; the message names it and its position.
+
+    Examples:
+        >>> decode_bytes([0xE5, 0xB0], BYTES)
+        b'\xe5\xb0'
+        >>> decode_bytes([104, 105, 999], BYTES)
+        Traceback (most recent call last):
+            ...
+        KeyError: 'id 999 at position 2 is not in the vocabulary'
+    """
+    parts: list[bytes] = []
+    for position, id in enumerate(ids):
+        if id not in spelling:
+            raise KeyError(f"id {id} at position {position} is not in the vocabulary")
+        parts.append(spelling[id])
+    return b"".join(parts)
+
+
+def decode(ids: Iterable[int], spelling: Mapping[int, bytes], errors: str = "replace") -> str:
+    """Join the bytes of the tokens and read them as UTF-8.
+
+    Args:
+        ids: The ids to decode.
+        spelling: The vocabulary: id -> bytes.
+        errors: What to do about bytes that are not UTF-8: "replace" them by U+FFFD, or "strict": raise.
+
+    Raises:
+        KeyError: If an id is not in the vocabulary.
+        UnicodeDecodeError: If the bytes are not UTF-8 and `errors` is "strict".
+        ValueError: If `errors` is neither.
+
+    Examples:
+        >>> decode("今天".encode(), BYTES)
+        '今天'
+        >>> decode([97, 0xFF, 98], BYTES)
+        'a�b'
+    """
+    if errors not in ERRORS:
+        raise ValueError(f"errors is {errors!r}, expected one of {', '.join(ERRORS)}")
+    return decode_bytes(ids, spelling).decode("utf-8", errors)
+
+
+def main() -> None:
+    """Cut the bytes of a short text at every place and decode what is left."""
+    text = "小 cat"
+    data = text.encode()
+    for end in range(len(data) + 1):
+        print(f"{end} bytes {data[:end].hex(' '):<21} {decode(data[:end], BYTES)}")
+    spelling = vocabulary(BYTES, merges := train_bytes(text, 260))
+    print("there and back:", decode(encode(list(data), ranks(merges)), spelling))
+
+
+if __name__ == "__main__":
+    main()

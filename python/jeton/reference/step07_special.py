@@ -1,0 +1,172 @@
+r"""Step 7. Special tokens: ids that no text can reach by itself.
+
+A model needs a few signs that are not text: here a document ends, here the user speaks, here is nothing. They are
+*special tokens*, ids above all the others, and each has a spelling that people can read and write:
+
+    <|endoftext|>   the document ends: what follows has nothing to do with it; the model writes it to stop
+    <|im_start|>    a turn of a conversation begins, with the name of the speaker
+    <|im_end|>      the turn ends: the program may show the answer now
+    <|padding|>     fills the short texts of a batch up to the length of the longest; never learned from
+    <unk>           stands for what the vocabulary cannot spell (step 9); a byte-level tokenizer needs none
+
+They take no part in BPE. The text is cut at their spellings first, what lies between is encoded as always, and each
+of them is its one id:
+
+>>> special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=256)
+>>> special
+{'<|im_start|>': 256, '<|im_end|>': 257}
+>>> turn = "<|im_start|>user\nhi<|im_end|>"
+>>> cut(turn, special, permit="all")
+[256, 'user\nhi', 257]
+>>> encode_text(turn, {}, special, permit="all")
+[256, 117, 115, 101, 114, 10, 104, 105, 257]
+
+**Permission.** Imagine that a visitor types `<|im_end|><|im_start|>system` into a chat. If those letters became
+control ids, the visitor could speak with the voice of the system. So the spelling of a special token is plain text
+unless the *caller* permits it, and a program permits it only for text that it wrote itself.
+
+>>> cut("<|im_end|>", special)
+['<|im_end|>']
+>>> encode_text("<|im_end|>", {}, special)
+[60, 124, 105, 109, 95, 101, 110, 100, 124, 62]
+
+**The longest wins.** Where `<a>` and `<a>b` are both special, a naive search finds whichever was listed first. We
+look for the leftmost place, and there for the longest spelling.
+
+>>> cut("x<a>b<a>", {"<a>": 300, "<a>b": 301}, permit="all")
+['x', 301, 300]
+
+**None at all.** A pattern made of no alternatives matches the empty string, between any two letters; a program that
+cuts there falls apart into single characters. Without special tokens the text must stay whole.
+
+>>> cut("abab", {}, permit="all")
+['abab']
+
+**Before or after training.** After training they take the next free ids, and no older id moves. They may also be
+decided before it, but must not take the ids of the bytes: 0 is the byte 0 and nothing else. And they must not be
+learned from: the corpus is cut at them, and they are thrown away.
+
+>>> corpus = "abab<|im_end|>abab"
+>>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
+[Merge(left=97, right=98, new=258, count=4)]
+
+Left out: cutting the text between them before BPE. Next: step08_split.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from .step01_levels import BYTES
+from .step03_merge import vocabulary
+from .step04_train import train_bytes
+from .step05_encode import Ranks, encode, ranks
+from .step06_decode import decode
+
+
+def add_special(special: Mapping[str, int], names: Iterable[str], next_id: int) -> dict[str, int]:
+    """Give each new name the next free id; a name that is there already keeps its own.
+
+    Raises:
+        ValueError: If a name is empty.
+
+    Examples:
+        >>> add_special({"<|endoftext|>": 300}, ["<|im_start|>", "<|endoftext|>", "<|im_end|>"], next_id=301)
+        {'<|endoftext|>': 300, '<|im_start|>': 301, '<|im_end|>': 302}
+    """
+    result = dict(special)
+    for name in names:
+        if not name:
+            raise ValueError("a special token needs a spelling: the empty string stands between any two letters")
+        if name not in result:
+            result[name] = next_id
+            next_id += 1
+    return result
+
+
+def cut(text: str, special: Mapping[str, int], permit: str | Collection[str] = "none") -> list[str | int]:
+    """Cut `text` at the special tokens that are permitted.
+
+    Args:
+        text: The text to cut.
+        special: Spelling -> id.
+        permit: "none", "all", a set of spellings, or "raise": none, and complain if the text holds one.
+
+    Returns:
+        Pieces of plain text, none of them empty, and the ids of special tokens, in order.
+
+    Raises:
+        ValueError: If `permit` names no special token, or is "raise" and the text holds one.
+
+    Examples:
+        >>> cut("<a> or <b>", {"<a>": 1, "<b>": 2}, permit={"<b>"})
+        ['<a> or ', 2]
+        >>> cut("so: <a>", {"<a>": 1}, permit="raise")
+        Traceback (most recent call last):
+            ...
+        ValueError: special token '<a>' in the text at index 4: permit it, or pass permit="none" to read it as text
+    """
+    if isinstance(permit, str):
+        if permit not in ("none", "all", "raise"):
+            raise ValueError(f'permit is {permit!r}, expected "none", "all", "raise" or a set of special tokens')
+        wanted = [] if permit == "none" else list(special)
+    else:
+        wanted = list(permit)
+        for name in wanted:
+            if name not in special:
+                raise ValueError(f"{name!r} is permitted but is not a special token of this tokenizer")
+    if not wanted:
+        return [text] if text else []
+    # `re` tries alternatives from left to right and takes the first that fits: so the longest must stand first
+    pattern = re.compile("|".join(re.escape(name) for name in sorted(wanted, key=len, reverse=True)))
+    pieces: list[str | int] = []
+    end = 0
+    for match in pattern.finditer(text):
+        if permit == "raise":
+            where = f"special token {match[0]!r} in the text at index {match.start()}"
+            raise ValueError(f'{where}: permit it, or pass permit="none" to read it as text')
+        pieces += [text[end : match.start()], special[match[0]]]
+        end = match.end()
+    pieces.append(text[end:])
+    return [piece for piece in pieces if piece != ""]
+
+
+def encode_text(
+    text: str, ranks: Ranks, special: Mapping[str, int], permit: str | Collection[str] = "none"
+) -> list[int]:
+    """Encode a text at byte level, its permitted special tokens included.
+
+    Examples:
+        >>> encode_text("abab<s>ab", {(97, 98): (0, 256)}, {"<s>": 300}, permit="all")
+        [256, 256, 300, 256]
+    """
+    ids: list[int] = []
+    for piece in cut(text, special, permit):
+        ids += [piece] if isinstance(piece, int) else encode(list(piece.encode("utf-8")), ranks)
+    return ids
+
+
+def with_special(spelling: Mapping[int, bytes], special: Mapping[str, int]) -> dict[int, bytes]:
+    """Add the special tokens to a vocabulary, so that decoding spells them out.
+
+    Examples:
+        >>> decode([104, 105, 300], with_special(BYTES, {"<|endoftext|>": 300}))
+        'hi<|endoftext|>'
+    """
+    return {**spelling, **{id: name.encode("utf-8") for name, id in special.items()}}
+
+
+def main() -> None:
+    """Encode a turn of a conversation with permission and without."""
+    merges = train_bytes("the user used the weather: 天气", 259)
+    special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=259)
+    turn = "<|im_start|>user\n天气?<|im_end|>"
+    for permit in ("all", "none"):
+        ids = encode_text(turn, ranks(merges), special, permit)
+        back = decode(ids, with_special(vocabulary(BYTES, merges), special))
+        print(f"permit={permit!r}: {len(ids)} ids {ids}, which decode to {back!r}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Step 9. Characters instead of bytes: an alphabet that is made, and a hole in it.
+
+Everything so far began with the 256 bytes. It may as well begin with characters. Then 天 is one id from the start
+and no merge is spent on putting its three bytes together:
+
+>>> learned = train_characters("今天天气好，今天天晴", vocab_size=9)
+>>> [show(token) for token in learned.alphabet.values()]
+["'天'", "'今'", "'气'", "'好'", "'，'", "'晴'"]
+>>> [show(token) for token in learned.vocabulary().values()][6:]
+["'今天'", "'今天天'", "'今天天气'"]
+
+Bytes have numbers already. Characters must be given some, and so that two people get the same ones there is a rule:
+the most frequent character is 0, the next is 1, and of equals the one that appeared first goes first. Above, 天
+occurs four times, 今 twice, and the others once, in the order of the sentence. Ids for merges come after. (Training
+itself does not change: `train` of step 4 never asked what its first ids stand for.)
+
+**What it costs.** Chinese in daily use has some six thousand characters, all of Unicode more than 150,000. Each
+takes an id before the first merge, and a vocabulary that is smaller than its alphabet is impossible:
+
+>>> train_characters("今天天气好，今天天晴", vocab_size=5)
+Traceback (most recent call last):
+    ...
+ValueError: vocab_size is 5, but the alphabet alone has 6 characters
+
+**The hole.** One day somebody writes 冬, which the corpus did not hold. Bytes would spell it; characters cannot. A
+program that just looks it up falls over with `KeyError: '冬'` and does not say where. Better to name it and its place:
+
+>>> to_ids("今天的冬天", learned.alphabet)
+Traceback (most recent call last):
+    ...
+ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept what is unknown
+
+Or else an *unknown token* stands in for each such character, and its id is a special token's id, above the rest. It
+keeps the program running, and it loses the text: from the id nobody can tell which character it was.
+
+>>> to_ids("今天的冬天", learned.alphabet, unk=9)
+[1, 0, 9, 9, 0]
+>>> ids = encode(to_ids("今天的冬天", learned.alphabet, unk=9), ranks(learned.merges))
+>>> decode(ids, {9: b"<unk>"} | learned.vocabulary())
+'今天<unk><unk>天'
+
+Left out: *byte fallback*, which spells an unknown character by its bytes and needs 256 more tokens to do it.
+Next: step10_words.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from .step01_levels import show
+from .step03_merge import Merge, vocabulary
+from .step04_train import train
+from .step05_encode import encode, ranks
+from .step06_decode import decode
+
+
+class Learned(NamedTuple):
+    """What training gives when the alphabet is not known beforehand."""
+
+    alphabet: dict[int, bytes]  # id -> spelling
+    merges: list[Merge]
+
+    def vocabulary(self) -> dict[int, bytes]:
+        """Spell every token.
+
+        Examples:
+            >>> Learned({0: b"a", 1: b"b"}, [Merge(0, 1, 2)]).vocabulary()
+            {0: b'a', 1: b'b', 2: b'ab'}
+        """
+        return vocabulary(self.alphabet, self.merges)
+
+
+def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int, bytes]:
+    """Number the letters that `words` are made of: by falling count, ties by first appearance.
+
+    A letter is whatever the items are: one character here, a character or an end-of-word mark in step 10.
+
+    Examples:
+        >>> alphabet(["ab", "bc"], [1, 1])
+        {0: b'b', 1: b'a', 2: b'c'}
+        >>> alphabet(["ab", "bc"], [1, 5])
+        {0: b'b', 1: b'c', 2: b'a'}
+    """
+    counts: Counter[str] = Counter()
+    for word, weight in zip(words, weights, strict=True):
+        for letter in word:
+            counts[letter] += weight
+    # sorting is stable, so equal counts stay in the order in which the Counter met them
+    ordered = sorted(counts, key=lambda letter: -counts[letter])
+    return {id: letter.encode("utf-8") for id, letter in enumerate(ordered)}
+
+
+def character_alphabet(word_counts: Mapping[str, int]) -> dict[int, bytes]:
+    """Number the characters of a corpus that is given as texts with their counts, in order of first appearance.
+
+    Examples:
+        >>> character_alphabet({"low": 5, "lower": 2})
+        {0: b'l', 1: b'o', 2: b'w', 3: b'e', 4: b'r'}
+    """
+    return alphabet(word_counts, word_counts.values())
+
+
+def to_ids(text: Iterable[str], strings: Mapping[int, bytes], unk: int | None = None) -> list[int]:
+    """Look up each character of a text, or each letter of a list.
+
+    Raises:
+        ValueError: If a character is not in the alphabet and `unk` is None; the message names it and its place.
+
+    Examples:
+        >>> to_ids("abba", {0: b"b", 1: b"a"})
+        [1, 0, 0, 1]
+    """
+    id_of = {spelling: id for id, spelling in strings.items()}
+    ids: list[int] = []
+    for index, letter in enumerate(text):
+        id = id_of.get(letter.encode("utf-8"), unk)
+        if id is None:
+            name = f"character {letter!r} (U+{ord(letter):04X})" if len(letter) == 1 else repr(letter)
+            raise ValueError(f"{name} at index {index} is not in the alphabet; pass unk= to accept what is unknown")
+        ids.append(id)
+    return ids
+
+
+def train_characters(
+    text: str | Iterable[str] | Mapping[str, int],
+    vocab_size: int,
+    *,
+    tie_break: str = "first",
+    min_frequency: int = 1,
+) -> Learned:
+    """Train on the characters of a text, of documents, or of texts with their counts.
+
+    Raises:
+        ValueError: If the alphabet alone is larger than `vocab_size`.
+
+    Examples:
+        >>> train_characters("abab", 3)
+        Learned(alphabet={0: b'a', 1: b'b'}, merges=[Merge(left=0, right=1, new=2, count=2)])
+    """
+    if isinstance(text, str):
+        text = [text]
+    counts = text if isinstance(text, Mapping) else Counter(text)
+    strings = character_alphabet(counts)
+    if vocab_size < len(strings):
+        raise ValueError(f"vocab_size is {vocab_size}, but the alphabet alone has {len(strings)} characters")
+    sequences = [to_ids(doc, strings) for doc in counts]
+    room = vocab_size - len(strings)
+    weights = list(counts.values())
+    return Learned(strings, train(sequences, weights, strings, room, tie_break=tie_break, min_frequency=min_frequency))
+
+
+def main() -> None:
+    """Train on the same sentences by characters, and show what happens to a stranger."""
+    learned = train_characters("the old man told the old tale. 今天的天气，明天的天气。", 30)
+    spelling = learned.vocabulary()
+    for id, token in spelling.items():
+        print(id, show(token), "" if id in learned.alphabet else "merged")
+    text = "the cold 冬天"
+    for unk in (len(spelling), None):
+        try:
+            ids = encode(to_ids(text, learned.alphabet, unk), ranks(learned.merges))
+            print(text, "->", ids, "->", decode(ids, {**spelling, len(spelling): b"<unk>"}))
+        except ValueError as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
+
+The BPE that came into translation in 2016 worked on lists of words with their counts. Cut at the spaces, the text no
+longer says where a word ends: `est` in `newest` is an ending, in `estimate` a beginning. So each word gets an end
+mark, `</w>`, and two customs are in use for it.
+
+>>> letters_of("low")  # the mark is a letter of its own
+['l', 'o', 'w', '</w>']
+>>> letters_of("low", style="suffix")  # the mark is glued to the last letter
+['l', 'o', 'w</w>']
+
+The corpus of the well-known example holds four words:
+
+>>> counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+>>> learned = train_words(counts, num_merges=10)
+>>> spelling = learned.vocabulary()
+>>> [f"{spelling[new].decode()} {count}" for _, _, new, count in learned.merges]
+['es 9', 'est 9', 'est</w> 9', 'lo 7', 'low 7', 'ne 6', 'new 6', 'newest</w> 6', 'low</w> 5', 'wi 3']
+>>> suffix = train_words(counts, num_merges=4, style="suffix")
+>>> [suffix.vocabulary()[new].decode() for _, _, new, _ in suffix.merges]
+['es', 'est</w>', 'lo', 'ne']
+
+**Known words.** A word of the corpus need not be encoded twice: its tokens stand at the end of training.
+
+>>> known = known_words(counts, learned)
+>>> known["widest"]
+['wi', 'd', 'est</w>']
+
+**Unknown words, by merges.** The encoder of step 5 works for them too, as long as each letter is in the alphabet.
+
+**Unknown words, longest token first.** There is another way, which needs no merges but only the list of tokens that
+are still in use. Take the longest token; where it occurs in the word, cut it out; do the same with what is left and
+the next longest. Length counts letters, and `</w>` is one letter.
+
+>>> tokens = tokens_in_use(known)
+>>> longest_first("lowest", tokens)
+['low', 'est</w>']
+
+**Losing nothing.** Written carelessly, this encoder drops what it cannot find: `newer` becomes `e e r </w>`, and n
+and w are gone without a word. (They are letters of the alphabet, but no known word needs them on their own any more:
+they stand only inside longer tokens.) Here each longest stretch that nothing matches becomes one unknown token, `</u>`:
+
+>>> longest_first("newer", tokens)
+['</u>', 'e', '</u>', 'e', 'r', '</w>']
+>>> longest_first("zzzlow", tokens)
+['</u>', 'low</w>']
+
+Nor does it read tokens as patterns: the dot in `a.` is a dot.
+
+>>> longest_first("a.", ["a.", "</w>"]), longest_first("ab", ["a.", "</w>"])
+(['a.', '</w>'], ['</u>', '</w>'])
+
+Left out: white space. Cutting at spaces forgets how many there were, so `decode_words` gives one space for each mark.
+That is why byte-level tokenizers, which keep every space, have replaced this kind. Next: step11_compression.py.
+
+Source: Sennrich, Haddow and Birch 2016, whose program is subword-nmt (suffix style; ties by `highest_pair`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .step04_train import train
+from .step05_encode import encode, ranks
+from .step09_characters import Learned, alphabet, to_ids
+
+END = "</w>"
+UNKNOWN = "</u>"
+
+
+def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
+    """Take a word apart into letters, with the end mark as a "symbol" of its own or as a "suffix" of the last.
+
+    Raises:
+        ValueError: If the style is neither, or the word is empty.
+
+    Examples:
+        >>> letters_of("冬"), letters_of("冬", style="suffix")
+        (['冬', '</w>'], ['冬</w>'])
+    """
+    if not word:
+        raise ValueError("an empty word has no letters")
+    if style == "symbol":
+        return [*word, end]
+    if style == "suffix":
+        return [*word[:-1], word[-1] + end]
+    raise ValueError(f"style is {style!r}, expected 'symbol' or 'suffix'")
+
+
+def word_alphabet(word_counts: Mapping[str, int], style: str = "symbol", end: str = END) -> dict[int, bytes]:
+    """Number the letters of words, the mark included, like the characters of step 9.
+
+    Examples:
+        >>> word_alphabet({"low": 5, "lower": 2})
+        {0: b'l', 1: b'o', 2: b'w', 3: b'</w>', 4: b'e', 5: b'r'}
+        >>> word_alphabet({"low": 5, "lower": 2}, style="suffix")
+        {0: b'l', 1: b'o', 2: b'w</w>', 3: b'w', 4: b'e', 5: b'r</w>'}
+    """
+    return alphabet([letters_of(word, style, end) for word in word_counts], word_counts.values())
+
+
+def train_words(
+    word_counts: Mapping[str, int],
+    num_merges: int,
+    *,
+    style: str = "symbol",
+    tie_break: str = "first",
+    min_frequency: int = 1,
+    end: str = END,
+) -> Learned:
+    """Train on words with their counts, in order of first appearance.
+
+    Examples:
+        >>> train_words({"aa": 3}, 1).merges
+        [Merge(left=0, right=0, new=2, count=3)]
+    """
+    strings = word_alphabet(word_counts, style, end)
+    sequences = [to_ids(letters_of(word, style, end), strings) for word in word_counts]
+    weights = list(word_counts.values())
+    merges = train(sequences, weights, strings, num_merges, tie_break=tie_break, min_frequency=min_frequency)
+    return Learned(strings, merges)
+
+
+def encode_word(word: str, learned: Learned, style: str = "symbol", end: str = END) -> list[int]:
+    """Encode one word by the merges.
+
+    Raises:
+        ValueError: If a letter is not in the alphabet.
+
+    Examples:
+        >>> encode_word("aaa", train_words({"aa": 3}, 1))
+        [2, 0, 1]
+    """
+    return encode(to_ids(letters_of(word, style, end), learned.alphabet), ranks(learned.merges))
+
+
+def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", end: str = END) -> dict[str, list[str]]:
+    """Look up the tokens of every word of the corpus, as training left them.
+
+    Examples:
+        >>> known_words(["aa"], train_words({"aa": 3}, 1))
+        {'aa': ['aa', '</w>']}
+    """
+    spelling = learned.vocabulary()
+    return {word: [spelling[id].decode("utf-8") for id in encode_word(word, learned, style, end)] for word in words}
+
+
+def tokens_in_use(known: Mapping[str, list[str]]) -> list[str]:
+    """List the tokens that the known words are made of, in order of first appearance.
+
+    Examples:
+        >>> tokens_in_use({"low": ["low", "</w>"], "lows": ["low", "s", "</w>"]})
+        ['low', '</w>', 's']
+    """
+    return list(dict.fromkeys(token for tokens in known.values() for token in tokens))
+
+
+def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
+    """Cut a word into the longest tokens, wherever in it they stand; of equal length the one listed first goes first.
+
+    Examples:
+        >>> longest_first("aaaab", ["a", "aaa", "b"])
+        ['aaa', 'a', 'b', '</u>']
+        >>> longest_first("xay", [])
+        ['</u>']
+    """
+
+    def letters(token: str) -> list[str]:  # the mark inside a token is one letter
+        body = token.removesuffix(end)
+        return [*body, end] if body != token else [*body]
+
+    pieces: list[list[str] | str] = [letters_of(word, end=end)]  # a list is not matched yet, a string is a token
+    for token in sorted(dict.fromkeys(tokens), key=lambda token: -len(letters(token))):
+        wanted = letters(token)
+        cut: list[list[str] | str] = []
+        for piece in pieces:
+            start = at = 0
+            while isinstance(piece, list) and wanted and at + len(wanted) <= len(piece):
+                if piece[at : at + len(wanted)] == wanted:
+                    cut += [piece[start:at], token]
+                    start = at = at + len(wanted)
+                else:
+                    at += 1
+            cut.append(piece[start:])
+        pieces = [piece for piece in cut if piece]
+    return [piece if isinstance(piece, str) else UNKNOWN for piece in pieces]
+
+
+def decode_words(tokens: Iterable[str], end: str = END) -> str:
+    """Join tokens into words with one space between them.
+
+    Examples:
+        >>> decode_words(["low", "est</w>", "new", "</w>"])
+        'lowest new'
+    """
+    return "".join(tokens).replace(end, " ").rstrip(" ")
+
+
+def main() -> None:
+    """Cut known and unknown words into tokens, by merges and by the longest token."""
+    counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+    learned = train_words(counts, 10)
+    known = known_words(counts, learned)
+    print("known:", known)
+    for word in ("lowest", "newer", "slow"):
+        print(f"{word:<7} longest token first:", longest_first(word, tokens_in_use(known)))
+        try:
+            print(" " * 7, "by merges:", known_words([word], learned)[word])
+        except ValueError as error:
+            print(" " * 7, "by merges:", error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Step 11. What it is good for: compression, and what it costs.
+
+The first use of a tokenizer is to make the list shorter. A model pays for every id: it can look at so many of them
+at once, and computes for each. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the
+number of ids. One is the byte level itself; good tokenizers reach four or five on English.
+
+>>> text = "old older fast faster fastest best better yes desk mess"
+>>> merges = train_bytes(text, 270)
+>>> measure(text, encode(list(text.encode()), ranks(merges)))
+Compression(bytes=55, characters=55, tokens=21)
+>>> round(55 / 21, 2)
+2.62
+
+That was the text it was trained on. What counts is another one, which is always worse:
+
+>>> round(measure("the fastest desk", encode(list(b"the fastest desk"), ranks(merges))).bytes_per_token, 2)
+1.78
+
+**Bytes of ids.** Are the ids also fewer *bytes*? An id is stored in a fixed width, 2 bytes if all ids are below
+65,536, otherwise 4. `Byte Pair Encoding` has 18 bytes; GPT-4's tokenizer makes three ids of it, 7300, 27086, 30430:
+
+>>> bytes_of_ids([7300, 27086, 30430], width=4)
+12
+
+So 18 bytes of text become 12 bytes of ids. A tokenizer whose tokens are on the average shorter than the width of an
+id makes a corpus *larger* on the disk. (A real compressor, like gzip, does better; it is not the aim.)
+
+**Why not code points?** Unicode has numbered all characters. Why not use those numbers as ids, and spare oneself the
+training? Because the highest is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
+rows of 4,096 numbers:
+
+>>> f"{parameters(1_114_112, 4096):,}"
+'4,563,402,752'
+
+That is four and a half billion numbers before the model has computed anything, most of them for characters that the
+corpus never holds, never trained, and still English has no more than one byte per token:
+
+>>> measure("the fastest desk", [ord(character) for character in "the fastest desk"]).bytes_per_token
+1.0
+
+**What a larger vocabulary costs.** More merges mean shorter lists, and rows to pay for. The rows grow evenly with the
+vocabulary, the gain shrinks: the first merges join what is frequent, the last what occurs a few times. And a token
+that is rare is trained rarely. This balance is why vocabularies have 32,000 or 200,000 tokens and not 500 or five
+million.
+
+>>> [f"{parameters(size, 4096):,}" for size in (32_000, 100_277, 200_019)]
+['131,072,000', '410,734,592', '819,277,824']
+
+Since the merges are a list in order, the first part of it is a tokenizer too: one training gives the curve of all
+smaller sizes (`curve`). Left out: what a row is. Next: step12_vectors.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .step03_merge import Merge
+from .step04_train import train_bytes
+from .step05_encode import encode, ranks
+
+
+class Compression(NamedTuple):
+    """How long a text is, counted in three ways."""
+
+    bytes: int
+    characters: int
+    tokens: int
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Bytes of UTF-8 for each id; 0 for an empty text.
+
+        Examples:
+            >>> Compression(bytes=18, characters=18, tokens=3).bytes_per_token
+            6.0
+        """
+        return self.bytes / self.tokens if self.tokens else 0.0
+
+    @property
+    def characters_per_token(self) -> float:
+        """Characters for each id: fairer than bytes when two languages are compared; 0 for an empty text.
+
+        Examples:
+            >>> measure("今天", [1, 2]).characters_per_token, measure("今天", [1, 2]).bytes_per_token
+            (1.0, 3.0)
+        """
+        return self.characters / self.tokens if self.tokens else 0.0
+
+
+def measure(text: str, ids: Sequence[int]) -> Compression:
+    """Compare a text with the ids that were made of it.
+
+    Examples:
+        >>> measure("小", [0xE5, 0xB0, 0x8F])
+        Compression(bytes=3, characters=1, tokens=3)
+    """
+    return Compression(len(text.encode("utf-8")), len(text), len(ids))
+
+
+def bytes_of_ids(ids: Sequence[int], width: int | None = None) -> int:
+    """Say how many bytes the ids take when they are stored.
+
+    Args:
+        ids: The ids.
+        width: Bytes for one id; when None, 2 where they fit and 4 where they do not.
+
+    Raises:
+        ValueError: If an id does not fit into the width.
+
+    Examples:
+        >>> bytes_of_ids([97, 256]), bytes_of_ids([97, 65_536])
+        (4, 8)
+        >>> bytes_of_ids([70_000], width=2)
+        Traceback (most recent call last):
+            ...
+        ValueError: id 70000 does not fit into 2 bytes
+    """
+    highest = max(ids, default=0)
+    if width is None:
+        width = 2 if highest < 1 << 16 else 4
+    if highest >= 1 << 8 * width:
+        raise ValueError(f"id {highest} does not fit into {width} bytes")
+    return len(ids) * width
+
+
+def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
+    """Count the numbers that a vocabulary adds to a model.
+
+    Args:
+        vocab_size: The highest id plus one: the rows of the embedding table.
+        columns: The numbers in a row, the model's width.
+        tied: Whether the output layer, which needs as many rows again, shares the table.
+
+    Examples:
+        >>> parameters(32_000, 4096), parameters(32_000, 4096, tied=False)
+        (131072000, 262144000)
+    """
+    return vocab_size * columns * (1 if tied else 2)
+
+
+def curve(merges: Sequence[Merge], text: str, sizes: Sequence[int]) -> list[tuple[int, float]]:
+    """Measure bytes per token of `text` at several vocabulary sizes, all of them from one training.
+
+    Examples:
+        >>> curve(train_bytes("abababab", 258), "abab", [256, 257, 258])
+        [(256, 1.0), (257, 2.0), (258, 4.0)]
+    """
+    data = list(text.encode("utf-8"))
+    return [(size, measure(text, encode(data, ranks(merges[: size - 256]))).bytes_per_token) for size in sizes]
+
+
+def main() -> None:
+    """Train on the first half of this lesson and measure both halves at growing sizes."""
+    lesson = __doc__ or ""
+    seen, unseen = lesson[: len(lesson) // 2], lesson[len(lesson) // 2 :]
+    sizes = [256, 276, 296, 336, 416]
+    merges = train_bytes(seen, sizes[-1], min_frequency=2)
+    print("vocabulary   rows x 4096   bytes per token: of the half it saw   of the other half")
+    for (size, here), (_, there) in zip(curve(merges, seen, sizes), curve(merges, unseen, sizes), strict=True):
+        print(f"{size:>10} {parameters(size, 4096):>13,} {here:>36.2f} {there:>19.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Special tokens: what a caller permits, in the form the core takes.
+
+A text never becomes control by itself: a special token's spelling is plain text unless the caller of `encode` says
+otherwise. That policy is here; finding the tokens is the core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, TypeAlias
+
+from .errors import ConfigError, SpecialTokenError
+
+__all__ = ["Special", "permission"]
+
+Special: TypeAlias = Literal["none", "all", "raise"] | Collection[str]
+
+
+def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["all", "raise"] | list[int] | None:
+    """What the core is told.
+
+    Args:
+        special: ``"none"``, ``"all"``, ``"raise"``, or exactly the special tokens that may be matched.
+        special_tokens: the tokenizer's, spelling to id.
+
+    Raises:
+        SpecialTokenError: a token was named that the tokenizer does not have.
+        ConfigError: ``special`` is none of these.
+
+    Examples:
+        >>> permission({"<|end|>"}, {"<|end|>": 300})
+        [300]
+    """
+    if special == "none":
+        return None
+    if special == "all" or special == "raise":
+        return special
+    if isinstance(special, str) or not isinstance(special, Collection):
+        raise ConfigError(
+            f'special={special!r} is none of "none", "all", "raise" or a set of special tokens such as {{"<|end|>"}}',
+            option="special",
+        )
+    for token in special:
+        if token not in special_tokens:
+            known = ", ".join(map(repr, special_tokens)) or "none at all"
+            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has {known}", token=token)
+    return [special_tokens[token] for token in special]

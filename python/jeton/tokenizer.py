@@ -1,0 +1,656 @@
+"""`Tokenizer`: text → ids → text, and what the tokenizer is.
+
+It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches are
+safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
+
+Left out: files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above and announces
+itself to `FILES`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+
+from . import _core
+from .definition import Definition, Pattern
+from .encoding import Encoding, TokenBatch
+from .errors import ConfigError, DecodeError, UnknownTokenError
+from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
+from .special import Special, permission
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .training import TrainingFacts
+
+__all__ = ["FILES", "Tokenizer", "num_threads"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+TOKEN, ENDS_WORD, ADDED, SPECIAL = 1, 2, 3, 4  # the core's `Kind`
+
+
+@dataclass
+class _Files:
+    """What `formats` puts here when it is imported, so that this module need not know it."""
+
+    save: Callable[[Tokenizer, Any, str | None, Collection[str]], None] | None = None
+    to_bytes: Callable[[Tokenizer], bytes] | None = None
+    from_bytes: Callable[[bytes], Tokenizer] | None = None
+
+
+FILES = _Files()
+
+
+@dataclass(frozen=True)
+class _Defaults:
+    special: Special = "none"
+    add_special_tokens: bool = False
+
+
+class Tokenizer:
+    """A tokenizer. Make one with `jeton.train`, `jeton.load` or `Tokenizer.from_merges`.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+        >>> tok.encode("low lower")
+        [259, 32, 257, 101, 114]
+        >>> tok.decode([259, 32, 257, 101, 114])
+        'low lower'
+    """
+
+    def __init__(self, definition: Definition, vocabulary: _core.Vocabulary, special_tokens: Mapping[str, int]) -> None:
+        """From parts, as readers of files and training have them. Users call `jeton.load` and the like.
+
+        Args:
+            definition: all options.
+            vocabulary: entries and merges, the added tokens among them.
+            special_tokens: the special tokens among the added ones.
+        """
+        self._definition = definition
+        self._special_tokens = dict(special_tokens)
+        self._core = definition.build(vocabulary, self._special_tokens)
+        self._defaults = _Defaults()
+
+    @classmethod
+    def from_merges(
+        cls,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[tuple[int, int, int]],
+        *,
+        pattern: str | None = "none",
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Self:
+        """A byte-level tokenizer from its entries and merges. Ids may have holes.
+
+        Args:
+            vocab: id -> bytes; the single bytes among them are the alphabet.
+            merges: (left id, right id, new id) in order of rank; the new id's bytes must be the others' joined.
+            pattern: a name or a regex.
+            special_tokens: spelling -> id.
+
+        Raises:
+            ConfigError: entries or merges that contradict each other.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> tok.encode("abba")
+            [256, 98, 97]
+        """
+        special = dict(special_tokens or {})
+        vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), list(merges))
+        clash = sorted(set(vocab) & set(special.values()))
+        if clash:
+            raise ConfigError(f"id {clash[0]} is given both to an entry of vocab and to a special token")
+        vocabulary = vocabulary.with_added(
+            list(special.values()), [token.encode() for token in special], [True] * len(special)
+        )
+        return cls(Definition(pattern=Pattern.of(pattern)), vocabulary, special)
+
+    # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def encode(
+        self,
+        text: str | bytes,
+        pair: str | bytes | None = None,
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+        dropout: float = 0.0,
+        seed: int | None = None,
+    ) -> list[int]:
+        """The ids of a text.
+
+        Args:
+            text: any `str`; `bytes` too: any bytes at byte level, else UTF-8.
+            pair: a second text, for tokenizers with a template for pairs.
+            special: which special tokens the text may contain: ``"none"`` (their spelling is plain text; the default),
+                ``"all"``, ``"raise"``, or a set of exactly those permitted. Added tokens that are not special are
+                always matched.
+            add_special_tokens: what the tokenizer's template adds; without a template, nothing.
+            dropout: probability with which a merge is left out.
+            seed: makes dropout repeat.
+
+        Returns:
+            n ≥ 0 ids below `vocab_size`. Same text, same ids, on every machine.
+
+        Raises:
+            InvalidTextError: a lone surrogate, bytes that are not UTF-8 where text is needed, or a character that is
+                not in the vocabulary of a tokenizer without unknown token; with its position.
+            SpecialTokenError: ``special="raise"`` and the text holds one; or a named token is not the tokenizer's.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
+            >>> tok.encode("hi")
+            [104, 105]
+            >>> tok.encode("hi<|end|>", special="all")
+            [104, 105, 300]
+
+        Source:
+            Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
+        """
+        self._refuse(pair=pair, dropout=dropout, seed=seed)
+        return self._core.encode(text, self._permission(special))
+
+    def encode_array(
+        self,
+        text: str | bytes,
+        *,
+        threads: int | None = None,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> NDArray[np.uint32]:
+        """The ids of a text as an array, faster than a list for all but short texts.
+
+        Args:
+            text: as `encode`.
+            threads: how many threads a long text may use; None is all cores, or what RAYON_NUM_THREADS says.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Returns:
+            uint32[n]
+
+        Examples:
+            >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
+            [104, 105]
+        """
+        return self._core.encode_array(text, self._permission(special), threads=num_threads(threads))
+
+    def encode_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        threads: int | None = None,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> TokenBatch:
+        """The ids of many texts.
+
+        Args:
+            texts: each as in `encode`.
+            threads: as `encode_array`.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Returns:
+            All ids in one array, and where each text's begin.
+
+        Examples:
+            >>> batch = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_batch(["hi", "h"])
+            >>> [ids.tolist() for ids in batch]
+            [[104, 105], [104]]
+        """
+        if isinstance(texts, str | bytes):
+            raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
+        ids, offsets = self._core.encode_batch(list(texts), self._permission(special), threads=num_threads(threads))
+        return TokenBatch(ids, offsets)
+
+    def tokenize(
+        self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
+    ) -> Encoding:
+        """The tokens of a text with their places in it.
+
+        Args:
+            text: as `encode`.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> tok.tokenize("né")[1:]
+            [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
+Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
+        """
+        ids, byte_spans, char_spans, pretokens, dropped = self._core.tokenize(text, self._permission(special))
+        tokens = [self.id_to_bytes(id) for id in ids]
+        return Encoding(ids, tokens, byte_spans, char_spans, [(start, end) for start, end, _ in pretokens], dropped)
+
+    def count(self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None) -> int:
+        """How many ids `encode` gives, without making them.
+
+        Examples:
+            >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
+            2
+        """
+        return self._core.count(text, self._permission(special))
+
+    def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
+        """How a text becomes tokens: every merge, its rank, and what competed. Print it, or take `.json` or `.html`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> print(tok.explain("ab"))
+            "ab" · 2 bytes · 1 pretoken · 1 merge · 1 token
+            <BLANKLINE>
+            pretoken 1: "ab", bytes 0 to 2
+              a b
+              -- (97, 98) a+b -> ab  rank 0, id 256
+              ab
+              no pair left has a merge: stop
+              ids [256]
+            <BLANKLINE>
+            1 token:
+            ab
+        """
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        allowed = self._permission(special)
+        parts = self._core.explain(text, allowed)
+        pretokens = [self._explained(data, *part) for part in parts]
+        return Explanation(data, pretokens, self.tokenize(text, special=special), self._spelled)
+
+    def _explained(
+        self,
+        text: bytes,
+        start: int,
+        end: int,
+        added: bool,
+        whole: bool,
+        symbols: list[int],
+        steps: list[tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]],
+        ids: list[int],
+    ) -> ExplainedPretoken:
+        if whole and len(symbols) - len(steps) != len(ids):
+            symbols, steps = ids, []  # an entry that no merges reach: it was found as a whole
+        merges = [
+            ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
+            for at, pair, result, rivals, candidates in steps
+        ]
+        lengths = None if added or self._definition.level == "byte" else self._lengths(text[start:end], symbols)
+        return ExplainedPretoken((start, end), text[start:end], added, symbols, merges, ids, lengths)
+
+    def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
+        """Bytes of the text that each initial symbol at character level covers."""
+        lengths = [len(char.encode()) for char in pretoken.decode()]
+        return lengths + [0] * (len(symbols) - len(lengths))  # the end-of-word mark covers none
+
+    def _spelled(self, id: int) -> bytes:
+        content = self._core.content(id) or b""
+        mark = self._definition.end_of_word
+        return content + mark.encode() if mark and self._core.kind(id) == ENDS_WORD else content
+
+    # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def decode(
+        self,
+        ids: Iterable[int] | NDArray[Any],
+        *,
+        errors: Literal["replace", "strict", "ignore"] = "replace",
+        skip_special_tokens: bool = False,
+    ) -> str:
+        """The text of ids.
+
+        Args:
+            ids: any sequence of ids, arrays too.
+            errors: what to do with bytes that are not UTF-8, such as half a character: U+FFFD, an error, nothing.
+            skip_special_tokens: leave special tokens out.
+
+        Raises:
+            UnknownTokenError: an id outside the vocabulary or in a hole; with its position.
+            DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> tok.decode([0xE5, 0xB0, 0x8F]), tok.decode([0xE5, 0xB0])
+            ('小', '\ufffd')
+        """
+        if errors not in ("replace", "strict", "ignore"):
+            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
+        try:
+            return data.decode("utf-8", errors)
+        except UnicodeDecodeError as error:
+            raise DecodeError(
+                f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
+                'errors="replace" shows them as U+FFFD, decode_bytes returns them',
+                position=error.start,
+            ) from None
+
+    def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
+        """The bytes of ids: lossless where the format is.
+
+        Examples:
+            >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
+            b'\\xff'
+        """
+        if getattr(ids, "dtype", None) is not None:
+            import numpy as np
+
+            array = np.asarray(ids)
+            if array.dtype == np.uint32 and array.ndim == 1:
+                return self._core.decode_array(np.ascontiguousarray(array), skip_special=skip_special_tokens)
+            ids = array.tolist()
+        ids = ids if isinstance(ids, list) else list(ids)
+        try:
+            return self._core.decode(ids, skip_special=skip_special_tokens)
+        except (OverflowError, TypeError) as error:
+            for position, id in enumerate(ids):
+                if isinstance(id, int) and not 0 <= id < self.vocab_size:
+                    raise self._unknown_id(id, position) from None
+            raise TypeError("ids are a one-dimensional sequence of int") from error
+
+    def decode_batch(
+        self,
+        batch: TokenBatch | Iterable[Iterable[int]],
+        *,
+        errors: Literal["replace", "strict", "ignore"] = "replace",
+        skip_special_tokens: bool = False,
+    ) -> list[str]:
+        """The texts of many sequences of ids.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> tok.decode_batch(tok.encode_batch(["hi", "h"]))
+            ['hi', 'h']
+        """
+        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+
+    # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def vocab_size(self) -> int:
+        """Highest id plus one: the rows an embedding needs."""
+        return self._core.vocab_size
+
+    @property
+    def num_tokens(self) -> int:
+        """Entries; fewer than `vocab_size` where the vocabulary has holes."""
+        return self._core.num_tokens
+
+    @property
+    def vocab(self) -> Mapping[int, bytes]:
+        """id -> what it adds to decoded text, special tokens included, by rising id."""
+        return _Vocab(self)
+
+    @cached_property
+    def merges(self) -> tuple[tuple[int, int, int], ...]:
+        """(left id, right id, new id) in order of rank.
+
+        Raises:
+            ConfigError: a rank file with an entry that no list of merges can reach.
+        """
+        return tuple(self._core.merges())
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Spelling -> id."""
+        return MappingProxyType(self._special_tokens)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Role -> special token, for the roles the tokenizer knows: ``{"unk": "<unk>"}``."""
+        return {"unk": self._definition.unk_token} if self._definition.unk_token else {}
+
+    @property
+    def definition(self) -> Definition:
+        """All options beside the vocabulary."""
+        return self._definition
+
+    @property
+    def training(self) -> TrainingFacts | None:
+        """How it was trained, where that is known."""
+        return self._definition.training
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``"j1:"`` and the sha256 of everything that can change ids or decoded bytes, and of nothing else."""
+        digest = hashlib.sha256(self._definition.canonical())
+        digest.update(self._core.canonical())
+        return "j1:" + digest.hexdigest()
+
+    def id_to_bytes(self, id: int) -> bytes:
+        """What an id adds to decoded text.
+
+        Raises:
+            UnknownTokenError: it is not in the vocabulary.
+        """
+        content = self._core.content(id) if 0 <= id < self.vocab_size else None
+        if content is None:
+            raise self._unknown_id(id)
+        return content + b" " if self._core.kind(id) == ENDS_WORD else content
+
+    def id_to_token(self, id: int) -> str:
+        """An id's spelling in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), others as text.
+
+        Raises:
+            UnknownTokenError: it is not in the vocabulary.
+
+        Examples:
+            >>> Tokenizer.from_merges({7: b" the"}, []).id_to_token(7)
+            'Ġthe'
+        """
+        self.id_to_bytes(id)
+        spelled = self._spelled(id)
+        if self._definition.level == "byte" and self._core.kind(id) in (TOKEN, ENDS_WORD):
+            content = self._core.content(id) or b""
+            return _core.spell_bytes(content) + spelled[len(content) :].decode()
+        return spelled.decode()
+
+    def token_to_id(self, token: bytes | str) -> int:
+        """The id of a token, by its bytes or by its spelling (`id_to_token`).
+
+        Raises:
+            UnknownTokenError: there is no such token.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({7: b" the"}, [])
+            >>> tok.token_to_id(b" the"), tok.token_to_id("Ġthe")
+            (7, 7)
+        """
+        if isinstance(token, bytes):
+            found = self._core.find(token, False)
+            if found is None and token.endswith(b" "):
+                found = self._core.find(token[:-1], True)
+            added = {content.encode(): id for id, content, _ in self._core.added_tokens()}
+            found = added.get(token) if found is None else found
+        else:
+            found = next((id for id, content, _ in self._core.added_tokens() if content == token), None)
+            found = self._find_spelling(token) if found is None else found
+        if found is None:
+            raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")
+        return found
+
+    def _find_spelling(self, token: str) -> int | None:
+        mark = self._definition.end_of_word
+        ends_word = mark is not None and token.endswith(mark)
+        text = token[: -len(mark)] if mark and ends_word else token
+        if self._definition.level == "char":
+            return self._core.find(text.encode(), ends_word)
+        content = _core.read_bytes(text)
+        return None if content is None else self._core.find(content, ends_word)
+
+    # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
+
+    def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
+        """A tokenizer with more tokens, at the next free ids. No old id moves; known tokens are ignored.
+
+        Args:
+            tokens: spellings, in the order of their ids.
+            special: whether they are control, matched by permission only, or vocabulary, always matched.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
+            >>> tok.special_tokens["<|end|>"], tok.vocab_size
+            (106, 107)
+        """
+        if isinstance(tokens, str):
+            raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
+        known = {content for _, content, _ in self._core.added_tokens()}
+        fresh: dict[str, int] = {}
+        for token in tokens:
+            is_entry = not special and self._find_content(token)
+            if token not in known and token not in fresh and not is_entry:
+                fresh[token] = self.vocab_size + len(fresh)
+        if not fresh:
+            return self
+        vocabulary = self._core.vocabulary().with_added(
+            list(fresh.values()), [token.encode() for token in fresh], [special] * len(fresh)
+        )
+        names = {**self._special_tokens, **fresh} if special else self._special_tokens
+        made = type(self)(self._definition, vocabulary, names)
+        made._defaults = self._defaults
+        return made
+
+    def _find_content(self, token: str) -> bool:
+        return self._core.find(token.encode(), False) is not None
+
+    def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
+        """A view with other defaults for `special` and `add_special_tokens`: same ids otherwise, same fingerprint.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
+            >>> tok.with_options(special="all").encode("h<|end|>")
+            [104, 300]
+        """
+        if special is not None:
+            permission(special, self._special_tokens)
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        given = {"special": special, "add_special_tokens": add_special_tokens}
+        view._defaults = replace(self._defaults, **{key: value for key, value in given.items() if value is not None})
+        return view
+
+    # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()) -> None:
+        """Writes the tokenizer, atomically: whatever happens, the path holds the old file or the new one, whole.
+
+        Args:
+            path: ``….json`` is a tokenizer.json; a folder gets that and a tokenizer_config.json, which transformers
+                loads; ``….vocab`` is a listing for people; ``….tiktoken`` a rank file.
+            format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"vocab"``,
+                ``"tiktoken"``.
+            accept_loss: names of what the format may leave out, as the error that refuses them spells them.
+
+        Raises:
+            UnsupportedFeatureError: the format cannot hold this tokenizer; names what it lacks.
+            OSError: the path cannot be written; what was there before is untouched.
+        """
+        _need(FILES.save)(self, path, format, accept_loss)
+
+    def to_bytes(self) -> bytes:
+        """The tokenizer as one byte string (a `tokenizer.json`), which `from_bytes` reads. Options are not part of it.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h"}, [])
+            >>> Tokenizer.from_bytes(tok.to_bytes()).fingerprint == tok.fingerprint
+            True
+        """
+        return _need(FILES.to_bytes)(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Tokenizer:
+        """Reads what `to_bytes` wrote."""
+        return _need(FILES.from_bytes)(data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_bytes(), self._defaults)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint and self._defaults == other._defaults
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        kind = "byte-level" if self._definition.level == "byte" else "character-level"
+        pattern = self._definition.pattern.text
+        return f"Tokenizer({kind} BPE, {self.num_tokens} tokens, pattern {pattern[:40]!r}, {self.fingerprint[:15]}…)"
+
+    # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
+        return permission(self._defaults.special if special is None else special, self._special_tokens)
+
+    def _refuse(self, *, pair: object, dropout: float, seed: int | None) -> None:
+        if pair is not None:
+            raise ConfigError("this tokenizer has no template for pairs of texts", option="pair")
+        if dropout or seed is not None:
+            raise ConfigError("dropout is not carried yet: encode without dropout= and seed=", option="dropout")
+
+    def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
+        place = "" if position is None else f" at position {position}"
+        highest = self.vocab_size - 1
+        return UnknownTokenError(
+            f"id {id}{place} is not in the vocabulary ({self.num_tokens} tokens, highest id {highest})",
+            id=id,
+            position=position,
+        )
+
+
+class _Vocab(Mapping[int, bytes]):
+    """id -> bytes, read from the core as asked."""
+
+    def __init__(self, tok: Tokenizer) -> None:
+        self._tok = tok
+
+    def __getitem__(self, id: int) -> bytes:
+        return self._tok.id_to_bytes(id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tok._core.ids())
+
+    def __len__(self) -> int:
+        return self._tok.num_tokens
+
+    def __repr__(self) -> str:
+        return f"<vocabulary of {len(self)} tokens>"
+
+
+def num_threads(threads: int | None) -> int:
+    """How many threads to use: as asked, else RAYON_NUM_THREADS, else every core this process may run on.
+
+    Raises:
+        ConfigError: fewer than one.
+    """
+    if threads is None:
+        asked = os.environ.get("RAYON_NUM_THREADS", "")
+        if asked.isdecimal() and int(asked) > 0:
+            return int(asked)
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if threads < 1:
+        raise ConfigError(f"threads={threads}: at least one is needed", option="threads")
+    return threads
+
+
+def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
+    tok = Tokenizer.from_bytes(data)
+    tok._defaults = defaults
+    return tok
+
+
+def _need(hook: Callable[_P, _T] | None) -> Callable[_P, _T]:
+    if hook is None:
+        raise RuntimeError("jeton.formats is not imported: import jeton, not one of its modules alone")
+    return hook
+

@@ -1,0 +1,54 @@
+"""``jeton count``: texts, standard input, and files one by one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import jeton
+
+from .conftest import Run
+
+
+def test_one_integer(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+    assert run("count", "-t", path, "lowest newest") == (0, f"{len(tok.encode('lowest newest'))}\n".encode(), "")
+    both = len(tok.encode("lowest")) + len(tok.encode("newest"))
+    assert run("count", "-t", path, "lowest", "newest").text == f"{both}\n"
+    assert run("count", "-t", path, input=b"low\xff\n").text == f"{len(tok.encode(b'low' + bytes([255]) + b'!'))}\n"
+    assert run("count", "-t", path, input=b"").text == "0\n"
+    assert json.loads(run("count", "-t", path, "--json", "lowest").text) == {"tokens": len(tok.encode("lowest"))}
+
+
+def test_special_tokens(run: Run, path: Path) -> None:
+    assert run("count", "-t", path, "--special", "all", "<|end|>").text == "1\n"
+    assert int(run("count", "-t", path, "<|end|>").text) > 1
+
+
+def test_files_each_and_the_total_last(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"lowest")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"newest\xff"))
+    a, b = len(tok.encode("lowest")), len(tok.encode(b"newest\xff"))
+    expected = [f"{a}\t{tmp_path}/a.txt", f"{b}\t{tmp_path}/b.txt.gz", f"{a + b}\ttotal"]
+    for places in ([tmp_path], [tmp_path / "*"], [tmp_path / "a.txt", tmp_path / "b.txt.gz"]):
+        assert run("count", "-t", path, "--files", *places).text.splitlines() == expected
+    rows = run("count", "-t", path, "--files", "--json", tmp_path).text.splitlines()
+    assert [json.loads(row) for row in rows] == [
+        {"file": f"{tmp_path}/a.txt", "tokens": a},
+        {"file": f"{tmp_path}/b.txt.gz", "tokens": b},
+        {"total": a + b},
+    ]
+
+
+def test_files_that_are_not_there(run: Run, path: Path, tmp_path: Path) -> None:
+    assert run("count", "-t", path, "--files").code == 2
+    result = run("count", "-t", path, "--files", tmp_path / "missing")
+    assert (result.code, result.out) == (1, b"")
+
+
+def test_an_error_names_the_file(run: Run, char_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"low\xff")
+    result = run("count", "-t", char_path, "--files", tmp_path)
+    assert result.code == 1
+    assert result.err.startswith(f"jeton: {tmp_path}/a.txt: ")
+    assert run("count", "-t", char_path, "--files", "--errors", "replace", tmp_path).code == 0

@@ -1,0 +1,73 @@
+"""``jeton decode``: raw bytes and nothing else, and what is said about ids that are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jeton
+import pytest
+
+from .conftest import Run
+
+
+def test_arguments_and_standard_input(run: Run, path: Path) -> None:
+    assert run("decode", "-t", path, 72, 105) == (0, b"Hi", "")
+    assert run("decode", "-t", path, input=b" 72\t105\r\n\n33 ") == (0, b"Hi!", "")
+    assert run("decode", "-t", path, input=b"") == (0, b"", "")
+
+
+def test_bytes_that_are_no_text_come_out_as_they_are(run: Run, path: Path) -> None:
+    assert run("decode", "-t", path, 0xE5, 0xB0).out == b"\xe5\xb0"
+
+
+def test_errors_makes_text(run: Run, path: Path) -> None:
+    assert run("decode", "-t", path, "--errors", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
+    strict = run("decode", "-t", path, "--errors", "strict", 72, 0xE5, 0xB0)
+    assert (strict.code, strict.out) == (1, b"")
+    assert "byte 1" in strict.err
+
+
+def test_special_tokens_may_be_left_out(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+    end = tok.special_tokens["<|end|>"]
+    assert run("decode", "-t", path, 72, end).out == b"H<|end|>"
+    assert run("decode", "-t", path, "--skip-special-tokens", 72, end).out == b"H"
+    assert run("decode", "-t", path, "--skip-special-tokens", "--errors", "strict", 72, end).out == b"H"
+
+
+def test_json(run: Run, path: Path) -> None:
+    result = run("decode", "-t", path, "--json", 72, 0xE5, 0xB0)
+    assert json.loads(result.text) == {"text": "H\ufffd", "bytes_hex": "48e5b0"}
+
+
+def test_ids_across_the_borders_of_blocks(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"low lower lowest newest widest " * 20
+    ids = run("encode", "-t", path, input=text).out
+    for size in (1, 2, 3, 7):
+        monkeypatch.setattr("jeton.cli.decode.CHUNK", size)
+        assert run("decode", "-t", path, input=ids).out == text
+
+
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [(b"1 two 3", "'two'"), (b"72 -1", "'-1'"), (b"1_0", "'1_0'"), (b"+1", "'+1'"), (b"4294967296", "'4294967296'"),
+     (b"9" * 5000, "'9999"), (b"1.5", "'1.5'"), (b"72\xff", "'72\\\\xff'"), ("٣".encode(), "'")],
+)  # fmt: skip
+def test_what_is_no_id_is_named(run: Run, path: Path, ids: bytes, shown: str) -> None:
+    result = run("decode", "-t", path, input=ids)
+    assert (result.code, result.out) == (1, b"")
+    assert f"standard input: {shown}" in result.err
+    assert "is not an id" in result.err
+    assert len(result.err) < 200
+
+
+def test_an_id_that_is_not_in_the_vocabulary(run: Run, path: Path) -> None:
+    result = run("decode", "-t", path, input=b"72 9999")
+    assert (result.code, result.out) == (1, b"")
+    assert "9999" in result.err
+    assert "position 1" in result.err
+
+
+def test_an_argument_that_is_no_id_is_wrong_usage(run: Run, path: Path) -> None:
+    assert run("decode", "-t", path, "two").code == 2
+    assert run("decode", "-t", path, 2**32).code == 2

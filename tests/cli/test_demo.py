@@ -1,0 +1,60 @@
+"""``jeton demo``, on a small library in place of the real one: the real one is in the README."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from pathlib import Path
+
+import jeton
+import pytest
+from jeton.cli import demo as module
+
+from .conftest import Run
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "lib"
+    for name in ("a.py", "package/b.py", "site-packages/c.py"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("def function(argument):\n    return argument\n" * 50)
+    (root / "latin.py").write_bytes("# caf\xe9".encode("latin-1"))
+    get_path = sysconfig.get_path
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(root) if name == "stdlib" else get_path(name))
+    monkeypatch.setattr(module, "VOCAB_SIZE", 600)
+    return root
+
+
+def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
+    result = run("demo", "-o", tmp_path / "out", "-q")
+    assert result.code == 0, result.err
+    assert "Python source" in result.text
+    assert "in 2 files" in result.text  # neither what is installed nor what is not UTF-8
+    for word in (
+        "English lessons",
+        "Chinese lessons",
+        "bytes per token",
+        "The first merges",
+        "分",
+        str(tmp_path / "out"),
+    ):
+        assert word in result.text
+    tok = jeton.load(tmp_path / "out")
+    assert tok.num_tokens == 600
+    for sentence in module.SENTENCES.values():
+        assert " ".join(map(str, tok.encode(sentence))) in result.text
+
+
+def test_the_tour_in_json(run: Run, library: Path, tmp_path: Path) -> None:
+    facts = json.loads(run("demo", "-o", tmp_path / "out", "--json", "-q").text)
+    assert facts["num_tokens"] == 600
+    assert set(facts["bytes_per_token"]) == {"Python source", "English lessons", "Chinese lessons"}
+
+
+def test_a_python_without_sources(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    result = run("demo", "-o", tmp_path / "out")
+    assert result.code == 1
+    assert "no library" in result.err

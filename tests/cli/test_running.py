@@ -1,0 +1,144 @@
+"""Exit codes, and that whatever goes wrong ends in one clear line on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import jeton
+import pytest
+from jeton.cli import COMMANDS, main
+from jeton.errors import ConfigError
+
+from .conftest import Run
+
+
+def jeton_process(*args: object, **options: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "jeton.cli", *map(str, args)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(run: Run, command: str) -> None:
+    result = run(command, "--help")
+    assert result.code == 0
+    assert result.err == ""
+    assert "Examples:" in result.text
+    examples = [
+        line for line in result.text.splitlines() if f"jeton {command} " in line or line.endswith(f"jeton {command}")
+    ]
+    assert examples
+    for option in ("--json", "-q, --quiet", "--progress", "--threads"):
+        assert option in result.text
+
+
+def test_the_group_has_help_and_a_version(run: Run) -> None:
+    result = run("--help")
+    assert [name for name in COMMANDS if f"\n  {name} " in result.text] == list(COMMANDS)
+    assert run("--version").text == f"jeton, version {jeton.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["nonsense"],
+        ["encode"],  # no tokenizer
+        ["encode", "--nonsense"],
+        ["train", "x"],  # no output
+        ["train", "-o", "x.json"],  # no corpus
+        ["train", "x", "-o", "x.json", "-s", "many"],
+        ["count", "--files", "-t", "x.json", "--threads", "0"],
+    ],
+)
+def test_wrong_usage_is_2(run: Run, args: list[str]) -> None:
+    result = run(*args)
+    assert result.code == 2
+    assert result.out == b""
+    assert "Error:" in result.err
+
+
+def test_a_missing_tokenizer_is_1_and_one_line(run: Run, tmp_path: Path) -> None:
+    result = run("encode", "-t", tmp_path / "missing.json", "text")
+    assert result.code == 1
+    assert result.out == b""
+    assert result.err.count("\n") == 1
+    assert "missing.json" in result.err
+
+
+def test_a_missing_corpus_is_1_without_hints_for_python(run: Run, tmp_path: Path) -> None:
+    result = run("train", tmp_path / "missing", "-o", tmp_path / "x.json")
+    assert result == (1, b"", f"jeton: {tmp_path}/missing: no such file, folder or glob\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (ConfigError("two\nlines"), 1, "jeton: two lines\n"),
+        (PermissionError(13, "Permission denied", "secret.txt"), 1, "jeton: secret.txt: Permission denied\n"),
+        (OSError("odd"), 1, "jeton: odd\n"),
+        (OSError(28, "No space left on device"), 1, "jeton: No space left on device\n"),
+        (MemoryError(), 1, "jeton: out of memory\n"),
+        (KeyboardInterrupt(), 130, "jeton: interrupted\n"),
+        (click.Abort(), 130, "jeton: interrupted\n"),
+    ],
+)
+def test_what_goes_wrong_while_running(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(jeton, "load", fail)
+    assert run("encode", "-t", "x", "text") == (code, b"", message)
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(jeton, "load", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["encode", "-t", "x", "text"])
+
+
+def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+    process = jeton_process("vocab", "-t", path)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_ctrl_c_is_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
+    """While standard input is read: the pipe stays open, so the process waits."""
+    process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    time.sleep(2)  # long enough to start on a busy machine
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate()
+    assert time.monotonic() - began < 1
+    assert process.returncode == 130
+    assert err == b"jeton: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_as_json_lines(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("low lower lowest " * 100)
+    result = run("train", tmp_path / "corpus.txt", "-o", tmp_path / "x.json", "-s", 260, "--progress", "json", "-q")
+    events = [json.loads(line) for line in result.err.splitlines()]
+    assert {event["stage"] for event in events} == {"count", "merge"}
+    assert result == (0, b"", result.err)
+
+
+def test_the_exit_codes_are_the_documented_ones() -> None:
+    from jeton.cli import running
+
+    assert (running.DONE, running.FAILED, running.USAGE, running.INTERRUPTED) == (0, 1, 2, 130)

@@ -1,0 +1,183 @@
+"""Mistakes that tutorials on this subject make; each is pinned here to the right behavior."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import jeton.reference.step12_vectors as vectors
+import pytest
+from jeton.reference.step01_levels import BYTES
+from jeton.reference.step03_merge import vocabulary
+from jeton.reference.step04_train import TIE_BREAKS, choose, print_merges, train, train_bytes
+from jeton.reference.step05_encode import encode, ranks
+from jeton.reference.step06_decode import decode
+from jeton.reference.step07_special import add_special, cut, encode_text, with_special
+from jeton.reference.step08_split import split
+from jeton.reference.step09_characters import to_ids, train_characters
+from jeton.reference.step10_words import longest_first
+from jeton.reference.step13_tokenizer import Tokenizer
+
+
+def test_without_special_tokens_merges_still_cross_characters() -> None:
+    merges = train_bytes("abab", 258)
+    assert encode_text("abab", ranks(merges), {}, permit="all") == [257]
+    assert Tokenizer(tuple(merges)).encode("abab", special="all") == [257]
+
+
+@pytest.mark.parametrize("order", [("<a>", "<a>b"), ("<a>b", "<a>")])
+def test_the_longest_special_token_wins_whatever_the_order(order: tuple[str, str]) -> None:
+    special = add_special({}, order, 256)
+    assert encode_text("<a>b", {}, special, permit="all") == [special["<a>b"]]
+
+
+def test_only_what_is_permitted_is_matched() -> None:
+    assert cut("<a>b", {"<a>": 1, "<a>b": 2}, permit={"<a>"}) == [1, "b"]
+    with pytest.raises(ValueError, match="'<c>' is permitted but is not a special token"):
+        cut("x", {"<a>": 1}, permit={"<c>"})
+    with pytest.raises(ValueError, match='expected "none", "all"'):
+        cut("x", {"<a>": 1}, permit="<a>")
+
+
+def test_a_special_token_may_hold_characters_that_mean_something_to_regex() -> None:
+    assert cut("a.*b|", {".*": 1, "|": 2}, permit="all") == ["a", 1, "b", 2]
+
+
+def test_special_tokens_before_training_leave_the_bytes_their_ids() -> None:
+    tok = Tokenizer().add_special(["<s>"])
+    assert tok.special_tokens == {"<s>": 256}
+    merges = train_bytes("abab", 258, next_id=tok.vocab_size)
+    spelling = with_special(vocabulary(BYTES, merges), tok.special_tokens)
+    assert decode([0, 257], spelling) == "\x00ab"
+
+
+def test_training_ends_quietly_when_no_pair_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(train_bytes("ab", 258)) == 1
+    assert train_bytes("", 300) == train_bytes([], 300) == train_bytes(["a", "b"], 300) == []
+    train_bytes("小小", 260, trace=print_merges(BYTES))  # half characters on the screen are no error
+    assert r"-> 256 b'\xe5\xb0'" in capsys.readouterr().out
+
+
+def test_training_refuses_what_makes_no_sense() -> None:
+    with pytest.raises(ValueError, match="vocab_size is 255"):
+        train_bytes("ab", 255)
+    with pytest.raises(ValueError, match="expected one of first, lowest_ids, highest_pair, shortest"):
+        train_bytes("ab", 257, tie_break="random")
+    with pytest.raises(ValueError, match="at least 1"):
+        train([[1, 2]], [0], {1: b"a", 2: b"b"}, 1)
+    with pytest.raises(ValueError, match="id 2 occurs"):
+        train([[1, 2]], None, {1: b"a"}, 1)
+    with pytest.raises(ValueError, match="zip"):
+        train([[1, 1]], [1, 1], {1: b"a"}, 1)
+    with pytest.raises(UnicodeEncodeError):
+        train_bytes("\ud800", 300)
+
+
+def test_counts_are_exact_beyond_64_bits_of_float() -> None:
+    big = 2**53
+    merges = train([[1, 2], [2, 1]], [big, big + 1], {1: b"a", 2: b"b"}, 1)
+    assert merges[0] == (2, 1, 3, big + 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "winner"), [("first", (2, 1)), ("lowest_ids", (0, 1)), ("highest_pair", (2, 1)), ("shortest", (0, 1))]
+)
+def test_each_tie_rule_at_a_tie(rule: str, winner: tuple[int, int]) -> None:
+    spelling = {0: b"a", 1: b"b", 2: b"z"}
+    assert choose({(2, 1): 3, (1, 0): 3, (0, 1): 3, (0, 0): 2}, rule, spelling, dict.fromkeys(spelling, 1)) == winner
+
+
+def test_shortest_counts_letters_of_the_alphabet_and_not_bytes() -> None:
+    spelling = {0: "小".encode(), 1: "冬".encode(), 2: b"abc", 3: b"d"}
+    size = {0: 1, 1: 1, 2: 3, 3: 1}
+    assert choose({(2, 3): 1, (0, 1): 1}, "shortest", spelling, size) == (0, 1)  # 2 letters of 6 bytes, 4 of 4
+
+
+def test_equal_spellings_fall_back_to_the_lowest_ids() -> None:
+    spelling = {0: b"a", 1: b"b", 2: b"a"}
+    size = dict.fromkeys(spelling, 1)
+    for rule in TIE_BREAKS[1:]:
+        assert choose({(2, 1): 1, (0, 1): 1}, rule, spelling, size) == (0, 1)
+
+
+def test_the_wikipedia_example_depends_on_the_tie_rule() -> None:
+    spell = {rule: vocabulary(BYTES, train_bytes("aaabdaaabac", 259, tie_break=rule)) for rule in TIE_BREAKS[:2]}
+    assert [spell["first"][id] for id in (256, 257, 258)] == [b"aa", b"aaa", b"aaab"]
+    assert [spell["lowest_ids"][id] for id in (256, 257, 258)] == [b"aa", b"ab", b"aaab"]
+
+
+def test_pairs_never_cross_documents() -> None:
+    assert [merge[:2] for merge in train_bytes(["ab", "ca"], 300)] == [(97, 98), (99, 97)]
+
+
+def test_an_unseen_character_is_named_with_its_place() -> None:
+    learned = train_characters("今天的天气", 6)
+    with pytest.raises(ValueError, match=r"'冬' \(U\+51AC\) at index 2"):
+        to_ids("今天冬", learned.alphabet)
+    assert to_ids("今天冬冬", learned.alphabet, unk=99) == [1, 0, 99, 99]
+
+
+def test_decoding_names_the_id_that_is_not_there() -> None:
+    with pytest.raises(KeyError, match="id 256 at position 1"):
+        decode([97, 256], BYTES)
+    with pytest.raises(ValueError, match="errors is 'ignore'"):
+        decode([97], BYTES, errors="ignore")
+
+
+def test_the_greedy_encoder_drops_nothing_and_reads_dots_as_dots() -> None:
+    assert longest_first("xlow", ["low", "</w>"]) == ["</u>", "low", "</w>"]
+    assert longest_first("a.", ["a."]) == ["a.", "</u>"]
+    assert longest_first("a[.]", ["[.]", "</w>"]) == ["</u>", "[.]", "</w>"]
+    assert longest_first("</w", ["</w>"]) == ["</u>", "</w>"]  # the mark is one letter: `</w` holds no part of it
+
+
+def test_a_pattern_that_does_not_compile_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not compile"):
+        split("text", "(")
+
+
+def test_a_tokenizer_with_holes_counts_rows_and_names_the_hole() -> None:
+    tok = Tokenizer(special_tokens={"<s>": 300})
+    assert tok.vocab_size == 301
+    with pytest.raises(KeyError, match="id 299"):
+        tok.decode([299])
+
+
+def libraries() -> list[str]:
+    """Name the array libraries that are installed."""
+    return [name for name in ("torch", "numpy") if importlib.util.find_spec(name)]
+
+
+@pytest.mark.parametrize("library", ["torch", "numpy"])
+def test_the_embedding_is_a_lookup_with_gradients(library: str) -> None:
+    if library not in libraries():
+        pytest.skip(f"{library} is not installed")
+    table = vectors.embedding(10, 32, library=library)
+    found = table.lookup([[0, 1, 2]])
+    assert tuple(found.shape) == (1, 3, 32)
+    assert all(bool((found[0, row] == table.table[row]).all()) for row in range(3))
+    assert not bool((table.gradient() != 0).any())
+    table.backward([[0, 1, 1]])
+    assert [float(table.gradient()[row].sum()) for row in range(10)] == [32.0, 64.0] + [0.0] * 8
+    for wrong in (10, -1):
+        with pytest.raises(IndexError, match=f"id {wrong} has no row"):
+            table.lookup([[wrong]])
+
+
+@pytest.mark.parametrize("library", [None, "torch", "numpy"])
+def test_a_missing_library_says_how_to_install_it(library: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(name: str) -> Any:
+        return None
+
+    monkeypatch.setattr(vectors, "find_spec", nothing)
+    with pytest.raises(ImportError, match=f"pip install {library or 'numpy'}"):
+        vectors.embedding(1, 1, library=library)
+    with pytest.raises(ValueError, match="expected 'torch' or 'numpy'"):
+        vectors.embedding(1, 1, library="jax")
+
+
+def test_the_encoder_leaves_its_input_alone() -> None:
+    ids = list(b"abab")
+    assert encode(ids, {(97, 98): (0, 256)}) == [256, 256]
+    assert bytes(ids) == b"abab"
+    assert encode([], {}) == []

@@ -1,0 +1,370 @@
+"""What a corpus may be, in what order it is read, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import json
+import lzma
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from jeton.corpus import Corpus, open_corpus
+from jeton.errors import ConfigError, FormatError, InvalidTextError, UnsupportedFeatureError
+
+TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def texts(corpus: Corpus) -> list[str]:
+    return [document.data.decode() for document in corpus]
+
+
+def sources(corpus: Corpus, root: Path) -> list[str]:
+    return [document.source.removeprefix(str(root) + os.sep).replace(os.sep, "/") for document in corpus]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.txt", "a/z.txt", "a-b/x.txt", "a/deep/y.txt", ".hidden", ".git/config", "a/.secret/s.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path
+
+
+class TestPlaces:
+    def test_a_folder_is_read_recursively_in_order_without_hidden_files(self, folder: Path) -> None:
+        corpus = open_corpus(folder)
+        assert sources(corpus, folder) == ["a/deep/y.txt", "a/z.txt", "a-b/x.txt", "b.txt"]
+        assert texts(corpus) == ["a/deep/y.txt", "a/z.txt", "a-b/x.txt", "b.txt"]
+        assert (corpus.num_files, corpus.num_documents) == (4, 4)
+
+    def test_a_glob_names_no_file_twice(self, folder: Path) -> None:
+        assert sources(open_corpus(f"{folder}/**"), folder) == ["a/deep/y.txt", "a/z.txt", "a-b/x.txt", "b.txt"]
+        assert sources(open_corpus(folder / "a*"), folder) == ["a/deep/y.txt", "a/z.txt", "a-b/x.txt"]
+
+    def test_a_name_with_magic_characters_that_exists_is_that_file(self, tmp_path: Path) -> None:
+        (tmp_path / "a[1].txt").write_text("brackets")
+        (tmp_path / "a1.txt").write_text("one")
+        assert texts(open_corpus(tmp_path / "a[1].txt")) == ["brackets"]
+
+    def test_a_list_of_paths_keeps_its_order_and_repetitions(self, folder: Path) -> None:
+        paths = [folder / "b.txt", folder / "a", folder / "b.txt"]
+        corpus = open_corpus(paths)
+        assert texts(corpus) == ["b.txt", "a/deep/y.txt", "a/z.txt", "b.txt"]
+        assert corpus.total_bytes == len("b.txta/deep/y.txta/z.txtb.txt") == corpus.bytes_read
+
+    def test_strings_in_a_list_are_texts_even_when_a_file_has_that_name(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(folder)
+        assert texts(open_corpus(["b.txt", b"bytes", bytearray(b"array")])) == ["b.txt", "bytes", "array"]
+        assert [d.source for d in open_corpus(iter(["x", "y"]))] == ["corpus[0]", "corpus[1]"]
+
+    def test_paths_and_texts_may_stand_in_one_iterable(self, folder: Path) -> None:
+        assert texts(open_corpus([folder / "b.txt", "text"])) == ["b.txt", "text"]
+
+    def test_a_missing_path_says_how_to_pass_text(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError, match=r"in a list: \[text\]") as caught:
+            open_corpus("To be, or not to be")
+        assert caught.value.filename == "To be, or not to be"
+        with pytest.raises(FileNotFoundError, match=r"\[text\]") as caught:
+            open_corpus("lorem ipsum " * 10_000)
+        assert len(str(caught.value)) < 300
+        with pytest.raises(FileNotFoundError):
+            open_corpus("nul\0inside")
+        with pytest.raises(FileNotFoundError):
+            open_corpus([tmp_path / "missing"])
+        with pytest.raises(FileNotFoundError):
+            open_corpus(tmp_path / "*.txt")
+
+    def test_a_folder_without_files_is_an_error(self, tmp_path: Path) -> None:
+        (tmp_path / "sub").mkdir()
+        (tmp_path / ".hidden").write_text("x")
+        with pytest.raises(FileNotFoundError, match="holds no files"):
+            open_corpus(tmp_path)
+        with pytest.raises(FileNotFoundError, match="hold no files"):
+            open_corpus(tmp_path / "s*")
+
+    def test_a_dangling_link_is_not_left_out_in_silence(self, folder: Path) -> None:
+        (folder / "c.txt").symlink_to(folder / "gone")
+        corpus = open_corpus(folder)
+        assert corpus.total_bytes is None
+        with pytest.raises(FileNotFoundError):
+            list(corpus)
+
+    def test_an_unreadable_folder_is_not_left_out_in_silence(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Simulated, for the tests may run as root, who may read everything."""
+        scandir = os.scandir
+
+        def refuse(path: str) -> object:
+            if str(path).endswith("deep"):
+                raise PermissionError(errno.EACCES, "Permission denied", path)
+            return scandir(path)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        with pytest.raises(PermissionError):
+            open_corpus(folder)
+
+    def test_an_unreadable_file_stays_an_os_error(self, folder: Path) -> None:
+        (folder / "b.txt").chmod(0)
+        if os.access(folder / "b.txt", os.R_OK):
+            pytest.skip("this user may read every file")
+        with pytest.raises(PermissionError):
+            list(open_corpus(folder))
+
+    def test_a_pipe_is_read_as_a_file_of_unknown_size(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(b"through a pipe",))
+        writer.start()
+        corpus = open_corpus(pipe)
+        assert corpus.total_bytes is None
+        documents = iter(corpus)
+        assert next(documents).data == b"through a pipe"
+        assert corpus.bytes_read == 0
+        assert list(documents) == []
+        writer.join()
+
+    def test_parquet_is_refused_by_name(self, folder: Path) -> None:
+        (folder / "rows.parquet").write_bytes(b"PAR1")
+        for corpus in (folder, folder / "rows.parquet", [folder / "rows.parquet"]):
+            with pytest.raises(UnsupportedFeatureError, match="Parquet") as caught:
+                open_corpus(corpus)
+            assert caught.value.feature == "parquet"
+
+
+class TestStreams:
+    def test_a_binary_stream_is_one_document(self) -> None:
+        corpus = open_corpus(io.BytesIO(TEXT.encode()))
+        assert texts(corpus) == [TEXT]
+        assert corpus.total_bytes is None
+        assert corpus.bytes_read == len(TEXT.encode())
+
+    def test_a_binary_stream_by_line(self) -> None:
+        assert texts(open_corpus(io.BytesIO(b"a\nb\r\n\nc"), documents="line")) == ["a", "b", "", "c"]
+
+    def test_a_text_stream_is_refused_with_a_hint(self) -> None:
+        with pytest.raises(ConfigError, match="binary mode"):
+            list(open_corpus(io.StringIO("text")))  # type: ignore[arg-type]
+
+
+class TestCompression:
+    @pytest.mark.parametrize("suffix", COMPRESS)
+    def test_each_kind_gives_the_text_back(self, tmp_path: Path, suffix: str) -> None:
+        path = tmp_path / f"text.txt{suffix.upper() if suffix == '.gz' else suffix}"
+        path.write_bytes(COMPRESS[suffix](TEXT.encode()))
+        corpus = open_corpus(path)
+        assert texts(corpus) == [TEXT]
+        assert corpus.total_bytes == corpus.bytes_read == path.stat().st_size
+        assert "".join(line + "\n" for line in texts(open_corpus(path, documents="line"))) == TEXT
+
+    @pytest.mark.parametrize("suffix", COMPRESS)
+    def test_several_streams_in_one_file_are_one_text(self, tmp_path: Path, suffix: str) -> None:
+        path = tmp_path / f"text{suffix}"
+        path.write_bytes(b"".join(COMPRESS[suffix](part) for part in (b"one ", b"", b"two")))
+        assert texts(open_corpus(path)) == ["one two"]
+
+    @pytest.mark.parametrize("suffix", COMPRESS)
+    @pytest.mark.parametrize("documents", ["file", "line"])
+    def test_a_file_cut_off_anywhere_is_an_error_and_never_a_shorter_text(
+        self, tmp_path: Path, suffix: str, documents: str
+    ) -> None:
+        whole = COMPRESS[suffix](TEXT.encode())
+        path = tmp_path / f"text{suffix}"
+        for length in range(0, len(whole), max(1, len(whole) // 40)):
+            path.write_bytes(whole[:length])
+            with pytest.raises(FormatError, match="text\\" + suffix):
+                list(open_corpus(path, documents=documents))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("suffix", COMPRESS)
+    def test_damaged_bytes_are_an_error_that_names_the_file(self, tmp_path: Path, suffix: str) -> None:
+        compress = COMPRESS[suffix]
+        whole = bytearray(
+            zstandard.ZstdCompressor(write_checksum=True).compress(TEXT.encode())
+            if suffix == ".zst"
+            else compress(TEXT.encode())
+        )
+        whole[len(whole) // 2] ^= 0xFF
+        path = tmp_path / f"text{suffix}"
+        path.write_bytes(whole)
+        with pytest.raises(FormatError, match="text\\" + suffix):
+            list(open_corpus(path))
+        path.write_bytes(b"plain text under a wrong name")
+        with pytest.raises(FormatError, match="text\\" + suffix):
+            list(open_corpus(path))
+
+    def test_a_large_zst_file_is_read_in_blocks(self, tmp_path: Path) -> None:
+        data = b"".join(b"%d squared is %d\n" % (i, i * i) for i in range(200_000))
+        path = tmp_path / "squares.zst"
+        path.write_bytes(zstandard.compress(data))
+        assert b"".join(d.data + b"\n" for d in open_corpus(path, documents="line")) == data
+
+    def test_the_position_inside_a_compressed_file_is_on_disk(self, tmp_path: Path) -> None:
+        path = tmp_path / "noise.gz"
+        path.write_bytes(gzip.compress(os.urandom(1 << 18).hex().encode() + b"\nend"))
+        corpus = open_corpus(path, documents="line")
+        seen = [corpus.bytes_read for _ in corpus]
+        assert 0 < seen[0] <= seen[1] <= path.stat().st_size == corpus.total_bytes
+
+    def test_no_zstandard_names_the_extra(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "text.zst"
+        path.write_bytes(zstandard.compress(b"x"))
+        monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
+        with pytest.raises(ImportError, match=r"jeton\[data\]") as caught:
+            list(open_corpus(path))
+        assert caught.value.extra == "data"  # type: ignore[attr-defined]
+
+
+class TestRows:
+    def write(self, path: Path, *rows: object) -> Path:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    def test_one_document_per_row(self, tmp_path: Path) -> None:
+        path = self.write(tmp_path / "rows.jsonl", {"text": "eins\nzwei", "id": 1}, {"text": ""}, {"text": "三"})
+        corpus = open_corpus(path)
+        assert [(d.data.decode(), d.source) for d in corpus] == [
+            ("eins\nzwei", f"{path}:1"),
+            ("", f"{path}:2"),
+            ("三", f"{path}:3"),
+        ]
+        assert corpus.num_documents == 3
+
+    def test_compressed_with_another_field_blank_lines_and_a_byte_order_mark(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.jsonl.gz"
+        path.write_bytes(gzip.compress(b'\xef\xbb\xbf{"body": "a"}\r\n\n  \n{"body": "b"}'))
+        assert texts(open_corpus(path, field="body")) == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ('{"text": "cut', "not a JSON row"),
+            ("[" * 100_000, "not a JSON row"),
+            ('["text"]', "the row is a list, expected an object"),
+            ('{"text": null}', "the field 'text' is a null"),
+            ('{"text": 3}', "the field 'text' is a number"),
+            ('{"body": "x"}', r"the row has no field 'text' \(it has: 'body'\)"),
+            ("{}", r"the row has no field 'text' \(it has: none\)"),
+        ],
+    )
+    def test_a_broken_row_names_file_and_line(self, tmp_path: Path, row: str, message: str) -> None:
+        path = tmp_path / "rows.jsonl"
+        path.write_text('{"text": "fine"}\n' + row + "\n")
+        with pytest.raises(FormatError, match=r"rows\.jsonl:2: " + message) as caught:
+            list(open_corpus(path))
+        assert caught.value.place == "line 2"
+
+    def test_an_escaped_surrogate_is_not_text(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.jsonl"
+        path.write_text('{"text": "ok"}\n{"text": "a\\ud800b"}\n')
+        with pytest.raises(InvalidTextError, match=r"rows\.jsonl:2: character 1 .* U\+D800"):
+            list(open_corpus(path))
+        corpus = open_corpus(path, errors="replace")
+        assert texts(corpus) == ["ok", "a\ufffdb"]
+        assert corpus.replaced == {str(path): 1}
+
+
+class TestText:
+    def test_empty_files_are_counted(self, tmp_path: Path) -> None:
+        for name in ("a.txt", "b.txt", "c.jsonl"):
+            (tmp_path / name).write_bytes(b"")
+        (tmp_path / "d.txt").write_text("x")
+        corpus = open_corpus(tmp_path)
+        assert texts(corpus) == ["", "", "x"]
+        assert (corpus.num_files, corpus.num_empty) == (4, 3)
+
+    def test_lines_are_documents_without_their_ends(self, tmp_path: Path) -> None:
+        path = tmp_path / "lines.txt"
+        path.write_bytes("a\r\nb\u2028c\rd\n\ne".encode())
+        corpus = open_corpus(path, documents="line")
+        assert [(d.data.decode(), d.source.rpartition(":")[2]) for d in corpus] == [
+            ("a", "1"),
+            ("b\u2028c\rd", "2"),
+            ("", "3"),
+            ("e", "4"),
+        ]
+
+    def test_invalid_utf8_names_file_and_byte(self, tmp_path: Path) -> None:
+        path = tmp_path / "latin.txt"
+        path.write_bytes(b"one line\n" + "caf\xe9".encode("latin-1"))
+        for documents in ("file", "line"):
+            with pytest.raises(InvalidTextError, match=r"latin\.txt(:2)?: byte 12 \(0xe9\)") as caught:
+                list(open_corpus(path, documents=documents))  # type: ignore[arg-type]
+            assert caught.value.position == 12
+        with pytest.raises(InvalidTextError, match=r"corpus\[1\]: byte 0"):
+            list(open_corpus(["fine", b"\xff"]))
+
+    def test_a_compressed_file_without_its_suffix_gets_a_hint(self, tmp_path: Path) -> None:
+        path = tmp_path / "data.txt"
+        path.write_bytes(gzip.compress(b"text"))
+        with pytest.raises(InvalidTextError, match=r"looks like gzip"):
+            list(open_corpus(path))
+
+    def test_replace_goes_on_and_counts(self, tmp_path: Path) -> None:
+        path = tmp_path / "mixed.txt"
+        path.write_bytes(b"a\xff\xfeb\xe5\xb0 \xef\xbf\xbd")  # two bad bytes, one cut character, one honest U+FFFD
+        corpus = open_corpus([path, b"\xff" * 3, "x\udc80"], errors="replace")
+        assert texts(corpus) == ["a\ufffd\ufffdb\ufffd \ufffd", "\ufffd" * 3, "x\ufffd"]
+        assert corpus.replaced == {str(path): 3, "corpus": 4}
+
+    def test_a_lone_surrogate_is_named(self) -> None:
+        with pytest.raises(InvalidTextError, match=r"corpus\[0\]: character 2 .* U\+DC80") as caught:
+            list(open_corpus(["ab\udc80"]))
+        assert caught.value.position == 2
+
+    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.binary()))
+    def test_documents_in_memory_come_out_as_they_went_in(self, documents: list[str | bytes]) -> None:
+        corpus = open_corpus(documents, errors="replace")
+        for document, given_document in zip(corpus, documents, strict=True):
+            expected = given_document if isinstance(given_document, str) else given_document.decode(errors="replace")
+            assert document.data.decode() == expected
+
+
+class TestMisuse:
+    @pytest.mark.parametrize(
+        ("corpus", "message"),
+        [
+            (b"text", r"in a list: \[text\]"),
+            (3, "of type int"),
+            (None, "of type NoneType"),
+            ({"low": 5}, "of type dict"),
+        ],
+    )
+    def test_a_type_that_cannot_be_meant(self, corpus: object, message: str) -> None:
+        with pytest.raises(ConfigError, match=message):
+            open_corpus(corpus)  # type: ignore[arg-type]
+
+    def test_an_element_that_cannot_be_meant(self) -> None:
+        with pytest.raises(ConfigError, match=r"corpus\[1\] is of type int"):
+            list(open_corpus(["a", 1]))  # type: ignore[list-item]
+        with pytest.raises(ConfigError, match=r'row\["text"\]'):
+            list(open_corpus([{"text": "a"}]))  # type: ignore[list-item]
+
+    @pytest.mark.parametrize("options", [{"documents": "lines"}, {"errors": "ignore"}])
+    def test_an_option_that_is_not_one(self, options: dict[str, str]) -> None:
+        with pytest.raises(ConfigError, match="expected") as caught:
+            open_corpus([], **options)  # type: ignore[arg-type]
+        assert caught.value.option in options
+
+    def test_iterating_again_starts_again(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_bytes(b"\xff")
+        corpus = open_corpus(tmp_path, errors="replace")
+        assert texts(corpus) == texts(corpus) == ["\ufffd"]
+        assert (corpus.num_documents, corpus.replaced) == (1, {str(tmp_path / "a.txt"): 1})

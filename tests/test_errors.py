@@ -1,0 +1,66 @@
+"""The tree of errors: what each one is, and that it survives being made from a message alone and being pickled."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import pytest
+from jeton import errors
+
+BUILTINS = {
+    errors.JetonError: Exception,
+    errors.ConfigError: ValueError,
+    errors.FormatError: ValueError,
+    errors.UnsupportedFeatureError: errors.FormatError,
+    errors.UnknownTokenError: KeyError,
+    errors.SpecialTokenError: ValueError,
+    errors.InvalidTextError: ValueError,
+    errors.DecodeError: ValueError,
+    errors.TrainingError: RuntimeError,
+    errors.MissingDependencyError: ImportError,
+}
+
+
+def test_the_tree_is_complete() -> None:
+    classes = {value for _, value in inspect.getmembers(errors, inspect.isclass)}
+    assert classes == {*BUILTINS, errors.LossyConversionWarning}
+    assert set(errors.__all__) == {value.__name__ for value in classes}
+
+
+@pytest.mark.parametrize("error", BUILTINS)
+def test_each_is_ours_and_a_builtin(error: type[errors.JetonError]) -> None:
+    assert issubclass(error, errors.JetonError)
+    assert issubclass(error, BUILTINS[error])
+
+
+@pytest.mark.parametrize("error", BUILTINS)
+def test_a_message_is_enough_and_is_printed_as_it_is(error: type[errors.JetonError]) -> None:
+    """The binding makes an error from its message and sets attributes afterwards; KeyError would print quotes."""
+    made = error('the id 7 isn\'t "there"')
+    assert str(made) == 'the id 7 isn\'t "there"'
+    assert not [name for name, value in vars(made).items() if value is not None]
+
+
+@pytest.mark.parametrize("error", BUILTINS)
+def test_facts_survive_pickling(error: type[errors.JetonError]) -> None:
+    facts = list(vars(error("message")))
+    made = error("message", **{name: name.upper() for name in facts})
+    again = pickle.loads(pickle.dumps(made))
+    assert type(again) is error
+    assert str(again) == "message"
+    assert vars(again) == vars(made) == {name: name.upper() for name in facts}
+
+
+def test_attributes_set_afterwards_survive_too() -> None:
+    made = errors.UnknownTokenError("id 7 at position 2")
+    made.id, made.position = 7, 2
+    again = pickle.loads(pickle.dumps(made))
+    assert (again.id, again.position) == (7, 2)
+
+
+def test_the_warning_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="lost"):
+        import warnings
+
+        warnings.warn("lost", errors.LossyConversionWarning, stacklevel=1)

@@ -1,0 +1,215 @@
+"""Explanations in words, JSON, color and HTML, from facts that a plain BPE of this file's own computes."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jeton import explanation as module
+from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation
+
+# Worked example 3's vocabulary, as far as example 4 needs it.
+MERGES = {
+    (115, 116): 256,
+    (101, 114): 257,
+    (257, 32): 258,
+    (102, 97): 259,
+    (259, 256): 260,
+    (101, 115): 261,
+    (111, 108): 262,
+    (262, 100): 263,
+    (258, 260): 264,
+    (101, 256): 265,
+    (0xE5, 0xA4): 266,
+    (266, 0xA9): 267,
+}
+RANKS = {pair: rank for rank, pair in enumerate(MERGES)}
+NAMES = {byte: bytes([byte]) for byte in range(256)}
+for (left_id, right_id), merged_id in MERGES.items():
+    NAMES[merged_id] = NAMES[left_id] + NAMES[right_id]
+NAMES[300] = b"<|end|>"
+
+
+@dataclass(frozen=True)
+class Token:
+    id: int
+    bytes: bytes
+    byte_span: tuple[int, int]
+
+
+def explain(*texts: bytes, max_rivals: int = 3) -> Explanation:
+    """What the core computes, the slow way: one pretoken for each text; `<|end|>` is a special token."""
+    pretokens, tokens, start = [], [], 0
+    for text in texts:
+        special = text == b"<|end|>"
+        ids = [300] if special else list(text)
+        start_ids, merges = list(ids), []
+        while pairs := sorted({(RANKS[p], *p) for p in pairwise(ids) if p in RANKS}):
+            rank, left, right = pairs[0]
+            index = next(i for i in range(len(ids)) if ids[i : i + 2] == [left, right])
+            rivals = [(a, b, r) for r, a, b in pairs[1:]]
+            num_rivals = sum(pair in RANKS for pair in pairwise(ids)) - 1
+            position = sum(len(NAMES[id]) for id in ids[:index])
+            result = MERGES[left, right]
+            merges.append(ExplainedMerge(left, right, rank, result, position, rivals[:max_rivals], num_rivals))
+            ids[index : index + 2] = [result]
+        pretokens.append(ExplainedPretoken((start, start + len(text)), text, special, start_ids, merges, ids))
+        for id in ids:
+            tokens.append(Token(id, NAMES[id], (start, start + len(NAMES[id]))))
+            start += len(NAMES[id])
+    return Explanation(b"".join(texts), pretokens, tokens, NAMES.__getitem__)
+
+
+def test_worked_example_4_in_words() -> None:
+    assert str(explain(b"oldest")) == (
+        '"oldest" · 6 bytes · 1 pretoken · 4 merges · 2 tokens\n'
+        "\n"
+        'pretoken 1: "oldest", bytes 0 to 6\n'
+        "  o l d e s t\n"
+        "  -- (115, 116) s+t -> st  rank 0, id 256; competed: (101, 115) e+s rank 5, (111, 108) o+l rank 6\n"
+        "  o l d e st\n"
+        "  -- (111, 108) o+l -> ol  rank 6, id 262; competed: (101, 256) e+st rank 9\n"
+        "  ol d e st\n"
+        "  -- (262, 100) ol+d -> old  rank 7, id 263; competed: (101, 256) e+st rank 9\n"
+        "  old e st\n"
+        "  -- (101, 256) e+st -> est  rank 9, id 265\n"
+        "  old est\n"
+        "  no pair left has a merge: stop\n"
+        "  ids [263, 265]"
+    )
+
+
+def test_rivals_that_are_not_listed_are_counted() -> None:
+    assert "; competed: (101, 115) e+s rank 5; 2 other places could have merged\n" in str(
+        explain(b"oldest", max_rivals=1)
+    )
+    assert "rank 0, id 256; 1 other place could have merged\n" in str(explain(b"stst"))
+
+
+def test_sequences_are_replayed() -> None:
+    explanation = explain(b"oldest")
+    assert list(explanation.sequences(explanation.pretokens[0])) == [
+        [111, 108, 100, 101, 115, 116],
+        [111, 108, 100, 101, 256],
+        [262, 100, 101, 256],
+        [263, 101, 256],
+        [263, 265],
+    ]
+
+
+@given(st.text("oldestr fa天", max_size=30))
+def test_replaying_ends_in_the_ids(text: str) -> None:
+    explanation = explain(text.encode())
+    *_, last = explanation.sequences(explanation.pretokens[0])
+    assert last == explanation.pretokens[0].ids
+
+
+def test_the_same_pair_at_several_places_is_replayed_from_the_left() -> None:
+    explanation = explain(b"tstsst")
+    *_, after_one, last = explanation.sequences(explanation.pretokens[0])
+    assert (after_one, last) == ([116, 256, 115, 115, 116], [116, 256, 115, 256])
+
+
+def test_a_pretoken_taken_whole_says_so() -> None:
+    pretoken = ExplainedPretoken((0, 3), b"old", False, [], [], [263], whole=True)
+    explanation = Explanation(b"old", [pretoken], [Token(263, b"old", (0, 3))], NAMES.__getitem__)
+    assert str(explanation).endswith("takes before any merge: ids [263]")
+    assert json.loads(explanation.json)["pretokens"][0]["whole"] is True
+    assert " · whole</div>" in explanation.html
+
+
+def test_a_pretoken_that_comes_again_is_explained_once() -> None:
+    words = str(explain(b"st", b"er", b"st"))
+    assert words.count("-- (115, 116)") == 1
+    assert words.endswith('pretoken 3: "st", bytes 4 to 6\n  as pretoken 1: ids [256]')
+
+
+def test_special_tokens_and_single_symbols() -> None:
+    words = str(explain(b"<|end|>", b"x"))
+    assert "  a special token, matched whole: ids [300]\n" in words
+    assert words.endswith("  x\n  one symbol: nothing to merge\n  ids [120]")
+
+
+def test_a_character_cut_between_symbols_is_named() -> None:
+    words = str(explain("天".encode()))
+    assert "  ⟨天 e5⟩ ⟨a4⟩ ⟨a9⟩\n  -- (229, 164) ⟨e5⟩+⟨a4⟩ -> ⟨e5 a4⟩  rank 10, id 266\n" in words
+    assert "\n  ⟨天 e5 a4⟩ ⟨a9⟩\n" in words
+
+
+def test_the_json_is_the_documented_schema() -> None:
+    data = json.loads(explain(b"old", b"<|end|>").json)
+    assert data["text"] == "old<|end|>"
+    assert "bytes_hex" not in data
+    first, second = data["pretokens"]
+    assert first["text"] == "old"
+    assert [(m["left"], m["right"], m["rank"], m["result"]) for m in first["merges"]] == [
+        (111, 108, 6, 262),
+        (262, 100, 7, 263),
+    ]
+    assert (second["special"], second["merges"], second["byte_span"]) == (True, [], [3, 10])
+    assert data["tokens"] == [
+        {"id": 263, "bytes_hex": "6f6c64", "byte_span": [0, 3]},
+        {"id": 300, "bytes_hex": b"<|end|>".hex(), "byte_span": [3, 10]},
+    ]
+
+
+def test_text_that_is_not_utf8_is_kept_in_the_json() -> None:
+    data = json.loads(explain(b"a\xffb").json)
+    assert (data["text"], bytes.fromhex(data["bytes_hex"])) == ("a\ufffdb", b"a\xffb")
+
+
+def test_a_text_too_long_to_show_says_so_and_the_json_has_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_PRETOKENS_SHOWN", 2)
+    monkeypatch.setattr(module, "MAX_MERGES_SHOWN", 3)
+    monkeypatch.setattr(module, "MAX_SYMBOLS_SHOWN", 4)
+    monkeypatch.setattr(module, "MAX_TOKENS_SHOWN", 1)
+    explanation = explain(b"oldest", b"x", b"old", b"st")
+    words = str(explanation)
+    assert "  … 1 merge more: too long to show here; the JSON has them all\n" in words
+    assert "  o l d e … 2 more\n" in words
+    assert words.endswith("\n… 2 pretokens more with 3 merges: too long to show here; the JSON has them all")
+    assert explanation.to_terminal(color=False).endswith("… and 4 tokens more")
+    assert "… 2 pretokens more" in explanation.html
+    assert "… 1 merge more" in explanation.html
+    data = json.loads(explanation.json)
+    assert [len(pretoken["merges"]) for pretoken in data["pretokens"]] == [4, 0, 2, 1]
+
+
+def test_a_long_pretoken_is_explained_without_quadratic_work() -> None:
+    n = 200_000
+    merges = [ExplainedMerge(115, 116, 0, 256, 2 * i) for i in range(n)]
+    pretoken = ExplainedPretoken((0, 2 * n), b"st" * n, False, list(b"st" * n), merges, [256] * n)
+    explanation = Explanation(
+        b"st" * n, [pretoken], [Token(256, b"st", (2 * i, 2 * i + 2)) for i in range(n)], NAMES.get
+    )  # type: ignore[arg-type]
+    assert len(str(explanation)) < 20_000
+    assert len(explanation.html) < 1_000_000
+
+
+def test_the_terminal_shows_the_same_words_in_color() -> None:
+    explanation = explain(b"oldest", b"<|end|>")
+    colored = explanation.to_terminal(color=True)
+    assert "\x1b[" in colored
+    stripped = re.sub("\x1b\\[[0-9;]*m", "", colored)
+    assert "-- (115, 116) s+t -> st  rank 0, id 256" in stripped
+    assert stripped.endswith("\n\noldest<|end|>")
+    assert explanation.to_terminal(color=False) == str(explanation) + "\n\nold│est│<|end|>"
+
+
+def test_the_html_is_escaped_and_holds_the_merges() -> None:
+    explanation = explain(b"<script>", b"old", b"old")
+    assert "<script" not in explanation.html
+    assert "&lt;script&gt;" in explanation.html
+    assert explanation.html.count("<details>") == 1
+    assert "<td>7</td><td>(262, 100) ol+d -&gt; old  rank 7, id 263</td><td>old</td>" in explanation.html
+    assert explanation._repr_html_() == explanation.html
+
+
+def test_the_repr_is_short() -> None:
+    assert repr(explain(b"oldest")) == 'Explanation("oldest" · 6 bytes · 1 pretoken · 4 merges · 2 tokens)'
+    assert len(repr(Explanation("天".encode() * 10_000, [], [], NAMES.__getitem__))) < 250
