@@ -17,6 +17,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jeton.corpus import Corpus, open_corpus
 from jeton.errors import ConfigError, FormatError, InvalidTextError, UnsupportedFeatureError
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jeton.drawing import PALETTE, SEPARATOR, PartKind, cells, draw, to_html, to_terminal, visible, wants_color
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")

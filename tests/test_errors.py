@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 
 import pytest
+
 from jeton import errors
 
 BUILTINS = {
@@ -61,6 +63,4 @@ def test_attributes_set_afterwards_survive_too() -> None:
 
 def test_the_warning_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="lost"):
-        import warnings
-
         warnings.warn("lost", errors.LossyConversionWarning, stacklevel=1)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jeton import explanation as module
 from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation
 

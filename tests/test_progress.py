@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+
 from jeton.progress import ProgressEvent, json_lines, make_reporter
 
 

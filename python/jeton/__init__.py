@@ -13,20 +13,14 @@ Examples:
 
 from __future__ import annotations
 
-# text → ids → text
-from .encoding import Encoding, Token, TokenBatch
-from .explanation import Explanation
-from .tokenizer import Tokenizer
-
-# corpus → counts → tokenizer
-from .progress import ProgressEvent
-from .training import Counts, TrainingFacts, count_pretokens, train
-
-# tokenizer ↔ files
-from .formats import load
-
 # understanding
 from .analysis import Measure, measure
+
+# corpus → counts → tokenizer
+from .definition import TrainingFacts
+
+# text → ids → text
+from .encoding import Encoding, Token, TokenBatch
 
 # what can go wrong
 from .errors import (
@@ -42,6 +36,13 @@ from .errors import (
     UnknownTokenError,
     UnsupportedFeatureError,
 )
+from .explanation import Explanation
+
+# tokenizer ↔ files
+from .formats import load
+from .progress import ProgressEvent
+from .tokenizer import Tokenizer
+from .training import Counts, count_pretokens, train
 
 __version__ = "0.1.0"
 

@@ -28,7 +28,7 @@ from .errors import ConfigError, FormatError, InvalidTextError, UnsupportedFeatu
 __all__ = ["Corpus", "CorpusLike", "Document", "files_of", "open_corpus"]
 
 Place: TypeAlias = str | os.PathLike[str]
-CorpusLike: TypeAlias = "Place | BinaryIO | Iterable[str] | Iterable[bytes] | Iterable[os.PathLike[str]]"
+CorpusLike: TypeAlias = "Place | BinaryIO | Iterable[str | bytes | os.PathLike[str]]"
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 # The first bytes of what is often fed in by mistake, for a better hint than "byte 1 is not UTF-8".

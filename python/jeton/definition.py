@@ -1,24 +1,23 @@
 """What a tokenizer is, beside its vocabulary: the neutral form between files, training and the core.
 
-Every format reads into a `Definition` and a core vocabulary, and writes from them. Vocabulary entries and merges stay in
-the core, which Python never looks inside.
+How it was trained is part of it, though it changes no id.
+
+Every format reads into a `Definition` and a core vocabulary, and writes from them. Vocabulary entries and merges stay
+in the core; Python never looks inside.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from . import _core
 from .errors import ConfigError
 
-if TYPE_CHECKING:
-    from .training import TrainingFacts
-
-__all__ = ["Definition", "Level", "Pattern", "TieBreak"]
+__all__ = ["Definition", "EndOfWordStyle", "Level", "Pattern", "TieBreak", "TrainingFacts", "TrainingStep"]
 
 Level = Literal["byte", "char"]
 TieBreak = Literal["first", "lowest_ids", "highest_pair", "shortest"]
@@ -61,7 +60,9 @@ class Pattern:
             return cls(pattern, False)
         if re.fullmatch(r"[A-Za-z0-9_-]+", pattern):
             known = ", ".join(names)
-            raise ConfigError(f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern")
+            raise ConfigError(
+                f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
+            )
         _core.split_text("", pattern, is_regex=True)  # compiles it, so that the error comes here and not later
         return cls(pattern, True)
 
@@ -73,6 +74,52 @@ class Pattern:
             [(0, 3), (3, 9)]
         """
         return _core.split_text(text, self.text, is_regex=self.is_regex)
+
+
+class TrainingStep(NamedTuple):
+    """One merge, and the corpus after it: a row of the training log."""
+
+    rank: int
+    id: int
+    left: int
+    right: int
+    token: bytes
+    pair_count: int
+    corpus_tokens: int
+    tokens_in_use: int
+    bytes_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFacts:
+    """How a tokenizer was trained. Saved with it, save for what differs from run to run.
+
+    Attributes:
+        algorithm: ``"bpe"``.
+        preset, tie_break, min_frequency: as asked.
+        vocab_size: as asked; the tokenizer may have stopped short of it.
+        num_merges: how many were learned.
+        stopped: why training ended before `vocab_size`, or None.
+        documents, corpus_bytes, pretokens, distinct_pretokens: what was counted.
+        special_tokens_found: how often a special token stood in the corpus, where it cut the document.
+        seconds: counting and learning, wall time; only in the process that trained.
+        log: every merge; only in the process that trained.
+    """
+
+    algorithm: str
+    preset: str | None
+    tie_break: TieBreak
+    min_frequency: int
+    vocab_size: int
+    num_merges: int
+    stopped: str | None
+    documents: int
+    corpus_bytes: int
+    pretokens: int
+    distinct_pretokens: int
+    special_tokens_found: int
+    seconds: float | None = field(default=None, compare=False)
+    log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

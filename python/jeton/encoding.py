@@ -1,7 +1,7 @@
 """What encoding returns when ids alone are not enough: tokens with their places, and batches of ids.
 
-Half-open ranges everywhere; the unit is in the name. See DESIGN's *Spans*: `byte_span`s are in order and disjoint and tile
-the input wherever the tokenizer drops nothing.
+Half-open ranges everywhere; the unit is in the name. `byte_span`s are in order and disjoint and tile the input wherever
+the tokenizer drops nothing.
 """
 
 from __future__ import annotations

@@ -33,8 +33,10 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
     """
     if special == "none":
         return None
-    if special == "all" or special == "raise":
-        return special
+    if special == "all":
+        return "all"
+    if special == "raise":
+        return "raise"
     if isinstance(special, str) or not isinstance(special, Collection):
         raise ConfigError(
             f'special={special!r} is none of "none", "all", "raise" or a set of special tokens such as {{"<|end|>"}}',

@@ -1,7 +1,7 @@
 """`Tokenizer`: text → ids → text, and what the tokenizer is.
 
-It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches are
-safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
+It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches
+are safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
 
 Left out: files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above and announces
 itself to `FILES`.
@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
-from .definition import Definition, Pattern
+from .definition import Definition, Pattern, TrainingFacts
 from .encoding import Encoding, TokenBatch
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .training import TrainingFacts
 
 __all__ = ["FILES", "Tokenizer", "num_threads"]
 
@@ -235,7 +234,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         tokens = [self.id_to_bytes(id) for id in ids]
         return Encoding(ids, tokens, byte_spans, char_spans, [(start, end) for start, end, _ in pretokens], dropped)
 
-    def count(self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None) -> int:
+    def count(
+        self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
+    ) -> int:
         """How many ids `encode` gives, without making them.
 
         Examples:
@@ -388,7 +389,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def vocab(self) -> Mapping[int, bytes]:
-        """id -> what it adds to decoded text, special tokens included, by rising id."""
+        """Id -> what it adds to decoded text, special tokens included, by rising id."""
         return _Vocab(self)
 
     @cached_property
@@ -439,7 +440,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return content + b" " if self._core.kind(id) == ENDS_WORD else content
 
     def id_to_token(self, id: int) -> str:
-        """An id's spelling in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), others as text.
+        """An id's spelling in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), else text.
 
         Raises:
             UnknownTokenError: it is not in the vocabulary.
@@ -533,15 +534,30 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if special is not None:
             permission(special, self._special_tokens)
+        view = self._copy()
+        old = self._defaults
+        view._defaults = _Defaults(
+            old.special if special is None else special,
+            old.add_special_tokens if add_special_tokens is None else add_special_tokens,
+        )
+        return view
+
+    def _with_training(self, facts: TrainingFacts) -> Self:
+        """The same tokenizer with what is known of its training."""
+        view = self._copy()
+        view._definition = replace(self._definition, training=facts)
+        return view
+
+    def _copy(self) -> Self:
         view = object.__new__(type(self))
         view.__dict__.update(self.__dict__)
-        given = {"special": special, "add_special_tokens": add_special_tokens}
-        view._defaults = replace(self._defaults, **{key: value for key, value in given.items() if value is not None})
         return view
 
     # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()
+    ) -> None:
         """Writes the tokenizer, atomically: whatever happens, the path holds the old file or the new one, whole.
 
         Args:
@@ -576,7 +592,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return _restore, (self.to_bytes(), self._defaults)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint and self._defaults == other._defaults
+        return (
+            isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint and self._defaults == other._defaults
+        )
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -653,4 +671,3 @@ def _need(hook: Callable[_P, _T] | None) -> Callable[_P, _T]:
     if hook is None:
         raise RuntimeError("jeton.formats is not imported: import jeton, not one of its modules alone")
     return hook
-

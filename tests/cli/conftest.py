@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import jeton
 import pytest
+
+import jeton
 from jeton.cli import main
 
 CORPUS = "low lower lowest new newer newest wide wider widest 今天的天气很好 今天的天气不好\n" * 20

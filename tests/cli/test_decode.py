@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jeton
 import pytest
+
+import jeton
 
 from .conftest import Run
 
@@ -38,6 +39,14 @@ def test_special_tokens_may_be_left_out(run: Run, tok: jeton.Tokenizer, path: Pa
 def test_json(run: Run, path: Path) -> None:
     result = run("decode", "-t", path, "--json", 72, 0xE5, 0xB0)
     assert json.loads(result.text) == {"text": "H\ufffd", "bytes_hex": "48e5b0"}
+
+
+def test_many_ids_take_the_array_s_way_and_give_the_same(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jeton.cli.decode.LARGE", 0)
+    assert run("decode", "-t", path, input=b"72 105") == (0, b"Hi", "")
+    assert run("decode", "-t", path, "--errors", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
+    assert run("decode", "-t", path, input=b"72 9999").code == 1
+    assert run("decode", "-t", path, input=b"") == (0, b"", "")
 
 
 def test_ids_across_the_borders_of_blocks(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

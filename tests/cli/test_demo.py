@@ -6,8 +6,9 @@ import json
 import sysconfig
 from pathlib import Path
 
-import jeton
 import pytest
+
+import jeton
 from jeton.cli import demo as module
 
 from .conftest import Run
@@ -37,7 +38,7 @@ def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
         "Chinese lessons",
         "bytes per token",
         "The first merges",
-        "分",
+        "词",
         str(tmp_path / "out"),
     ):
         assert word in result.text

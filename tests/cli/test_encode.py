@@ -7,9 +7,10 @@ import json
 import re
 from pathlib import Path
 
-import jeton
 import numpy as np
 import pytest
+
+import jeton
 
 from .conftest import Run
 

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import click
-import jeton
 import pytest
+
+import jeton
 from jeton.cli import COMMANDS, main
 from jeton.errors import ConfigError
 
@@ -108,12 +109,12 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
-    process = jeton_process("vocab", "-t", path)
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == b""
-    assert process.wait() == 0
+    with jeton_process("vocab", "-t", path) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_ctrl_c_is_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:

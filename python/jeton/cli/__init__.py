@@ -11,6 +11,8 @@ from importlib import import_module
 
 import click
 
+import jeton
+
 from .running import run
 
 __all__ = ["main"]
@@ -33,7 +35,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="jeton", prog_name="jeton")
+@click.version_option(jeton.__version__, prog_name="jeton")
 def _jeton() -> None:
     """Train, run and understand tokenizers.
 

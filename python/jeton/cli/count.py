@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import jeton
 
 
-@click.command()
+@click.command(short_help="How many tokens a text is.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--files", is_flag=True, help="The arguments are files, globs and folders; count each file, total last.")
 @tokenizer_option

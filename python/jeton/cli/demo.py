@@ -14,20 +14,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import jeton
 
 from .._core import find_invalid_utf8
-from ..drawing import to_terminal, visible
+from ..drawing import PartKind, draw, to_terminal, visible
 from .options import Common, common_options
 from .streams import terminal_look, write
 from .words import counted, seconds, size
-
-if TYPE_CHECKING:
-    from ..training import TrainingFacts
 
 VOCAB_SIZE = 8_000
 # Installed packages differ from machine to machine; the standard library is much the same on all.
@@ -36,7 +33,7 @@ FIRST_MERGES = 10
 BAR_CELLS = 40
 SENTENCES = {
     "English": "A tokenizer cuts text into tokens, and a model reads their numbers.",
-    "Chinese": "分词器把文字切成一个个词元，模型读的是它们的编号。",
+    "Chinese": "词元是文字的一小段，模型读的是它的编号。",
     "Python": "for token in tokenizer.encode(text):\n    print(token)",
 }
 
@@ -50,7 +47,7 @@ class _Part:
     num_bytes: int
 
 
-@click.command()
+@click.command(short_help="Train on this Python's own library and look around.")
 @click.option("-o", "--output", default="jeton-demo", show_default=True, metavar="OUT", help="Where to save.")
 @common_options
 def demo(common: Common, output: str) -> None:
@@ -111,13 +108,12 @@ def _write_corpus(parts: list[_Part]) -> None:
         write(f"  {part.name:<16} {size(part.num_bytes):>10} in {counted(len(part.documents), 'file')}{origin}")
 
 
-def _write_training(tok: jeton.Tokenizer, training: TrainingFacts, output: str) -> None:
+def _write_training(tok: jeton.Tokenizer, training: jeton.TrainingFacts, output: str) -> None:
     took = training.seconds or 0.0
     write("")
     speed = f" ({size(int(training.corpus_bytes / took))} a second)" if took else ""
-    write(
-        f"  {counted(training.num_merges, 'merge')} learned from {size(training.corpus_bytes)} in {seconds(took)}{speed}"
-    )
+    learned = f"{counted(training.num_merges, 'merge')} learned from {size(training.corpus_bytes)}"
+    write(f"  {learned} in {seconds(took)}{speed}")
     write(f"  {counted(tok.num_tokens, 'token')} saved in {output}")
 
 
@@ -130,13 +126,11 @@ def _write_measures(measures: dict[str, Any]) -> None:
     write("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens.")
 
 
-def _write_merges(tok: jeton.Tokenizer, training: TrainingFacts) -> None:
+def _write_merges(tok: jeton.Tokenizer, training: jeton.TrainingFacts) -> None:
     _headline("The first merges: the most frequent pair becomes a token, again and again")
     for step in training.log[:FIRST_MERGES] if training.log else []:
-        left, right = visible(tok.id_to_bytes(step.left)), visible(tok.id_to_bytes(step.right))
-        write(
-            f"  {step.rank:>2}  {left + ' + ' + right:<12} → {visible(step.token):<8} = {step.id}  {step.count:>11,} times"
-        )
+        pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
+        write(f"  {step.rank:>2}  {pair:<12} → {visible(step.token):<8} = {step.id}  {step.count:>11,} times")
     write(f"  and the last one: {visible(tok.id_to_bytes(tok.merges[-1][2]))}")
 
 
@@ -149,6 +143,8 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         pairs = [(token.id, token.bytes) for token in tokens]
         write(to_terminal(pairs, color=color, width=width, indent="    "))
         write(f"    {' '.join(map(str, tokens.ids))}")
+        if any(part.kind is PartKind.BYTES for token in draw(pairs) for part in token.parts):
+            write("    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it")
 
 
 def _write_next_steps(output: str) -> None:
@@ -166,7 +162,9 @@ def _headline(text: str) -> None:
     sys.stdout.flush()
 
 
-def _facts(tok: jeton.Tokenizer, training: TrainingFacts, measures: dict[str, Any], output: str) -> dict[str, Any]:
+def _facts(
+    tok: jeton.Tokenizer, training: jeton.TrainingFacts, measures: dict[str, Any], output: str
+) -> dict[str, Any]:
     return {
         "path": output,
         "num_tokens": tok.num_tokens,

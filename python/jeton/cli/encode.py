@@ -22,7 +22,7 @@ LARGE = 1 << 20
 CHUNK = 1 << 18
 
 
-@click.command()
+@click.command(short_help="Text to ids.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--lines", is_flag=True, help="Each line of standard input is a text of its own, without its line end.")
 @click.option(
@@ -75,11 +75,10 @@ def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text
         _write_json(encoding) if form == "json" else _write_tokens(tok, encoding)
         return
 
-    def use(data: Any) -> Sequence[int]:
+    def use(data: bytes | str) -> Any:
         if len(data) < LARGE and form == "ids":
             return tok.encode(data, **options.keywords)
-        array: Sequence[int] = tok.encode_array(data, threads=common.threads, **options.keywords)
-        return array
+        return tok.encode_array(data, threads=common.threads, **options.keywords)
 
     ids = repaired(common, text, options, use)
     if form == "ids":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import jeton
 
 
-@click.command()
+@click.command(short_help="Why a text becomes these ids.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @tokenizer_option
 @text_options

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command()
+@click.command(short_help="How well a tokenizer compresses a corpus.")
 @tokenizer_option
 @corpus_options
 @common_options

@@ -69,12 +69,12 @@ def standard_input(common: Common) -> BinaryIO:
     """Standard input; somebody who sits before it is told that it is being read."""
     if sys.stdin.isatty():
         common.say("reading standard input; end it with Ctrl-D")
-    return click.get_binary_stream("stdin")
+    return sys.stdin.buffer
 
 
 def binary_output() -> BinaryIO:
     """Standard output for raw bytes."""
-    return click.get_binary_stream("stdout")
+    return sys.stdout.buffer
 
 
 def write(line: str) -> None:

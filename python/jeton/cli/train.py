@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command()
+@click.command(short_help="Learn a tokenizer from a corpus.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
 @click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
 @click.option("--algorithm", type=click.Choice(["bpe"]), default="bpe", help="How to learn.")

@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     merge: tuple[int, int, int] | None  # left, right, rank
 
 
-@click.command()
+@click.command(short_help="List or search the vocabulary.")
 @click.option("--grep", metavar="RE", help="Only tokens in whose text this regular expression is found.")
 @tokenizer_option
 @common_options

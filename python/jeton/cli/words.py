@@ -24,12 +24,10 @@ def size(num_bytes: int) -> str:
     """
     if num_bytes < 1000:
         return counted(num_bytes, "byte")
-    amount, unit = float(num_bytes), "bytes"
-    for unit in ("kB", "MB", "GB", "TB"):
-        amount /= 1000
-        if amount < 999.95:
-            break
-    return f"{amount:.1f} {unit}"
+    amount, units = num_bytes / 1000, ["kB", "MB", "GB", "TB"]
+    while amount >= 999.95 and len(units) > 1:
+        amount, units = amount / 1000, units[1:]
+    return f"{amount:.1f} {units[0]}"
 
 
 def seconds(duration: float) -> str:

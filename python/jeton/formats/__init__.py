@@ -1,7 +1,7 @@
 """Tokenizers ↔ files: one module a format, all through `Definition` and the core's vocabulary.
 
-Content decides the format when reading, never the suffix; when writing the suffix names it. What a format cannot hold is
-refused by name. Nothing is pickled into a file or unpickled from one.
+Content decides the format when reading, never the suffix; when writing the suffix names it. What a format cannot hold
+is refused by name. Nothing is pickled into a file or unpickled from one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
         format = "folder" if is_folder else _SUFFIXES.get(suffix)
         if format is None:
             known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-            raise ConfigError(f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format=")
+            raise ConfigError(
+                f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format="
+            )
     if format == "tokenizer.json":
         tokenizer_json.write(tok, path, accept_loss)
     elif format == "folder":

@@ -1,7 +1,7 @@
 """A folder as `transformers` has it: tokenizer.json and, beside it, tokenizer_config.json.
 
-transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some versions give
-other ids without a word.
+transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some versions
+give other ids without a word.
 """
 
 from __future__ import annotations

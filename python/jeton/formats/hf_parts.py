@@ -52,6 +52,7 @@ def _replace(old: str, new: str) -> JSON:
     return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
+_BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 _STRIP_LAST_SPACE: JSON = {"type": "Strip", "content": " ", "start": 0, "stop": 1}
 
 
@@ -66,7 +67,8 @@ def write_parts(definition: Definition, mark: str) -> Parts:
     losses: dict[str, str] = {}
     splits, use_regex = _write_pattern(definition.pattern, byte_level, losses)
     pre = [*splits, *([_byte_level(use_regex=use_regex)] if byte_level else [])]
-    parts = Parts(None, _sequence("pretokenizers", pre), {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True} if byte_level else {"type": "Fuse"}, mark, losses)  # fmt: skip
+    decoder = _BYTES if byte_level else {"type": "Fuse"}
+    parts = Parts(None, _sequence("pretokenizers", pre), decoder, mark, losses)
     if definition.end_of_word is None:
         return parts
     if definition.end_of_word_style == "symbol":
@@ -76,7 +78,7 @@ def write_parts(definition: Definition, mark: str) -> Parts:
         parts.decoder = _sequence("decoders", [_replace(mark, " "), {"type": "Fuse"}, _STRIP_LAST_SPACE])
     elif byte_level:
         space = "\u0120"  # a space in the byte alphabet
-        parts.decoder = _sequence("decoders", [_replace(mark, space), {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}, _STRIP_LAST_SPACE])  # fmt: skip
+        parts.decoder = _sequence("decoders", [_replace(mark, space), _BYTES, _STRIP_LAST_SPACE])
     else:
         parts.decoder = {"type": "BPEDecoder", "suffix": mark}
     return parts
@@ -128,11 +130,16 @@ def read_parts(top: JSON, model: JSON) -> JSON:
     suffix = model.get("end_of_word_suffix") or None
     if suffix is not None and pattern.text != "whitespace":
         raise UnsupportedFeatureError(
-            "end_of_word_suffix is carried with WhitespaceSplit only", place="$.model.end_of_word_suffix", feature="end_of_word_suffix"
+            "end_of_word_suffix is carried with WhitespaceSplit only",
+            place="$.model.end_of_word_suffix",
+            feature="end_of_word_suffix",
         )
     decoder = top.get("decoder")
     expected = write_parts(
-        Definition(level="byte" if byte_level else "char", pattern=pattern, end_of_word=suffix, end_of_word_style="suffix"), suffix or ""
+        Definition(
+            level="byte" if byte_level else "char", pattern=pattern, end_of_word=suffix, end_of_word_style="suffix"
+        ),
+        suffix or "",
     ).decoder
     kind = decoder.get("type") if isinstance(decoder, dict) else None
     if expected is None or (decoder != expected and not (kind == expected["type"] and kind in ("ByteLevel", "Fuse"))):
@@ -155,7 +162,9 @@ def _read_split(part: JSON) -> Pattern:
     if translated != regex:  # what reads the same in both dialects means the same in both
         what = construct or "a construct of Oniguruma"
         raise UnsupportedFeatureError(
-            f"the regex {regex!r} holds {what}, which means something else here", place="$.pre_tokenizer", feature="Split"
+            f"the regex {regex!r} holds {what}, which means something else here",
+            place="$.pre_tokenizer",
+            feature="Split",
         )
     return Pattern.of(regex)
 

@@ -1,7 +1,7 @@
 """The vocabulary as text for people: one entry a line, with the merge that made it. Written, never read.
 
-Columns, separated by tabs: id, kind, bytes in hexadecimal, the token as Python spells it, and for a merged token the two
-it was made from.
+Columns, separated by tabs: id, kind, bytes in hexadecimal, the token as Python spells it, and for a merged token the
+two it was made from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """tiktoken's rank files: one token a line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content bring both; for
-any other the caller gives the pattern.
+A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content bring both;
+for any other the caller gives the pattern.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -65,7 +65,7 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         if known is None:
             names = ", ".join(Pattern.names())
             raise ConfigError(
-                f"{source} is a rank file, which does not say how text is split, and its content is none that Jeton knows: "
+                f"{source} is a rank file, which does not say how text is split, and its content is not known: "
                 f"pass pattern= with a name ({names}) or a regex",
                 option="pattern",
             )
@@ -76,14 +76,20 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         vocabulary = _core.Vocabulary.from_ranks(data)
         missing = [byte for byte in range(256) if vocabulary.find(bytes([byte])) is None]
         if missing:
-            raise FormatError(f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded", format="tiktoken")
+            raise FormatError(
+                f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded", format="tiktoken"
+            )
         taken = set(vocabulary.ids()) & set(special_tokens.values())
         if taken:
-            raise ConfigError(f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens")
+            raise ConfigError(
+                f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens"
+            )
         vocabulary = vocabulary.with_added(
             list(special_tokens.values()), [token.encode() for token in special_tokens], [True] * len(special_tokens)
         )
-        return Tokenizer(Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True), vocabulary, special_tokens)
+        return Tokenizer(
+            Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True), vocabulary, special_tokens
+        )
     except FormatError as error:
         raise FormatError(f"{source}: {error}", format="tiktoken", place=error.place) from None
 
@@ -106,7 +112,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     for name, what in losses.items():
         if name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"a rank file cannot hold {what}; to write it without, pass accept_loss=[{', '.join(map(repr, losses))}]",
+                f"a rank file cannot hold {what}; to write it all the same, pass accept_loss={list(losses)}",
                 format="tiktoken",
                 feature=name,
             )

@@ -1,8 +1,9 @@
 """`tokenizer.json`, the format of Hugging Face `tokenizers` and Jeton's own.
 
 What Jeton writes, HF reads, with equal ids. HF refuses unknown keys at the top of the file and ignores them inside
-``model``, so Jeton's own facts (how it was trained, the name of the pattern, what HF cannot say) stand in ``model.jeton``. A
-file without them loads too. A file with a part that is not carried yet is refused, and the part named.
+``model``, so Jeton's own facts (how it was trained, the name of the pattern, what HF cannot say) stand in
+``model.jeton``. A file without them loads too. A file with a part that is not carried yet is refused, and the part
+named.
 
 What HF does differently with the same file: at character level without unknown token it drops characters it does not
 know, where Jeton raises.
@@ -21,10 +22,9 @@ from typing import Any, cast
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Definition, Pattern
+from ..definition import Definition, Pattern, TrainingFacts
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from ..training import TrainingFacts
 from .hf_parts import Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -63,20 +63,24 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"tokenizer.json cannot hold {why}; with accept_loss=[{name!r}] Jeton writes a file that says so and that "
-                "only Jeton reads exactly",
+                f"tokenizer.json cannot hold {why}; accept_loss=[{name!r}] writes a file that says so and that only "
+                "Jeton reads exactly",
                 format=FORMAT,
                 feature=name,
             )
         if accept_loss is not None:
-            warnings.warn(f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4)
+            warnings.warn(
+                f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
+            )
     vocab, merges = tok._core.hf_json(byte_alphabet=definition.level == "byte", end_of_word=parts.mark)
     model = {
         "type": "BPE",
         "dropout": None,
         "unk_token": definition.unk_token,
         "continuing_subword_prefix": None,
-        "end_of_word_suffix": parts.mark if definition.end_of_word and definition.end_of_word_style == "suffix" else None,
+        "end_of_word_suffix": parts.mark
+        if definition.end_of_word and definition.end_of_word_style == "suffix"
+        else None,
         "fuse_unk": False,
         "byte_fallback": False,
         "ignore_merges": definition.whole_first,
@@ -123,7 +127,11 @@ def _own_facts(definition: Definition, parts: Parts) -> dict[str, Any]:
         "ranks": definition.ranks,
     }
     if definition.end_of_word is not None:
-        facts["end_of_word"] = {"name": definition.end_of_word, "style": definition.end_of_word_style, "spelling": parts.mark}
+        facts["end_of_word"] = {
+            "name": definition.end_of_word,
+            "style": definition.end_of_word_style,
+            "spelling": parts.mark,
+        }
     if definition.training is not None:
         training = {f.name: getattr(definition.training, f.name) for f in fields(definition.training)}
         facts["training"] = {name: value for name, value in training.items() if name not in _TRANSIENT}
@@ -211,9 +219,9 @@ def _check_model(top: dict[str, Any], model: dict[str, Any], spelled: _core.Spel
     post = top.get("post_processor")
     # ByteLevel only moves the edges of HF's offsets, which are not our spans.
     if post is not None and (not isinstance(post, dict) or post.get("type") != "ByteLevel"):
-        name = post.get("type") if isinstance(post, dict) else post
+        kind = post.get("type") if isinstance(post, dict) else post
         raise UnsupportedFeatureError(
-            f"the post-processor {name!r} is not carried yet", place="$.post_processor", feature=str(name)
+            f"the post-processor {kind!r} is not carried yet", place="$.post_processor", feature=str(kind)
         )
 
 
@@ -226,11 +234,19 @@ def _added_tokens(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> list
         place = f"$.added_tokens[{i}]"
         id = token.get("id") if isinstance(token, dict) else None
         content = token.get("content") if isinstance(token, dict) else None
-        if not isinstance(content, str) or not content or isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < 1 << 28:
+        if (
+            not isinstance(content, str)
+            or not content
+            or isinstance(id, bool)
+            or not isinstance(id, int)
+            or not 0 <= id < 1 << 28
+        ):
             raise FormatError("an added token needs an id and a content that is not empty", place=place)
         for flag in ("single_word", "lstrip", "rstrip"):
             if token.get(flag):
-                raise UnsupportedFeatureError(f"{flag} of {content!r} is not carried yet", place=f"{place}.{flag}", feature=flag)
+                raise UnsupportedFeatureError(
+                    f"{flag} of {content!r} is not carried yet", place=f"{place}.{flag}", feature=flag
+                )
         in_vocab = spelled.id(content)
         if in_vocab is not None and in_vocab != id:
             raise FormatError(f"{content!r} has id {id} here and {in_vocab} in model.vocab", place=f"{place}.id")
@@ -268,4 +284,6 @@ def _training(own: dict[str, Any]) -> TrainingFacts | None:
     try:
         return TrainingFacts(**facts)
     except TypeError:
-        raise FormatError("the facts about training are incomplete or damaged", place="$.model.jeton.training") from None
+        raise FormatError(
+            "the facts about training are incomplete or damaged", place="$.model.jeton.training"
+        ) from None

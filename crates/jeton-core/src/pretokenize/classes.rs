@@ -1,8 +1,9 @@
 //! The Unicode classes that the named patterns ask about, one bit each, for every code point.
 //!
-//! Invariant: every code point has exactly one of the bits, so that a set of classes is a mask and "is it in the set" is
-//! one `and`. The data come from `regex-syntax`, whose tables are those of the regex engine that tiktoken runs; there is no
-//! generated file to keep in step. Built once on first use (about 2 ms), then two loads per character from about 50 KB.
+//! Invariant: every code point has exactly one of the bits, so that a set of classes is a mask and "is it in the set"
+//! is one `and`. The data come from `regex-syntax`, whose tables are those of the regex engine that tiktoken runs;
+//! there is no generated file to keep in step. Built once on first use (about 2 ms), then two loads per character from
+//! about 50 KB.
 //!
 //! Left out: every other property. A user's regex asks `regex-syntax` directly (see `syntax.rs`).
 
@@ -146,14 +147,16 @@ impl Classes {
 /// Skips lower-case ASCII letters, and capitals too if `both`, as long as eight bytes are left to look at.
 #[inline(always)]
 fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
+    const fn each(byte: u64) -> u64 {
+        byte * 0x0101_0101_0101_0101
+    }
     while let Some(&eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         let bytes = u64::from_le_bytes(eight);
-        let folded = if both { bytes | 0x20 * ONES } else { bytes };
-        let low = folded & 0x7F * ONES; // room for a carry into the high bit of each byte, and none beyond it
-        let from_a = low + (0x80 - 0x61) * ONES;
-        let past_z = low + (0x80 - 0x7B) * ONES;
-        let others = (!from_a | past_z | bytes) & 0x80 * ONES;
+        let folded = if both { bytes | each(0x20) } else { bytes };
+        let low = folded & each(0x7F); // room for a carry into the high bit of each byte, and none beyond it
+        let from_a = low + each(0x80 - 0x61);
+        let past_z = low + each(0x80 - 0x7B);
+        let others = (!from_a | past_z | bytes) & each(0x80);
         at += others.trailing_zeros() as usize / 8;
         if others != 0 {
             break;
@@ -175,7 +178,8 @@ pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// The ranges of a class as `regex-syntax` knows it. The patterns above are constants that parse; any other text is empty.
+/// The ranges of a class as `regex-syntax` knows it. The patterns above are constants that parse; any other text is
+/// empty.
 fn ranges(class: &str) -> Vec<(u32, u32)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set))) => {
@@ -187,6 +191,8 @@ fn ranges(class: &str) -> Vec<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
     use super::*;
 
     /// The table agrees with a regex per class on every code point, and ASCII with the table.

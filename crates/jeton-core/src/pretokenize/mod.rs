@@ -1,15 +1,15 @@
 //! Text → pretokens: the ranges within which merges happen.
 //!
 //! Invariant: the spans are in order, disjoint, not empty, on character boundaries, and tile the text; only
-//! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a pretoken of its own. A named
-//! pattern takes time linear in the text, whatever the text; any other regex runs under a budget of steps that is linear in
-//! the text and ends in an error that says so.
+//! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a pretoken of its own. A
+//! named pattern takes time linear in the text, whatever the text; any other regex runs under a budget of steps that is
+//! linear in the text and ends in an error that says so.
 //!
 //! ```text
 //! classes   which Unicode class a character has
 //! scanner   the named patterns, written out
 //! patterns  their names and texts
-//! regex     every other pattern
+//! regex     every other pattern, and what a pattern is called in another engine
 //! ```
 
 mod classes;
@@ -23,9 +23,10 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use classes::Classes;
-pub use patterns::{names, oniguruma, published};
 use patterns::Named;
-use regex::Regex;
+pub use patterns::{names, oniguruma, published};
+pub use regex::to_oniguruma;
+use regex::{Matcher, Regex};
 
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,8 +90,8 @@ impl Pretokenizer {
         }
     }
 
-    /// The regex in tiktoken's dialect, where there is one. A named pattern gives the text that [`published`] has for its
-    /// name, whichever spelling it was made from.
+    /// The regex in tiktoken's dialect, where there is one. A named pattern gives the text that [`published`] has for
+    /// its name, whichever spelling it was made from.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
             Kind::None | Kind::Whitespace => None,
@@ -99,8 +100,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Whether what follows a boundary is split independently of what precedes it. Then a text may be cut at any boundary
-    /// and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not memoryless.
+    /// Whether what follows a boundary is split independently of what precedes it. Then a text may be cut at any
+    /// boundary and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             Kind::None | Kind::Whitespace | Kind::Named(_) => true,
@@ -113,17 +114,15 @@ impl Pretokenizer {
         self.spans_from(text, 0)
     }
 
-    /// The pretokens of `text[start..]`; a pattern that looks back sees the text before `start`. An offset past the end is
-    /// the end; one inside a character is the end of that character.
+    /// The pretokens of `text[start..]`; a pattern that looks back sees the text before `start`. An offset past the end
+    /// is the end; one inside a character is the end of that character.
     pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
         let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         let cutter = match &self.0 {
             Kind::None => Cutter::None,
             Kind::Whitespace => Cutter::Whitespace(Classes::get()),
             Kind::Named(named) => Cutter::Scanner(named.scanner, Classes::get()),
-            Kind::Regex(regex) => {
-                Cutter::Regex { regex, found: None, steps: regex::budget(text.len() - start) }
-            }
+            Kind::Regex(regex) => Cutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
         };
         Spans { text, at: start, cutter }
     }
@@ -153,10 +152,9 @@ enum Cutter<'t> {
     Scanner(scanner::Scanner, &'static Classes),
     Regex {
         regex: &'t Regex,
+        matcher: Matcher<'t>,
         /// The match that comes after a gap which has just been returned.
         found: Option<Span>,
-        /// Steps left.
-        steps: u64,
     },
 }
 
@@ -176,7 +174,7 @@ impl Iterator for Spans<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (text, bytes) = (self.text, self.text.as_bytes());
+        let bytes = self.text.as_bytes();
         if self.at >= bytes.len() {
             return None;
         }
@@ -188,9 +186,9 @@ impl Iterator for Spans<'_> {
                 start = scanner::end_of_white_space(classes, bytes, start);
                 scanner::end_of_word(classes, bytes, start)
             }
-            Cutter::Regex { regex, found, steps } => match found.take() {
+            Cutter::Regex { regex, matcher, found } => match found.take() {
                 Some(span) => span.end,
-                None => match regex.find(text, start, steps) {
+                None => match regex.find(matcher, start) {
                     Ok(None) => bytes.len(),
                     Ok(Some((from, to))) if from == start => to,
                     Ok(Some((from, to))) => {
@@ -210,6 +208,3 @@ impl Iterator for Spans<'_> {
 }
 
 impl FusedIterator for Spans<'_> {}
-
-/// Temporary.
-pub fn to_oniguruma(_pattern: &str) -> std::result::Result<String, String> { Err("regex".into()) }

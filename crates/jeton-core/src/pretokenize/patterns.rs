@@ -15,7 +15,7 @@ pub(super) struct Named {
     /// Its text in tiktoken's dialect, as published.
     pub(super) text: &'static str,
     /// A text that means the same in Oniguruma.
-    oniguruma: &'static str,
+    pub(super) oniguruma: &'static str,
     /// Other published texts that cut every text alike.
     spellings: &'static [&'static str],
     /// The same, written out.
@@ -23,7 +23,8 @@ pub(super) struct Named {
 }
 
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str =
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -82,7 +83,8 @@ pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// A text that cuts alike in Oniguruma with Ruby's syntax, as HF `tokenizers` runs it; its usual text where there is one.
+/// A text that cuts alike in Oniguruma with Ruby's syntax, as HF `tokenizers` runs it; its usual text where there is
+/// one.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }

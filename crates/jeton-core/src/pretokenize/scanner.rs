@@ -1,9 +1,9 @@
 //! The named patterns, written out: "given that a pretoken starts here, where does it end?".
 //!
 //! Invariant: [`Rules::scanner`] cuts every text exactly as the published regex of its family does under leftmost-first
-//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: a character is looked at a
-//! constant number of times, because whatever a failed alternative has read is consumed by the one that succeeds next.
-//! No memory beside the class table.
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: a character is looked at
+//! a constant number of times, because whatever a failed alternative has read is consumed by the one that succeeds
+//! next. No memory beside the class table.
 //!
 //! The patterns are of one family. With `X` for `[^\s\p{L}\p{N}]`, each is an order of
 //!
@@ -17,7 +17,9 @@
 //! Source: the patterns as published (see `patterns.rs`); how their backtracking was resolved is said at each function.
 //! Left out: many bytes per step. This is the plain version that a faster one must equal.
 
-use super::classes::{Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE};
+use super::classes::{
+    Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
+};
 
 /// End of the pretoken that starts at the given offset, which is less than the length of the text.
 pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
@@ -36,8 +38,8 @@ enum Contraction {
 /// What distinguishes the families.
 struct Rules {
     contraction: Contraction,
-    /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then may
-    /// precede digits too (false).
+    /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then
+    /// may precede digits too (false).
     any_prefix: bool,
     /// Words are cut by case, and marks are letters of both cases.
     cased: bool,
@@ -124,15 +126,16 @@ fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> u
     white_space::<F>(classes, text, start)
 }
 
-/// End of the word whose letters start at `at`, if there is one. `first` is the class of the pretoken's first character:
-/// a letter when `at` is the start of the pretoken, else the prefix.
+/// End of the word whose letters start at `at`, if there is one. `first` is the class of the pretoken's first
+/// character: a letter when `at` is the start of the pretoken, else the prefix.
 #[inline(always)]
 fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Option<usize> {
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
             // A mark may be the prefix or a letter. As a prefix the first alternative has just failed; as a letter it
-            // matches the mark alone, for what follows is capitals without a lower-case end. It comes before the second.
+            // matches the mark alone, for what follows is capitals without a lower-case end. It comes before the
+            // second.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -151,7 +154,8 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     Some(end)
 }
 
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals there are instead.
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals there are
+/// instead.
 ///
 /// The first loop reads until a lower-case letter, where the second goes on. Without one it gives back characters until
 /// the second finds one it takes, which is the last caseless one; the second cannot go beyond it, for capitals follow.
@@ -218,8 +222,8 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else to its last line end, else all
-/// but its last character, which may be the prefix of what follows.
+/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else to its last line end, else
+/// all but its last character, which may be the prefix of what follows.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

@@ -6,6 +6,7 @@
 use jeton_core::pretokenize::{Pretokenizer, Span};
 
 /// Letters of every case, marks, digits, apostrophes, white space, line ends, slashes, symbols, and whole words.
+#[rustfmt::skip]
 pub const FRAGMENTS: &[&str] = &[
     "a", "z", "A", "Z", "the", "The", "THE", "tHe", "é", "É", "ß", "ẞ", "ſ", "K", "Ж", "ж", "Σ", "ς", "ǅ", "ǆ", "Ǆ", "ʰ", "ˇ", "ª",
     "ー", "々", "中", "文字", "ひ", "カ", "한", "א", "ع", "ก", "अ", "𝐀", "𝐚", "𠮷", "Ⅷ", "ⅷ", "ⓐ", "Ꭰ", "ꭰ", "\u{301}", "\u{300}\u{301}",
@@ -34,7 +35,8 @@ impl Random {
         let count = 1 + self.below(most);
         let few: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(FRAGMENTS.len())).collect();
         let of_few = self.below(3) == 0;
-        let draw = |random: &mut Self| if of_few { few[random.below(few.len())] } else { random.below(FRAGMENTS.len()) };
+        let draw =
+            |random: &mut Self| if of_few { few[random.below(few.len())] } else { random.below(FRAGMENTS.len()) };
         (0..count).map(|_| FRAGMENTS[draw(self)]).collect()
     }
 }

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .errors import ConfigError
-from .tokenizer import Tokenizer
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
 
 __all__ = ["trace_training"]
 
@@ -38,7 +38,7 @@ def trace_training(tok: Tokenizer, texts: Sequence[bytes], *, split: bool, write
     size = sum(map(len, texts))
     if size > MAX_TRACED_BYTES:
         raise ConfigError(
-            f"trace= writes the whole text once a merge and is for small input: {size} bytes are over {MAX_TRACED_BYTES}; "
+            f"trace= writes the whole text once a merge, for small input: {size} bytes are over {MAX_TRACED_BYTES}; "
             "log= has a line a merge for any corpus",
             option="trace",
         )
@@ -47,7 +47,7 @@ def trace_training(tok: Tokenizer, texts: Sequence[bytes], *, split: bool, write
     log = tok.training.log if tok.training else None
     for rank, (left, right, new) in enumerate(tok.merges):
         sequences = [_merge(sequence, left, right, new) for sequence in sequences]
-        count = f" ×{log[rank].count}" if log else ""
+        count = f" ×{log[rank].pair_count}" if log else ""
         write(f"({left}, {right}) -> {new} {_name(tok, new)}{count}  {_line(tok, sequences)}")
 
 

@@ -1,0 +1,67 @@
+//! Any pattern that is not a named one: parsed, compiled and run by ourselves, under a budget.
+//!
+//! Why not an existing engine: those with lookaround count backtracking per match, and hand parts such as `(?=.*b)` to
+//! automata that count nothing, so that one text can cost quadratic time without an error. Here every character that is
+//! looked at counts, over the whole text. fancy-regex, which tiktoken runs, is the oracle in the tests.
+//!
+//! ```text
+//! syntax      text → tree
+//! program     tree → instructions
+//! matcher     instructions × text → matches
+//! oniguruma   tree → the text that HF tokenizers needs
+//! ```
+
+mod matcher;
+mod oniguruma;
+mod program;
+mod syntax;
+
+use crate::error::{Error, Result};
+use matcher::Exhausted;
+pub(super) use matcher::Matcher;
+pub use oniguruma::to_oniguruma;
+use program::Program;
+use syntax::Refusal;
+
+/// A compiled regex.
+#[derive(Debug)]
+pub(super) struct Regex {
+    text: String,
+    program: Program,
+}
+
+impl Regex {
+    pub(super) fn new(text: &str) -> Result<Self> {
+        match syntax::parse(text).and_then(|node| program::compile(&node)) {
+            Ok(program) => Ok(Self { text: text.to_owned(), program }),
+            Err(Refusal { what, at }) => Err(Error::config(format!(
+                "the pattern `{text}` does not compile: {what}, at byte {at} of the pattern"
+            ))),
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_memoryless(&self) -> bool {
+        !self.program.looks_back
+    }
+
+    /// A search through `text`, with the budget for what follows `start`.
+    pub(super) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
+        Matcher::new(&self.program, text, matcher::budget(text.len() - start))
+    }
+
+    /// The first match that is not empty and starts at `start` or later.
+    pub(super) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
+        matcher.find(start).map_err(|exhausted| {
+            let why = match exhausted {
+                Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",
+                Exhausted::Alternatives => "repeats a group so often that too many alternatives stay open",
+            };
+            let hint = "make its repeats possessive (`a++`) or its lookarounds shorter";
+            Error::text(format!("the pattern `{}` {why} at byte {start} of the text; {hint}", self.text), start)
+        })
+    }
+}

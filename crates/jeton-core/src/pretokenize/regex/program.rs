@@ -1,0 +1,368 @@
+//! The tree of a pattern → instructions for the matcher.
+//!
+//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions, whatever the pattern: intervals are unrolled,
+//! and a pattern that unrolls too far is refused. Two things make it fast. A repeat of a set of characters is one
+//! instruction, so that a run costs one test per character. A branch knows which characters it can start with, so that
+//! most branches are dismissed without being entered.
+//!
+//! Source: the instructions of Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), with runs,
+//! guards and marks added.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::syntax::{parse_set, Assertion, Greed, Node, Refusal};
+use crate::pretokenize::classes::decode;
+
+/// Enough for thousands of literals, and small enough to compile in milliseconds.
+const MAX_INSTRUCTIONS: usize = 50_000;
+
+/// Index of an instruction.
+pub(super) type Label = usize;
+
+/// One instruction. Those that do not say where to go on go on with the next.
+#[derive(Debug)]
+pub(super) enum Instruction {
+    /// One character of the set.
+    One(usize),
+    /// `min` to `max` characters of the set.
+    Run { set: usize, min: u32, max: u32, greed: Greed },
+    /// Go on there.
+    Jump(Label),
+    /// Go on at `first`, or if that fails at `second`. `guard` holds every character that `first` can start with.
+    Split { first: Label, second: Label, guard: Option<usize> },
+    /// Note the place in a slot.
+    Mark(usize),
+    /// Leave the loop if nothing was matched since the mark.
+    Moved { slot: usize, exit: Label },
+    /// Note the place and how many alternatives are open, in two slots.
+    Begin(usize),
+    /// Forget the alternatives that were opened since.
+    Commit(usize),
+    /// The same, and go back to the place.
+    Return(usize),
+    /// As `Begin`, with one alternative: go on there if what follows fails.
+    BeginNot { slot: usize, after: Label },
+    /// What followed a `BeginNot` did not fail, so this does.
+    Fail(usize),
+    /// So many characters back.
+    Back(usize),
+    /// A place.
+    Assert(Assertion),
+    /// The end.
+    Match,
+}
+
+/// A set of characters, made for asking.
+#[derive(Debug)]
+pub(super) struct Set {
+    ascii: [bool; 128],
+    /// The other characters: ranges in order, first and last.
+    wide: Vec<(u32, u32)>,
+}
+
+impl Set {
+    fn new(class: &ClassUnicode) -> Self {
+        let mut ascii = [false; 128];
+        let mut wide = Vec::new();
+        for range in class.iter() {
+            let (first, last) = (u32::from(range.start()), u32::from(range.end()));
+            for code in first..=last.min(127) {
+                ascii[code as usize] = true;
+            }
+            if last > 127 {
+                wide.push((first.max(128), last));
+            }
+        }
+        Self { ascii, wide }
+    }
+
+    /// End of the character that starts at `at`, if there is one and it is in the set.
+    #[inline(always)]
+    pub(super) fn accepts(&self, text: &[u8], at: usize) -> Option<usize> {
+        let byte = *text.get(at)?;
+        if byte < 128 {
+            return self.ascii[byte as usize].then_some(at + 1);
+        }
+        let (code, length) = decode(text, at);
+        self.has_wide(code).then_some(at + length)
+    }
+
+    fn has_wide(&self, code: u32) -> bool {
+        let index = self.wide.partition_point(|&(_, last)| last < code);
+        self.wide.get(index).is_some_and(|&(first, _)| first <= code)
+    }
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) instructions: Vec<Instruction>,
+    pub(super) sets: Vec<Set>,
+    /// How many slots the instructions use.
+    pub(super) num_slots: usize,
+    /// The set of `\w`, where a word boundary asks for it.
+    pub(super) word: Option<usize>,
+    /// Whether an instruction looks at what precedes the match.
+    pub(super) looks_back: bool,
+}
+
+/// Compiles a tree.
+pub(super) fn compile(node: &Node) -> Result<Program, Refusal> {
+    let mut compiler = Compiler {
+        program: Program { instructions: Vec::new(), sets: Vec::new(), num_slots: 0, word: None, looks_back: false },
+        set_of: HashMap::new(),
+    };
+    compiler.node(node)?;
+    compiler.emit(Instruction::Match)?;
+    Ok(compiler.program)
+}
+
+struct Compiler {
+    program: Program,
+    /// ranges of a set -> its index
+    set_of: HashMap<Vec<(char, char)>, usize>,
+}
+
+impl Compiler {
+    fn here(&self) -> Label {
+        self.program.instructions.len()
+    }
+
+    fn emit(&mut self, instruction: Instruction) -> Result<Label, Refusal> {
+        if self.here() == MAX_INSTRUCTIONS {
+            return refuse(format!("more than {MAX_INSTRUCTIONS} steps once its intervals are written out"));
+        }
+        self.program.instructions.push(instruction);
+        Ok(self.here() - 1)
+    }
+
+    /// Completes an instruction whose target was not known when it was emitted.
+    fn patch(&mut self, label: Label, target: Label) {
+        match &mut self.program.instructions[label] {
+            Instruction::Jump(to) | Instruction::Moved { exit: to, .. } | Instruction::BeginNot { after: to, .. } => {
+                *to = target
+            }
+            Instruction::Split { first, second, .. } => *(if *first == UNKNOWN { first } else { second }) = target,
+            _ => {}
+        }
+    }
+
+    fn slots(&mut self, count: usize) -> usize {
+        self.program.num_slots += count;
+        self.program.num_slots - count
+    }
+
+    fn set(&mut self, class: &ClassUnicode) -> usize {
+        let sets = &mut self.program.sets;
+        let ranges = class.iter().map(|range| (range.start(), range.end())).collect();
+        *self.set_of.entry(ranges).or_insert_with(|| {
+            sets.push(Set::new(class));
+            sets.len() - 1
+        })
+    }
+
+    /// The characters that a match of `node` can start with, unless it can be empty.
+    fn guard(&mut self, node: &Node) -> Option<usize> {
+        let mut class = ClassUnicode::empty();
+        let can_be_empty = first(node, &mut class);
+        (!can_be_empty).then(|| self.set(&class))
+    }
+
+    fn node(&mut self, node: &Node) -> Result<(), Refusal> {
+        match node {
+            Node::Empty => {}
+            Node::Concat(parts) => parts.iter().try_for_each(|part| self.node(part))?,
+            Node::Class(_) | Node::Alternate(_) => match as_class(node) {
+                Some(class) => {
+                    let set = self.set(&class);
+                    self.emit(Instruction::One(set))?;
+                }
+                None => self.alternate(node, true)?,
+            },
+            Node::Repeat { node, min, max, greed } => match as_class(node) {
+                Some(class) => {
+                    let set = self.set(&class);
+                    self.emit(Instruction::Run { set, min: *min, max: *max, greed: *greed })?;
+                }
+                None if *greed == Greed::Possessive => {
+                    self.atomic(|compiler| compiler.repeat(node, *min, *max, false))?;
+                }
+                None => self.repeat(node, *min, *max, *greed == Greed::Lazy)?,
+            },
+            Node::Atomic(node) => self.atomic(|compiler| compiler.node(node))?,
+            Node::Look { node, ahead, negated } => self.look(node, *ahead, *negated)?,
+            Node::Assert(assertion) => self.assert(*assertion)?,
+        }
+        Ok(())
+    }
+
+    fn assert(&mut self, assertion: Assertion) -> Result<(), Refusal> {
+        match assertion {
+            Assertion::EndText | Assertion::EndLine => {}
+            Assertion::StartText | Assertion::StartLine => self.program.looks_back = true,
+            Assertion::WordBoundary | Assertion::NotWordBoundary => {
+                self.program.looks_back = true;
+                let word = parse_set(r"\w", false).map_err(|what| Refusal { what, at: 0 })?;
+                self.program.word = Some(self.set(&word));
+            }
+        }
+        self.emit(Instruction::Assert(assertion))?;
+        Ok(())
+    }
+
+    /// The branches of `node`, of what lies ahead or of a lookbehind, whose branches begin further back and cannot be
+    /// guarded by what comes next. A node that is no alternation is one branch.
+    fn alternate(&mut self, node: &Node, ahead: bool) -> Result<(), Refusal> {
+        let branch = if ahead { Self::node } else { Self::behind };
+        let branches =
+            if let Node::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
+        let mut jumps = Vec::new();
+        for (index, node) in branches.iter().enumerate() {
+            if index + 1 == branches.len() {
+                branch(self, node)?;
+                break;
+            }
+            let guard = if ahead { self.guard(node) } else { None };
+            let first = self.here() + 1;
+            let split = self.emit(Instruction::Split { first, second: UNKNOWN, guard })?;
+            branch(self, node)?;
+            jumps.push(self.emit(Instruction::Jump(UNKNOWN))?);
+            self.patch(split, self.here());
+        }
+        jumps.into_iter().for_each(|jump| self.patch(jump, self.here()));
+        Ok(())
+    }
+
+    /// `min` copies, then either a loop or optional copies within each other.
+    fn repeat(&mut self, node: &Node, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
+        let guard = self.guard(node).filter(|_| !lazy);
+        let before = self.here();
+        // A loop needs a copy of its own only where it may be skipped: `x+` is one copy that repeats itself.
+        for _ in 0..if max == u32::MAX { min.saturating_sub(1) } else { min } {
+            self.node(node)?;
+            if self.here() == before {
+                return Ok(()); // a body without instructions
+            }
+        }
+        let mut skips = Vec::new();
+        if max == u32::MAX {
+            if min == 0 {
+                skips.push(self.split(lazy, guard)?);
+            }
+            let start = self.here();
+            let mark = if first(node, &mut ClassUnicode::empty()) { Some(self.slots(1)) } else { None };
+            if let Some(slot) = mark {
+                self.emit(Instruction::Mark(slot))?;
+            }
+            self.node(node)?;
+            if let Some(slot) = mark {
+                skips.push(self.emit(Instruction::Moved { slot, exit: UNKNOWN })?);
+            }
+            let (first, second) = if lazy { (UNKNOWN, start) } else { (start, UNKNOWN) };
+            skips.push(self.emit(Instruction::Split { first, second, guard })?);
+        } else {
+            for _ in min..max {
+                skips.push(self.split(lazy, guard)?);
+                let before = self.here();
+                self.node(node)?;
+                if self.here() == before {
+                    break;
+                }
+            }
+        }
+        skips.into_iter().for_each(|skip| self.patch(skip, self.here()));
+        Ok(())
+    }
+
+    /// A choice between what follows and a place not known yet.
+    fn split(&mut self, lazy: bool, guard: Option<usize>) -> Result<Label, Refusal> {
+        let next = self.here() + 1;
+        let (first, second) = if lazy { (UNKNOWN, next) } else { (next, UNKNOWN) };
+        self.emit(Instruction::Split { first, second, guard })
+    }
+
+    fn atomic(&mut self, body: impl FnOnce(&mut Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        let slot = self.slots(2);
+        self.emit(Instruction::Begin(slot))?;
+        body(self)?;
+        self.emit(Instruction::Commit(slot))?;
+        Ok(())
+    }
+
+    fn look(&mut self, node: &Node, ahead: bool, negated: bool) -> Result<(), Refusal> {
+        let slot = self.slots(2);
+        let begin = self.emit(match negated {
+            true => Instruction::BeginNot { slot, after: UNKNOWN },
+            false => Instruction::Begin(slot),
+        })?;
+        if ahead {
+            self.node(node)?;
+        } else {
+            self.program.looks_back = true;
+            self.alternate(node, false)?;
+        }
+        self.emit(if negated { Instruction::Fail(slot) } else { Instruction::Return(slot) })?;
+        self.patch(begin, self.here());
+        Ok(())
+    }
+
+    /// One branch of a lookbehind: as many characters back as it is wide, then the branch, which ends where it began.
+    fn behind(&mut self, node: &Node) -> Result<(), Refusal> {
+        let Some(width) = width(node) else { return refuse("a lookbehind of no fixed width") };
+        self.emit(Instruction::Back(width))?;
+        self.node(node)
+    }
+}
+
+/// A target that is not known yet.
+const UNKNOWN: Label = usize::MAX;
+
+fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { what: what.into(), at: 0 })
+}
+
+/// The set, if `node` always matches exactly one character and which way does not matter.
+fn as_class(node: &Node) -> Option<ClassUnicode> {
+    match node {
+        Node::Class(class) => Some(class.set.clone()),
+        Node::Alternate(branches) => branches.iter().try_fold(ClassUnicode::empty(), |mut all, branch| {
+            all.union(&as_class(branch)?);
+            Some(all)
+        }),
+        _ => None,
+    }
+}
+
+/// Adds the characters that a match of `node` can start with; true if it can be empty.
+pub(super) fn first(node: &Node, class: &mut ClassUnicode) -> bool {
+    match node {
+        Node::Empty | Node::Look { .. } | Node::Assert(_) => true,
+        Node::Class(one) => {
+            class.union(&one.set);
+            false
+        }
+        Node::Concat(parts) => parts.iter().all(|part| first(part, class)),
+        Node::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // visits all
+        Node::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
+        Node::Atomic(node) => first(node, class),
+    }
+}
+
+/// The number of characters that every match of `node` has, if it is the same.
+fn width(node: &Node) -> Option<usize> {
+    match node {
+        Node::Empty | Node::Look { .. } | Node::Assert(_) => Some(0),
+        Node::Class(_) => Some(1),
+        Node::Concat(parts) => parts.iter().try_fold(0usize, |sum, part| sum.checked_add(width(part)?)),
+        Node::Alternate(branches) => {
+            let mut widths = branches.iter().map(width);
+            let one = widths.next()??;
+            widths.all(|other| other == Some(one)).then_some(one)
+        }
+        Node::Repeat { node, min, max, .. } if min == max => width(node)?.checked_mul(*min as usize),
+        Node::Repeat { node, .. } => width(node).filter(|&width| width == 0),
+        Node::Atomic(node) => width(node),
+    }
+}

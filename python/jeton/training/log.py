@@ -1,0 +1,68 @@
+"""The training log: every merge, and what the corpus was after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+from ..atomic import write_atomically
+from ..definition import TrainingFacts, TrainingStep
+from ..errors import TrainingError
+from ..tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Columns = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]
+
+__all__ = ["TrainingLog", "write_log"]
+
+
+class TrainingLog(Sequence[TrainingStep]):
+    """Every merge in order, as it was learned; held in columns, and known only in the process that trained."""
+
+    def __init__(self, tok: Tokenizer, columns: Columns, corpus_bytes: int) -> None:
+        """For a tokenizer, from the columns that the core returned: count, corpus tokens, tokens in use."""
+        self._tok = tok
+        self._columns = columns
+        self._corpus_bytes = corpus_bytes
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> TrainingStep: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TrainingStep]: ...
+    def __getitem__(self, index: int | slice) -> TrainingStep | list[TrainingStep]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        rank = range(len(self))[index]
+        pair_count, corpus_tokens, tokens_in_use = (int(column[rank]) for column in self._columns)
+        left, right, id = self._tok.merges[rank]
+        token = self._tok._spelled(id)
+        bytes_per_token = self._corpus_bytes / corpus_tokens
+        return TrainingStep(rank, id, left, right, token, pair_count, corpus_tokens, tokens_in_use, bytes_per_token)
+
+
+def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
+    """Writes the log as tab-separated text, one merge a line under a line of names, atomically."""
+    if not isinstance(facts.log, TrainingLog):
+        raise TrainingError("the training log is known only in the process that trained")
+    spell = facts.log._tok._spelled
+    with write_atomically(path) as file:
+        file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())
+        for step in facts.log:
+            pair = "+".join(_readable(spell(id)) for id in (step.left, step.right))
+            row = [*step[:4], pair, _readable(step.token), *step[5:8], f"{step.bytes_per_token:.4f}"]
+            file.write(("\t".join(map(str, row)) + "\n").encode())
+
+
+def _readable(token: bytes) -> str:
+    """A token on one line of a table: Python's spelling of the string, or of the bytes where they are no text."""
+    try:
+        return repr(token.decode())
+    except UnicodeDecodeError:
+        return repr(token)

@@ -1,0 +1,129 @@
+"""The options of `train`, checked, with every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
+from ..errors import ConfigError
+
+__all__ = ["PRESETS", "Plan"]
+
+TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
+
+
+class _Preset(NamedTuple):
+    """Defaults that make training equal to a peer's."""
+
+    tie_break: TieBreak
+    pattern: str
+    special_tokens_first: bool = False
+    by_code_point: bool = False
+
+
+PRESETS: Mapping[str, _Preset] = {
+    # karpathy/minbpe: BasicTokenizer; with pattern="gpt4" its RegexTokenizer
+    "minbpe": _Preset("first", "none"),
+    # HF tokenizers: BpeTrainer over ByteLevel() with initial_alphabet=ByteLevel.alphabet()
+    "hf": _Preset("lowest_ids", "gpt2", special_tokens_first=True, by_code_point=True),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Options of `train` with every default filled in."""
+
+    vocab_size: int
+    level: Level
+    pattern: Pattern
+    tie_break: TieBreak
+    min_frequency: int
+    special_tokens: list[str]
+    unk_token: str | None
+    end_of_word: str | None
+    end_of_word_style: EndOfWordStyle
+    preset: str | None
+
+    @classmethod
+    def make(
+        cls,
+        vocab_size: int,
+        algorithm: str,
+        level: Level | None,
+        pattern: str | None,
+        normalizer: object,
+        tie_break: TieBreak | None,
+        min_frequency: int,
+        special_tokens: Sequence[str],
+        unk_token: str | None,
+        end_of_word: str | None,
+        end_of_word_style: EndOfWordStyle,
+        preset: str | None,
+    ) -> Plan:
+        """Checks what `train` was given.
+
+        Raises:
+            ConfigError: an option, or a combination of options, that cannot work.
+        """
+        if algorithm != "bpe":
+            raise ConfigError(
+                f"algorithm={algorithm!r} is not carried yet; this version trains 'bpe'", option="algorithm"
+            )
+        if normalizer is not None:
+            raise ConfigError("normalizer= is not carried yet: normalize the documents before", option="normalizer")
+        if preset is not None and preset not in PRESETS:
+            raise ConfigError(f"there is no preset {preset!r}; presets: {', '.join(PRESETS)}", option="preset")
+        given = PRESETS[preset] if preset else None
+        if tie_break is None:
+            tie_break = given.tie_break if given else "lowest_ids"
+        if tie_break not in TIE_BREAKS:
+            raise ConfigError(f"there is no tie rule {tie_break!r}; rules: {', '.join(TIE_BREAKS)}", option="tie_break")
+        if level is None:
+            level = "byte" if end_of_word is None else "char"
+        if level not in ("byte", "char"):
+            raise ConfigError(f"level={level!r} is neither 'byte' nor 'char'", option="level")
+        if end_of_word == "":
+            raise ConfigError("end_of_word is an empty string; None means no mark", option="end_of_word")
+        if end_of_word_style not in ("symbol", "suffix"):
+            raise ConfigError(
+                f"end_of_word_style={end_of_word_style!r} is neither 'symbol' nor 'suffix'", option="end_of_word_style"
+            )
+        if pattern is None:
+            default = "o200k" if level == "byte" else "none"
+            pattern = "whitespace" if end_of_word else given.pattern if given and level == "byte" else default
+        if end_of_word and pattern != "whitespace":
+            raise ConfigError(
+                f"end_of_word marks words, which white space separates; pattern={pattern!r} cuts them otherwise",
+                option="pattern",
+            )
+        if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or min_frequency < 0:
+            raise ConfigError(f"min_frequency={min_frequency!r} is not a natural number", option="min_frequency")
+        specials = _special_tokens(special_tokens, unk_token)
+        if isinstance(vocab_size, bool) or not isinstance(vocab_size, int):
+            raise ConfigError(f"vocab_size={vocab_size!r} is not an integer", option="vocab_size")
+        alphabet = (
+            0 if level == "char" else 512 if end_of_word and end_of_word_style == "suffix" else 256 + bool(end_of_word)
+        )
+        least = alphabet + len(specials)
+        if vocab_size < max(least, 1):
+            what = f"the {alphabet} symbols of the alphabet" if alphabet else "nothing"
+            what += f" and {len(specials)} special tokens" if specials else ""
+            raise ConfigError(f"vocab_size={vocab_size} has no room: {what} take {max(least, 1)}", option="vocab_size")
+        return cls(
+            vocab_size, level, Pattern.of(pattern), tie_break, min_frequency, specials, unk_token, end_of_word,
+            end_of_word_style, preset,
+        )  # fmt: skip
+
+
+def _special_tokens(special_tokens: Sequence[str], unk_token: str | None) -> list[str]:
+    if isinstance(special_tokens, str):
+        raise ConfigError(f"special_tokens is a list; pass [{special_tokens!r}]", option="special_tokens")
+    tokens = list(dict.fromkeys(special_tokens))
+    if unk_token is not None and unk_token not in tokens:
+        tokens.insert(0, unk_token)
+    for token in tokens:
+        if not isinstance(token, str) or not token:
+            raise ConfigError(f"a special token is a string that is not empty, not {token!r}", option="special_tokens")
+    return tokens
