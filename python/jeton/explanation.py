@@ -249,7 +249,9 @@ def _pretoken_words(explanation: Explanation, pretoken: ExplainedPretoken, *, co
         return
     if pretoken.whole:
         yield f"in the vocabulary as it stands, which this model takes before any merge: ids {list(pretoken.ids)}"
-        return
+        if not pretoken.merges:
+            return
+        yield "its merges lead there too:"
     sequences = explanation.sequences(pretoken)
     yield _sequence(explanation, next(sequences), color=color)
     for merge, ids in zip(pretoken.merges[:MAX_MERGES_SHOWN], sequences, strict=False):

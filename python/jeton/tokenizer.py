@@ -259,9 +259,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               ab
               no pair left has a merge: stop
               ids [256]
-            <BLANKLINE>
-            1 token:
-            ab
         """
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         allowed = self._permission(special)
@@ -281,13 +278,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         ids: list[int],
     ) -> ExplainedPretoken:
         if whole and len(symbols) - len(steps) != len(ids):
-            symbols, steps = ids, []  # an entry that no merges reach: it was found as a whole
+            symbols, steps = ids, []  # an entry that no merges reach
         merges = [
             ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
             for at, pair, result, rivals, candidates in steps
         ]
         lengths = None if added or self._definition.level == "byte" else self._lengths(text[start:end], symbols)
-        return ExplainedPretoken((start, end), text[start:end], added, symbols, merges, ids, lengths)
+        return ExplainedPretoken((start, end), text[start:end], added, symbols, merges, ids, lengths, whole)
 
     def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
         """Bytes of the text that each initial symbol at character level covers."""

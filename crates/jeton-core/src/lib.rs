@@ -20,10 +20,10 @@ pub mod byte_alphabet;
 pub mod vocab;
 
 // text → ids, ids → text
-pub mod special;
-pub mod pretokenize;
-pub mod model;
 pub mod decode;
+pub mod model;
+pub mod pretokenize;
+pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges

@@ -79,7 +79,7 @@ impl Part<'_> {
                 }
                 each(text, span)?;
                 seen += 1;
-                if seen % PRETOKENS_BETWEEN_LOOKS == 0 && !go_on() {
+                if seen.is_multiple_of(PRETOKENS_BETWEEN_LOOKS) && !go_on() {
                     return Err(ErrorKind::Interrupted.into());
                 }
             }

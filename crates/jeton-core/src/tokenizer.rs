@@ -114,7 +114,12 @@ impl Tokenizer {
     }
 
     /// Calls `each` with the added tokens of `text` and with the stretches between them (id `None`, perhaps empty), in order.
-    fn segments(&self, text: &[u8], permission: &Permission, mut each: impl FnMut(Span, Option<u32>) -> Result<()>) -> Result<()> {
+    fn segments(
+        &self,
+        text: &[u8],
+        permission: &Permission,
+        mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
+    ) -> Result<()> {
         let only;
         let matcher = match permission {
             Permission::None => &self.vocabulary_tokens,
@@ -127,7 +132,9 @@ impl Tokenizer {
                 &self.vocabulary_tokens
             }
             Permission::Only(ids) => {
-                let wanted = |&(id, kind, _): &(u32, Kind, &[u8])| kind == Kind::Added || (kind == Kind::Special && ids.contains(&id));
+                let wanted = |&(id, kind, _): &(u32, Kind, &[u8])| {
+                    kind == Kind::Added || (kind == Kind::Special && ids.contains(&id))
+                };
                 only = Matcher::new(self.vocab.iter().filter(wanted).map(|(id, _, content)| (content, id)))?;
                 &only
             }
@@ -149,14 +156,25 @@ impl Tokenizer {
     ///
     /// # Errors
     /// [`ErrorKind::Special`] under [`Permission::Raise`]; what `each` and the pretokenizer return.
-    pub fn pieces(&self, text: &[u8], permission: &Permission, mut each: impl FnMut(Piece) -> Result<()>) -> Result<()> {
+    pub fn pieces(
+        &self,
+        text: &[u8],
+        permission: &Permission,
+        mut each: impl FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
         self.segments(text, permission, |span, id| match id {
             Some(id) => each(Piece::Added(span, id)),
             None => self.pretokens(text, span.start, span.end, &mut each),
         })
     }
 
-    fn pretokens(&self, text: &[u8], start: usize, end: usize, each: &mut impl FnMut(Piece) -> Result<()>) -> Result<()> {
+    fn pretokens(
+        &self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        each: &mut impl FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
         let mut at = start;
         let mut broken = start; // start of the present run of bytes that are not UTF-8
         for chunk in text[start..end].utf8_chunks() {
@@ -183,7 +201,13 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::pieces`] and [`Bpe::encode`].
-    pub fn encode(&self, text: &[u8], permission: &Permission, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    pub fn encode(
+        &self,
+        text: &[u8],
+        permission: &Permission,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         self.pieces(text, permission, |piece| {
             match piece {
                 Piece::Added(_, id) => out.push(id),
@@ -222,7 +246,13 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Interrupted` when `watch` returns false.
-    pub fn encode_long(&self, text: &[u8], permission: &Permission, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Vec<u32>> {
+    pub fn encode_long(
+        &self,
+        text: &[u8],
+        permission: &Permission,
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         if threads <= 1 || text.len() < LONG_TEXT {
             self.encode(text, permission, &mut Scratch::default(), &mut ids)?;
@@ -247,7 +277,13 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    fn encode_parts(&self, text: &str, threads: usize, watch: &mut dyn FnMut() -> bool, ids: &mut Vec<u32>) -> Result<()> {
+    fn encode_parts(
+        &self,
+        text: &str,
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
         let texts = [text];
         let threads = threads.min(text.len() / parallel::BYTES_WORTH_A_THREAD).max(1);
         let parts = parallel::plan(&texts, &self.pretokenizer, threads)?;
@@ -291,7 +327,11 @@ impl Tokenizer {
         let job = |group: usize, go_on: &dyn Fn() -> bool| {
             let (mut scratch, mut ids, mut ends) = (Scratch::default(), Vec::new(), Vec::new());
             for (i, text) in (groups[group]..).zip(&texts[groups[group]..groups[group + 1]]) {
-                let result = if go_on() { self.encode(text, permission, &mut scratch, &mut ids) } else { Err(ErrorKind::Interrupted.into()) };
+                let result = if go_on() {
+                    self.encode(text, permission, &mut scratch, &mut ids)
+                } else {
+                    Err(ErrorKind::Interrupted.into())
+                };
                 if let Err(error) = result {
                     return Ok(Err((i, error)));
                 }
@@ -299,7 +339,8 @@ impl Tokenizer {
             }
             Ok(Ok((ids, ends)))
         };
-        let threads = if threads <= 1 && total < LONG_TEXT { 0 } else { threads.min(total / parallel::BYTES_WORTH_A_THREAD) };
+        let threads =
+            if threads <= 1 && total < LONG_TEXT { 0 } else { threads.min(total / parallel::BYTES_WORTH_A_THREAD) };
         let (mut ids, mut offsets) = (Vec::new(), vec![0]);
         for (group, result) in parallel::jobs(groups.len() - 1, threads, watch, job).into_iter().enumerate() {
             let (part, ends) = result.map_err(|error| (groups[group], error))??;

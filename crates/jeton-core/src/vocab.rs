@@ -70,7 +70,11 @@ impl Vocab {
 
     fn push(&mut self, id: u32, kind: Kind, content: &[u8]) -> Result<()> {
         if (id as usize) < self.len() {
-            return Err(Error::config(format!("id {id} is given twice: {:?} and {:?}", show(self.content(id)), show(content))));
+            return Err(Error::config(format!(
+                "id {id} is given twice: {:?} and {:?}",
+                show(self.content(id)),
+                show(content)
+            )));
         }
         if id > MAX_ID {
             return Err(Error::config(format!("id {id} is over the highest possible id, {MAX_ID}")));

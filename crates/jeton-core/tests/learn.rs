@@ -1,5 +1,7 @@
 //! The learner and the encoder against plain versions that recount everything at every step.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashMap;
 
 use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
@@ -43,8 +45,14 @@ fn merge_everywhere(sequence: &[u32], pair: Pair, new: u32) -> Vec<u32> {
     out
 }
 
-fn naive(words: &[(Vec<u8>, u64)], tie_break: TieBreak, num_merges: usize, min_frequency: u64) -> Vec<(u32, u32, u64, u64)> {
-    let mut sequences: Vec<(Vec<u32>, u64)> = words.iter().map(|(w, n)| (w.iter().map(|&b| b.into()).collect(), *n)).collect();
+fn naive(
+    words: &[(Vec<u8>, u64)],
+    tie_break: TieBreak,
+    num_merges: usize,
+    min_frequency: u64,
+) -> Vec<(u32, u32, u64, u64)> {
+    let mut sequences: Vec<(Vec<u32>, u64)> =
+        words.iter().map(|(w, n)| (w.iter().map(|&b| b.into()).collect(), *n)).collect();
     let mut strings: Vec<Vec<u8>> = (0..=255).map(|b| vec![b]).collect();
     let mut merges = Vec::new();
     while merges.len() < num_merges {
@@ -55,7 +63,9 @@ fn naive(words: &[(Vec<u8>, u64)], tie_break: TieBreak, num_merges: usize, min_f
         let (left, right) = match tie_break {
             TieBreak::First => tied.clone().next().unwrap(),
             TieBreak::LowestIds => tied.clone().min().unwrap(),
-            TieBreak::HighestPair => tied.clone().max_by_key(|p| (&strings[p.0 as usize], &strings[p.1 as usize])).unwrap(),
+            TieBreak::HighestPair => {
+                tied.clone().max_by_key(|p| (&strings[p.0 as usize], &strings[p.1 as usize])).unwrap()
+            }
             TieBreak::Shortest => tied.clone().min_by_key(|p| (joined(p).len(), joined(p), *p)).unwrap(),
         };
         let new = 256 + merges.len() as u32;

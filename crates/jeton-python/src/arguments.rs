@@ -58,7 +58,9 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     }
     let at: Option<usize> = error.value(py).getattr("start").and_then(|start| start.extract()).ok();
     let place = at.map_or_else(String::new, |at| format!(" at position {at}"));
-    let message = format!("the text holds a lone surrogate{place}; it is not Unicode text (text.encode('utf-8', 'replace') gives some)");
+    let message = format!(
+        "the text holds a lone surrogate{place}; it is not Unicode text (text.encode('utf-8', 'replace') gives some)"
+    );
     let new = InvalidTextError::new_err(message);
     match new.value(py).setattr("position", at) {
         Ok(()) => new,

@@ -41,9 +41,10 @@ impl Counter {
         let mut texts = Vec::with_capacity(documents.len());
         for document in &documents {
             let text = Text::of(document)?;
-            texts.push(std::str::from_utf8(text.bytes()).map_err(|broken| {
-                text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to()))
-            })?);
+            texts.push(
+                std::str::from_utf8(text.bytes())
+                    .map_err(|broken| text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to())))?,
+            );
         }
         // Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
         let mut counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
@@ -81,7 +82,10 @@ impl Counts {
     #[staticmethod]
     fn from_items(py: Python<'_>, items: Vec<(Vec<u8>, u64)>) -> PyResult<Self> {
         let mut counts = count::Counts::default();
-        items.iter().try_for_each(|(pretoken, n)| counts.add(pretoken, *n)).map_err(|failed| error::plain(py, failed))?;
+        items
+            .iter()
+            .try_for_each(|(pretoken, n)| counts.add(pretoken, *n))
+            .map_err(|failed| error::plain(py, failed))?;
         Ok(Self(counts))
     }
 
@@ -178,7 +182,9 @@ fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) ->
         let content = [entry(merge.left).2.as_slice(), entry(merge.right).2.as_slice()].concat();
         spelled += content.len();
         if spelled > jeton_core::vocab::MAX_BYTES {
-            return Err(Error::training("the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern"));
+            return Err(Error::training(
+                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
+            ));
         }
         let kind = entry(merge.right).1;
         vocabulary.entries.push((merge.result, kind, content));
@@ -202,6 +208,8 @@ pub fn read_end(style: Option<&str>) -> PyResult<EndOfWord> {
         None => Ok(EndOfWord::None),
         Some("symbol") => Ok(EndOfWord::Symbol),
         Some("suffix") => Ok(EndOfWord::Suffix),
-        Some(other) => Err(error::ConfigError::new_err(format!("end_of_word_style is \"symbol\" or \"suffix\", not {other:?}"))),
+        Some(other) => {
+            Err(error::ConfigError::new_err(format!("end_of_word_style is \"symbol\" or \"suffix\", not {other:?}")))
+        }
     }
 }

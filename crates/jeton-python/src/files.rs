@@ -60,7 +60,12 @@ pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Opti
 /// The pretokens of a text, as byte ranges.
 #[pyfunction]
 #[pyo3(signature = (text, pattern, *, is_regex))]
-pub fn split_text(py: Python<'_>, text: &Bound<'_, PyAny>, pattern: &str, is_regex: bool) -> PyResult<Vec<(usize, usize)>> {
+pub fn split_text(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    pattern: &str,
+    is_regex: bool,
+) -> PyResult<Vec<(usize, usize)>> {
     let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
     let text = Text::of(text)?;
     let checked = std::str::from_utf8(text.bytes())

@@ -44,7 +44,8 @@ impl Tokenizer {
         let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
         let build = || {
-            let vocab = Vocab::new(vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
+            let vocab =
+                Vocab::new(vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
             let alphabet = Alphabet::of(&vocab, level, end, unk);
             let model = match ranks {
                 "tokens" => Bpe::from_ranks(&vocab, alphabet)?,
@@ -56,7 +57,12 @@ impl Tokenizer {
     }
 
     #[pyo3(signature = (text, special=None))]
-    fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<u32>> {
+    fn encode(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<u32>> {
         let (text, permission) = (Text::of(text)?, read_permission(special)?);
         let mut ids = Vec::new();
         let encode = || self.0.encode(text.bytes(), &permission, &mut Scratch::default(), &mut ids);
@@ -77,7 +83,9 @@ impl Tokenizer {
         let ids = py.detach(|| self.0.encode_long(text.bytes(), &permission, threads, &mut || watch.go_on(0)));
         match ids {
             Ok(ids) => Ok(ids.into_pyarray(py)),
-            Err(failed) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => Err(watch.error(py, failed)),
+            Err(failed) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => {
+                Err(watch.error(py, failed))
+            }
             Err(failed) => Err(text.error(py, failed)),
         }
     }
@@ -99,10 +107,12 @@ impl Tokenizer {
         let done = py.detach(|| self.0.encode_batch(&bytes, &permission, threads, &mut || watch.go_on(0)));
         match done {
             Ok((ids, offsets)) => Ok((ids.into_pyarray(py), offsets.into_pyarray(py))),
-            Err((_, failed)) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => Err(watch.error(py, failed)),
+            Err((_, failed)) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => {
+                Err(watch.error(py, failed))
+            }
             Err((index, failed)) => {
                 let error = borrowed[index].error(py, failed);
-                error.add_note(py, &format!("in text {index} of the batch"))?;
+                error.add_note(py, format!("in text {index} of the batch"))?;
                 Err(error)
             }
         }
@@ -124,13 +134,20 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<u32>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
         let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        let encoding = py.detach(|| self.0.encode_with_spans(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))?;
+        let encoding = py
+            .detach(|| self.0.encode_with_spans(text.bytes(), &permission))
+            .map_err(|failed| text.error(py, failed))?;
         let core::Encoding { ids, byte_spans, char_spans, pretokens, dropped } = encoding;
         Ok((ids, byte_spans, char_spans, pretokens, dropped))
     }
 
     #[pyo3(signature = (text, special=None))]
-    fn explain(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Explained>> {
+    fn explain(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Explained>> {
         let (text, permission) = (Text::of(text)?, read_permission(special)?);
         let parts = py.detach(|| self.0.explain(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))?;
         let candidate = |c: jeton_core::model::explain::Candidate| (c.left, c.right, c.rank);
@@ -151,7 +168,12 @@ impl Tokenizer {
 
     /// The same for an array, without a copy.
     #[pyo3(signature = (ids, *, skip_special))]
-    fn decode_array<'py>(&self, py: Python<'py>, ids: PyReadonlyArray1<'py, u32>, skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
+    fn decode_array<'py>(
+        &self,
+        py: Python<'py>,
+        ids: PyReadonlyArray1<'py, u32>,
+        skip_special: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         self.decode_slice(py, ids.as_slice()?, skip_special)
     }
 
@@ -190,7 +212,9 @@ impl Tokenizer {
     /// Added tokens: (id, content, special).
     fn added_tokens(&self) -> Vec<(u32, String, bool)> {
         let added = self.0.vocab().iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));
-        added.map(|(id, kind, content)| (id, String::from_utf8_lossy(content).into_owned(), kind == Kind::Special)).collect()
+        added
+            .map(|(id, kind, content)| (id, String::from_utf8_lossy(content).into_owned(), kind == Kind::Special))
+            .collect()
     }
 
     /// Merges in order of rank: (left, right, result).

@@ -27,7 +27,8 @@ impl Vocabulary {
             return Err(wrong());
         }
         let rows = ids.into_iter().zip(kinds).zip(contents);
-        let entries = rows.map(|((id, kind), content)| Some((id, Kind::from_u8(kind)?, content))).collect::<Option<_>>();
+        let entries =
+            rows.map(|((id, kind), content)| Some((id, Kind::from_u8(kind)?, content))).collect::<Option<_>>();
         Ok(Self { entries: entries.ok_or_else(wrong)?, merges })
     }
 
@@ -99,7 +100,8 @@ impl SpelledVocabulary {
             let rows = columns.ids.iter().zip(&columns.tokens).filter(|(_, token)| !added.contains(*token));
             rows.map(|(&id, token)| {
                 let (kind, content) = spelling.read(token).map_err(|c| {
-                    let message = format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet");
+                    let message =
+                        format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet");
                     jeton_core::error::Error::format(message, format!("$.model.vocab[{token:?}]"))
                 })?;
                 Ok((id, kind, content))

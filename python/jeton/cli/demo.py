@@ -130,7 +130,7 @@ def _write_merges(tok: jeton.Tokenizer, training: jeton.TrainingFacts) -> None:
     _headline("The first merges: the most frequent pair becomes a token, again and again")
     for step in training.log[:FIRST_MERGES] if training.log else []:
         pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
-        write(f"  {step.rank:>2}  {pair:<12} → {visible(step.token):<8} = {step.id}  {step.count:>11,} times")
+        write(f"  {step.rank:>2}  {pair:<12} → {visible(step.token):<8} = {step.id}  {step.pair_count:>11,} times")
     write(f"  and the last one: {visible(tok.id_to_bytes(tok.merges[-1][2]))}")
 
 

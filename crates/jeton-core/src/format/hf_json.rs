@@ -128,7 +128,9 @@ fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32
         joined.push_str(left);
         joined.push_str(right);
         let find = |token: &str| {
-            id(token).ok_or_else(|| Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]")))
+            id(token).ok_or_else(|| {
+                Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"))
+            })
         };
         resolved.push((find(left)?, find(right)?, find(&joined)?));
     }
@@ -285,7 +287,8 @@ impl<'de> serde::Deserialize<'de> for Merge {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Merge, A::Error> {
-                let mut part = || seq.next_element::<String>()?.ok_or_else(|| A::Error::custom("a merge needs two tokens"));
+                let mut part =
+                    || seq.next_element::<String>()?.ok_or_else(|| A::Error::custom("a merge needs two tokens"));
                 let merge = (part()?, part()?);
                 match seq.next_element::<IgnoredAny>()? {
                     Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),

@@ -69,7 +69,12 @@ impl Bpe {
     /// # Errors
     /// [`Error::config`] for a merge whose parts or result are no entries, whose result is not the parts joined, that merges past the
     /// end of a word, or that is listed twice.
-    pub fn from_merges(vocab: &Vocab, alphabet: Alphabet, merges: Vec<(u32, u32, u32)>, whole_first: bool) -> Result<Self> {
+    pub fn from_merges(
+        vocab: &Vocab,
+        alphabet: Alphabet,
+        merges: Vec<(u32, u32, u32)>,
+        whole_first: bool,
+    ) -> Result<Self> {
         let mut pairs = Pairs::with_capacity(merges.len());
         let mut joined = Vec::new();
         for (rank, &(left, right, result)) in merges.iter().enumerate() {
@@ -150,7 +155,9 @@ impl Bpe {
                 _ => {
                     let parts = scratch.symbols.len();
                     let token = show(content);
-                    return Err(Error::config(format!("token {id} ({token:?}) is left in {parts} parts by the ranks below its own")));
+                    return Err(Error::config(format!(
+                        "token {id} ({token:?}) is left in {parts} parts by the ranks below its own"
+                    )));
                 }
             }
         }
@@ -210,7 +217,10 @@ impl Bpe {
     fn merge_long(&self, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
         let Scratch { symbols, nodes, heap, .. } = scratch;
         if symbols.len() >= NONE as usize {
-            return Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0));
+            return Err(Error::text(
+                "a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text",
+                0,
+            ));
         }
         self.fill(symbols, nodes, heap);
         while let Some(Reverse(entry)) = heap.pop() {

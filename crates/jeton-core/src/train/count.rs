@@ -72,7 +72,9 @@ impl Counts {
             |&i| {
                 let entry = &entries[i as usize];
                 let start = entry.start as usize;
-                entry.hash == hash as u32 && entry.len as usize == pretoken.len() && &arena[start..start + pretoken.len()] == pretoken
+                entry.hash == hash as u32
+                    && entry.len as usize == pretoken.len()
+                    && &arena[start..start + pretoken.len()] == pretoken
             },
             |&i| {
                 let entry = &entries[i as usize];
@@ -179,7 +181,13 @@ impl Counter {
     }
 }
 
-fn count_part(part: &Part<'_>, pretokenizer: &Pretokenizer, mut counts: Counts, go_on: &dyn Fn() -> bool) -> Result<(Counts, Landing)> {
-    let landing = part.for_each_span(pretokenizer, go_on, |text, span| counts.add(&text.as_bytes()[span.start..span.end], 1))?;
+fn count_part(
+    part: &Part<'_>,
+    pretokenizer: &Pretokenizer,
+    mut counts: Counts,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(Counts, Landing)> {
+    let landing =
+        part.for_each_span(pretokenizer, go_on, |text, span| counts.add(&text.as_bytes()[span.start..span.end], 1))?;
     Ok((counts, landing))
 }

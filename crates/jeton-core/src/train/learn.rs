@@ -82,7 +82,12 @@ pub struct Merge {
 ///
 /// # Errors
 /// [`ErrorKind::Interrupted`]; [`Error::training`] for counts whose sum passes 2⁶³ or a corpus of 2³² or more distinct symbols.
-pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Merge>> {
+pub fn learn(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Merge>> {
     let mut learner = Learner::new(counts, symbols, options)?;
     let mut merges = Vec::new();
     while merges.len() < options.num_merges {
@@ -134,9 +139,9 @@ struct Neighbor {
 /// The neighbors on one side of the merged places.
 #[derive(Debug, Default)]
 struct Side {
-    of: Vec<Neighbor>,        // by id
-    ids: Vec<u32>,            // those that occur
-    places: Vec<(u32, u32)>,  // (neighbor, cell where the new pair begins)
+    of: Vec<Neighbor>,       // by id
+    ids: Vec<u32>,           // those that occur
+    places: Vec<(u32, u32)>, // (neighbor, cell where the new pair begins)
 }
 
 impl Side {
@@ -198,7 +203,9 @@ impl Strings {
         let start = self.arena.len();
         spell(&mut self.arena);
         if self.arena.len() > vocab::MAX_BYTES {
-            return Err(Error::training("the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern"));
+            return Err(Error::training(
+                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
+            ));
         }
         self.spans.push((start as u32, self.arena.len() as u32));
         Ok(())
@@ -273,7 +280,9 @@ impl Learner {
                 continue; // no pairs
             }
             if self.cells.len() + ids.len() >= TAIL as usize {
-                return Err(Error::training("more than 2^31 symbols in distinct pretokens: use a pattern that cuts the text shorter"));
+                return Err(Error::training(
+                    "more than 2^31 symbols in distinct pretokens: use a pattern that cuts the text shorter",
+                ));
             }
             let weight = u32::try_from(count).unwrap_or(HEAVY);
             if weight == HEAVY {
@@ -290,14 +299,14 @@ impl Learner {
     /// Counts all pairs, then lists the places of those that can ever be merged.
     fn find_pairs(&mut self) {
         let mut pair_at = vec![u32::MAX; self.cells.len()];
-        for at in 0..self.cells.len() - 1 {
+        for (at, pair_at) in pair_at.iter_mut().enumerate().take(self.cells.len() - 1) {
             let (left, right) = (self.cells[at].token, self.cells[at + 1].token);
             if left != EDGE && right != EDGE {
                 let weight = self.weight(at as u32);
                 let index = self.pair(left, right);
                 self.pairs[index as usize].count += weight;
                 self.pairs[index as usize].num_places += 1;
-                pair_at[at] = index;
+                *pair_at = index;
             }
         }
         let mut total = 0;
@@ -317,7 +326,8 @@ impl Learner {
                 }
             }
         }
-        let frequent = (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].count >= self.min_frequency);
+        let frequent =
+            (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].count >= self.min_frequency);
         let bounds = frequent.map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
     }
@@ -502,7 +512,9 @@ impl Learner {
         self.postings.resize(end, 0);
         let mut next: Vec<usize> = self.pairs[first_pair..].iter().map(|pair| pair.places).collect();
         for &(id, place) in &side.places {
-            if let Some(next) = (side.of[id as usize].num_places as usize).checked_sub(first_pair).and_then(|i| next.get_mut(i)) {
+            if let Some(next) =
+                (side.of[id as usize].num_places as usize).checked_sub(first_pair).and_then(|i| next.get_mut(i))
+            {
                 self.postings[*next] = place;
                 *next += 1;
             }

@@ -1,0 +1,52 @@
+"""Fixtures and settings of all tests.
+
+``JETON_TEST_DATA`` names a folder with the large data (``corpora/``, ``vocabs/``); what needs it skips without it.
+``JETON_SLOW=1`` runs what takes minutes. ``CI`` makes Hypothesis repeat itself.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jeton
+import pytest
+from hypothesis import settings
+
+from .material import KINDS, tokenizer
+
+settings.register_profile("jeton", deadline=None)  # machines that build at the same time are slow at times
+settings.register_profile("jeton-ci", deadline=None, derandomize=True, database=None)
+settings.load_profile("jeton-ci" if os.environ.get("CI") else "jeton")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes minutes; runs where JETON_SLOW is set")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not os.environ.get("JETON_SLOW"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="takes minutes: set JETON_SLOW=1"))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of large data."""
+    folder = os.environ.get("JETON_TEST_DATA")
+    if not folder:
+        pytest.skip("needs the large data: set JETON_TEST_DATA to its folder")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def tok() -> jeton.Tokenizer:
+    """Byte level, GPT-2's pattern, five special tokens."""
+    return tokenizer("byte gpt2")
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The name of each kind of tokenizer."""
+    return str(request.param)

