@@ -7,6 +7,8 @@ import gzip
 import hashlib
 import os
 import pickle
+import tempfile
+import time
 import tomllib
 from functools import cache
 from importlib.util import find_spec
@@ -49,8 +51,6 @@ def cl100k() -> jeton.Tokenizer:
 
 
 def load_ranks(data: bytes) -> jeton.Tokenizer:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any name"
         path.write_bytes(data)
@@ -80,8 +80,9 @@ def test_worked_examples_of_encoding(case: dict[str, Any]) -> None:
     if "spelled" in case:
         assert [tok.vocab[id].decode() for id in ids] == case["spelled"]
     if "steps" in case:
-        steps = [merge for pretoken in tok.explain(text).pretokens for merge in pretoken.merges]
-        assert [[step.left, step.right, step.result] for step in steps] == case["steps"]
+        merges = [merge for pretoken in tok.explain(text).pretokens for merge in pretoken.merges]
+        steps = dict.fromkeys((merge.left, merge.right, merge.result) for merge in merges)  # a step is one everywhere
+        assert list(map(list, steps)) == case["steps"]
     assert tok.decode(ids) == text
     if case["vocabulary"] in VOCABULARIES:
         facts = VOCABULARIES[case["vocabulary"]]
@@ -350,8 +351,10 @@ def test_every_entry_is_found_by_its_bytes_and_by_its_spelling(kind: str) -> Non
     for id, content in tok.vocab.items():
         assert tok.id_to_bytes(id) == content
         assert tok.decode_bytes([id, id]).startswith(content)
-        assert tok.token_to_id(content) == id
+        assert tok.vocab[tok.token_to_id(content)] == content
         assert tok.token_to_id(tok.id_to_token(id)) == id
+    if kind != "byte words symbol":  # there the byte 0x20 and the mark add the same
+        assert [tok.token_to_id(content) for content in tok.vocab.values()] == list(tok.vocab)
     for unknown in ("no such token", b"no such token"):
         with pytest.raises(jeton.UnknownTokenError, match="no such token"):
             tok.token_to_id(unknown)
@@ -403,15 +406,17 @@ def test_an_unknown_pattern_is_refused_by_name() -> None:
     with pytest.raises(jeton.ConfigError, match="cl100k") as caught:
         byte_tokenizer(pattern="cl100")
     assert caught.value.option == "pattern"
-    for broken in ("(", r"\p{Nonsense}+", "a{2,1}", "[z-a]"):
+    for broken in ("(", r"\p{Nonsense}+", "[z-a]", "*a", "[abc&&"):
         with pytest.raises(jeton.ConfigError):
             byte_tokenizer(pattern=broken)
 
 
 def test_a_regex_that_backtracks_ends_in_an_error() -> None:
-    tok = byte_tokenizer(pattern=r"(?=(a+)+$)b|.")
-    with pytest.raises(jeton.JetonError, match="step"):
+    tok = byte_tokenizer(pattern=r"(?<!x)(?:a|aa)+(?=c)")
+    began = time.perf_counter()
+    with pytest.raises(jeton.JetonError, match=r"pattern|regex"):
         tok.encode("a" * 5_000 + "!")
+    assert time.perf_counter() - began < 10
 
 
 # ── fingerprint, equality, pickling ───────────────────────────────────────────────────────────────────────────────

@@ -62,10 +62,18 @@ impl Vocab {
         let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.1 != Kind::Hole).collect();
         entries.sort_by_key(|&(id, _, _)| id);
         let mut vocab = Self { starts: vec![0], ..Self::default() };
+        vocab.reserve(&entries);
         for (id, kind, content) in entries {
             vocab.push(id, kind, content)?;
         }
         Ok(vocab)
+    }
+
+    /// Room for everything at once: growing step by step would hash every entry again and again.
+    fn reserve(&mut self, entries: &[(u32, Kind, &[u8])]) {
+        let Self { table, arena, .. } = self;
+        table.reserve(entries.len(), |_| 0); // empty as yet, so nothing is hashed
+        arena.reserve(entries.iter().map(|entry| entry.2.len()).sum::<usize>().min(MAX_BYTES));
     }
 
     fn push(&mut self, id: u32, kind: Kind, content: &[u8]) -> Result<()> {

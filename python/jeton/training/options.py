@@ -26,7 +26,8 @@ class _Preset(NamedTuple):
 PRESETS: Mapping[str, _Preset] = {
     # karpathy/minbpe: BasicTokenizer; with pattern="gpt4" its RegexTokenizer
     "minbpe": _Preset("first", "none"),
-    # HF tokenizers: BpeTrainer over ByteLevel() with initial_alphabet=ByteLevel.alphabet()
+    # HF tokenizers: BpeTrainer over ByteLevel(add_prefix_space=False) with initial_alphabet=ByteLevel.alphabet(). One thing
+    # is ours with every preset: special tokens that stand in the corpus cut it, where HF trains on their spelling.
     "hf": _Preset("lowest_ids", "gpt2", special_tokens_first=True, by_code_point=True),
 }
 

@@ -113,7 +113,8 @@ impl Bpe {
             }
             for middle in 1..content.len() {
                 let (left, right) = content.split_at(middle);
-                if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
+                let Some(left) = vocab.find(left, false) else { continue };
+                if let Some(right) = vocab.find(right, false) {
                     pairs.insert(left, right, Merge { rank: result, result });
                 }
             }

@@ -1,6 +1,6 @@
 //! The named patterns, written out: "given that a pretoken starts here, where does it end?".
 //!
-//! Invariant: [`Rules::scanner`] cuts every text exactly as the published regex of its family does under leftmost-first
+//! Invariant: a [`Scanner`] cuts every text exactly as the published regex of its family does under leftmost-first
 //! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: a character is looked at
 //! a constant number of times, because whatever a failed alternative has read is consumed by the one that succeeds
 //! next. No memory beside the class table.

