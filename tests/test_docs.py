@@ -12,12 +12,13 @@ import doctest
 import gzip
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from importlib import resources, util
+from importlib import util
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,11 +57,11 @@ def pages_with(*languages: str) -> list[Path]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to run a page in, with the files that pages take for granted: a few texts."""
-    lessons = resources.files("jeton.reference")
+    """A folder to run a page in. Pages take for granted that it holds a folder with the first user's two files."""
+    story = runpy.run_path(str(DOCS / "first_user.py"))
     (tmp_path / "texts").mkdir()
-    for name in ("step01_levels.py", "step01_levels.zh.md"):
-        (tmp_path / "texts" / name).write_bytes((lessons / name).read_bytes())
+    for language in ("english", "chinese"):
+        (tmp_path / "texts" / f"{language}.txt").write_text(story[language.upper()], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -104,6 +104,12 @@ class TrainingFacts:
         special_tokens_found: how often a special token stood in the corpus, where it cut the document.
         seconds: counting and learning, wall time; only in the process that trained.
         log: every merge; only in the process that trained.
+
+    Examples:
+        >>> import jeton
+        >>> facts = jeton.train(["low lower"], vocab_size=258, pattern="gpt2", progress=False).training
+        >>> facts.num_merges, facts.distinct_pretokens, facts.log[0].token
+        (2, 2, b'lo')
     """
 
     algorithm: str

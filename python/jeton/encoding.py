@@ -53,7 +53,7 @@ class Encoding(Sequence[Token]):
         >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
         >>> encoding = tok.tokenize("lower")
         >>> encoding.tokens, encoding[0].byte_span, len(encoding)
-        ([b'lowe', b'r'], (0, 4), 2)
+        ([b'low', b'e', b'r'], (0, 3), 3)
         >>> [token.id for token in encoding] == encoding.ids
         True
     """
@@ -94,7 +94,7 @@ class TokenBatch(Sequence["NDArray[np.uint32]"]):
         >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
         >>> batch = tok.encode_batch(["low", "lower"])
         >>> len(batch), batch[1].tolist(), batch.offsets.tolist()
-        (2, [259, 114], [0, 1, 3])
+        (2, [257, 101, 114], [0, 1, 4])
     """
 
     ids: NDArray[np.uint32]

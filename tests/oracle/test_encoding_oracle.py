@@ -32,7 +32,7 @@ from jeton.reference.step10_words import letters_of
 from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
 
-NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS", "6000"))
+NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS", "20000"))
 STRINGS_PER_TOKENIZER = 50
 
 

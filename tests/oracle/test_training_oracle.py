@@ -26,7 +26,7 @@ from jeton.reference.step09_characters import train_characters
 from jeton.reference.step10_words import train_words
 
 LEVELS = ("byte", "char", "symbol", "suffix")
-NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA", "300"))
+NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA", "1000"))
 CHUNK = 50
 
 # Every length in UTF-8, one that combines, and the letters of the mark itself.

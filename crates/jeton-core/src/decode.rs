@@ -22,11 +22,8 @@ pub fn decode(vocab: &Vocab, ids: &[u32], skip_special: bool, out: &mut Vec<u8>)
             }
             Kind::Special if skip_special => continue,
             kind => {
-                out.extend_from_slice(vocab.content(id));
+                vocab.write_decoded(id, out);
                 space_at_end = kind == Kind::EndsWord;
-                if space_at_end {
-                    out.push(b' ');
-                }
             }
         }
     }

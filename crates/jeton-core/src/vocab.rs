@@ -145,6 +145,14 @@ impl Vocab {
         }
     }
 
+    /// Appends what `id` adds to decoded text: its content, and a space where it ends a word.
+    pub fn write_decoded(&self, id: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.content(id));
+        if self.kind(id) == Kind::EndsWord {
+            out.push(b' ');
+        }
+    }
+
     /// The model entry with this content.
     #[inline]
     pub fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {

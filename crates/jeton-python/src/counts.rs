@@ -60,7 +60,7 @@ impl Counter {
                 }
                 Ok(())
             }
-            (Err(failed), _) => Err(watch.error(py, failed)),
+            (Err(failed), _) => Err(watch.error(failed, |failed| error::plain(py, failed))),
         }
     }
 
@@ -148,7 +148,7 @@ impl Counts {
             let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
             Ok((symbols, Some(merges)))
         });
-        let (symbols, merges) = result.map_err(|failed| watch.error(py, failed))?;
+        let (symbols, merges) = result.map_err(|failed| watch.error(failed, |failed| error::plain(py, failed)))?;
         let num_symbols = symbols.symbols.len();
         let Some(merges) = merges else {
             return Err(error::ConfigError::new_err(format!(

@@ -3,7 +3,7 @@
 use jeton_core::alphabet::Alphabet;
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::model::bpe::{Bpe, Ranks, Scratch};
+use jeton_core::model::bpe::{Bpe, Ranks};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -63,11 +63,7 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u32>> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        let mut ids = Vec::new();
-        let encode = || self.0.encode(text.bytes(), &permission, &mut Scratch::default(), &mut ids);
-        py.detach(encode).map_err(|failed| text.error(py, failed))?;
-        Ok(ids)
+        self.encode_long(py, text, special, 1)
     }
 
     #[pyo3(signature = (text, special=None, *, threads))]
@@ -78,16 +74,7 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        let mut watch = Watch::new(None);
-        let ids = py.detach(|| self.0.encode_long(text.bytes(), &permission, threads, &mut || watch.go_on(0)));
-        match ids {
-            Ok(ids) => Ok(ids.into_pyarray(py)),
-            Err(failed) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => {
-                Err(watch.error(py, failed))
-            }
-            Err(failed) => Err(text.error(py, failed)),
-        }
+        Ok(self.encode_long(py, text, special, threads)?.into_pyarray(py))
     }
 
     /// (ids, offsets) of many texts.
@@ -105,40 +92,54 @@ impl Tokenizer {
         let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_batch(&bytes, &permission, threads, &mut || watch.go_on(0)));
-        match done {
-            Ok((ids, offsets)) => Ok((ids.into_pyarray(py), offsets.into_pyarray(py))),
-            Err((_, failed)) if matches!(failed.kind(), jeton_core::error::ErrorKind::Interrupted) => {
-                Err(watch.error(py, failed))
-            }
-            Err((index, failed)) => {
+        let (ids, offsets) = done.map_err(|(index, failed)| {
+            watch.error(failed, |failed| {
                 let error = borrowed[index].error(py, failed);
-                error.add_note(py, format!("in text {index} of the batch"))?;
-                Err(error)
-            }
-        }
+                match error.add_note(py, format!("in text {index} of the batch")) {
+                    Ok(()) => error,
+                    Err(failed) => failed,
+                }
+            })
+        })?;
+        Ok((ids.into_pyarray(py), offsets.into_pyarray(py)))
     }
 
-    #[pyo3(signature = (text, special=None))]
-    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        py.detach(|| self.0.count(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))
-    }
-
-    /// (ids, byte spans, char spans, (start, end, index of first id) of each pretoken, dropped byte ranges)
-    #[pyo3(signature = (text, special=None))]
-    #[allow(clippy::type_complexity)]
-    fn tokenize(
+    #[pyo3(signature = (text, special=None, *, threads))]
+    fn count(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<u32>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
+        threads: usize,
+    ) -> PyResult<usize> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let mut watch = Watch::new(None);
+        py.detach(|| self.0.count(text.bytes(), &permission, threads, &mut || watch.go_on(0)))
+            .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
+    }
+
+    /// (ids, their bytes, byte spans, char spans, (start, end, index of first id) of each pretoken, dropped byte ranges)
+    #[pyo3(signature = (text, special=None))]
+    #[allow(clippy::type_complexity)]
+    fn tokenize<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
         let (text, permission) = (Text::of(text)?, read_permission(special)?);
         let encoding = py
             .detach(|| self.0.encode_with_spans(text.bytes(), &permission))
             .map_err(|failed| text.error(py, failed))?;
         let core::Encoding { ids, byte_spans, char_spans, pretokens, dropped } = encoding;
-        Ok((ids, byte_spans, char_spans, pretokens, dropped))
+        let mut adds = Vec::new();
+        let mut bytes = |id| {
+            adds.clear();
+            self.0.vocab().write_decoded(id, &mut adds);
+            PyBytes::new(py, &adds)
+        };
+        let tokens = ids.iter().map(|&id| bytes(id)).collect();
+        Ok((ids, tokens, byte_spans, char_spans, pretokens, dropped))
     }
 
     #[pyo3(signature = (text, special=None))]
@@ -191,6 +192,13 @@ impl Tokenizer {
     /// 0 hole, 1 token, 2 token that ends a word, 3 added, 4 special.
     fn kind(&self, id: u32) -> u8 {
         self.0.vocab().kind(id) as u8
+    }
+
+    /// What an id adds to decoded text: its content, and a space where it ends a word.
+    fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        self.0.vocab().write_decoded(id, &mut bytes);
+        (self.0.vocab().kind(id) != Kind::Hole).then(|| PyBytes::new(py, &bytes))
     }
 
     /// The content of an entry.
@@ -269,6 +277,19 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
+    fn encode_long(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+        threads: usize,
+    ) -> PyResult<Vec<u32>> {
+        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let mut watch = Watch::new(None);
+        py.detach(|| self.0.encode_long(text.bytes(), &permission, threads, &mut || watch.go_on(0)))
+            .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
+    }
+
     fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         let done = py.detach(|| self.0.decode(ids, skip_special, &mut bytes));

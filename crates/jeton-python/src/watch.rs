@@ -5,8 +5,6 @@ use std::time::{Duration, Instant};
 use jeton_core::error::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-use crate::error;
-
 /// How often long work goes back to the interpreter. A tenth of the second in which Ctrl-C must work.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -43,11 +41,11 @@ impl Watch {
         self.raised.is_none()
     }
 
-    /// The exception for a core error: for an interruption, what the interpreter raised.
-    pub fn error(self, py: Python<'_>, failed: Error) -> PyErr {
+    /// The exception for a core error: for an interruption what the interpreter raised, else what `convert` makes of it.
+    pub fn error(self, failed: Error, convert: impl FnOnce(Error) -> PyErr) -> PyErr {
         match (failed.kind(), self.raised) {
             (ErrorKind::Interrupted, Some(raised)) => raised,
-            _ => error::plain(py, failed),
+            _ => convert(failed),
         }
     }
 }

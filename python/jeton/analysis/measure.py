@@ -24,6 +24,10 @@ class Measure(NamedTuple):
             without spaces.
         tokens: tokens in all.
         bytes: bytes of UTF-8 in all.
+
+    Examples:
+        >>> Measure(bytes_per_token=4.0, chars_per_token=4.0, tokens_per_word=1.5, tokens=3, bytes=12).tokens
+        3
     """
 
     bytes_per_token: float

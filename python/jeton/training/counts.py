@@ -68,12 +68,18 @@ class Counts:
         """Counts that somebody else made: pretoken -> count.
 
         Raises:
-            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1.
+            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1, or an empty pretoken.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).total
+            7
         """
         items = []
         for pretoken, count in counts.items():
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
                 raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
+            if not pretoken:
+                raise ConfigError("a pretoken is empty, so its count means nothing")
             items.append((pretoken.encode() if isinstance(pretoken, str) else pretoken, count))
         corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
         return cls(_core.Counts.from_items(items), pattern=None, documents=0, corpus_bytes=corpus_bytes)
@@ -88,11 +94,21 @@ class Counts:
         return self._core.total
 
     def items(self) -> list[tuple[bytes, int]]:
-        """(pretoken, count) in order of first appearance."""
+        """(pretoken, count) in order of first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).items()
+            [(b'low', 5), (b'lower', 2)]
+        """
         return self._core.items()
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The n most frequent, most frequent first; ties by first appearance."""
+        """The n most frequent, most frequent first; ties by first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
+            [(b'new', 6), (b'low', 2)]
+        """
         return sorted(self.items(), key=lambda item: -item[1])[:n]
 
     def __add__(self, other: Counts) -> Counts:

@@ -91,8 +91,9 @@ def train(
         >>> tok = jeton.train(["low lower lowest"], vocab_size=259, pattern="gpt2", progress=False)
         >>> [tok.vocab[new] for _, _, new in tok.merges]
         [b'lo', b'low', b' low']
-        >>> jeton.train({"low": 5, "newest": 6}, 12, end_of_word="</w>", tie_break="first").merges[0]
-        (0, 1, 8)
+        >>> words = jeton.train({"low": 5, "newest": 6}, 9, end_of_word="</w>", tie_break="first", progress=False)
+        >>> words.id_to_token(words.merges[0][2])
+        'ne'
 
     Source:
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
@@ -112,7 +113,7 @@ def train(
         else:
             opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
             counts = count(opened, plan.pattern, plan.special_tokens, num_threads(threads), report, kept)
-        if not len(counts):
+        if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)
     if log is not None and tok.training is not None:
@@ -138,17 +139,21 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
     preset = PRESETS[plan.preset] if plan.preset else None
     first = len(plan.special_tokens) if preset and preset.special_tokens_first else 0
     room = plan.vocab_size - len(plan.special_tokens)
-    vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
-        level=plan.level,
-        end_of_word_style=plan.end_of_word_style if plan.end_of_word else None,
-        end_of_word=plan.end_of_word or "",
-        tie_break=plan.tie_break,
-        vocab_size=room,
-        first_id=first,
-        by_code_point=bool(preset and preset.by_code_point),
-        min_frequency=plan.min_frequency,
-        progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
-    )
+    try:
+        vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
+            level=plan.level,
+            end_of_word_style=plan.end_of_word_style if plan.end_of_word else None,
+            end_of_word=plan.end_of_word or "",
+            tie_break=plan.tie_break,
+            vocab_size=room,
+            first_id=first,
+            by_code_point=bool(preset and preset.by_code_point),
+            min_frequency=plan.min_frequency,
+            progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
+        )
+    except ConfigError as error:
+        error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+        raise
     num_merges = len(pair_counts)
     report(ProgressEvent("merge", num_merges, num_merges, "merges"))
     start = 0 if first else vocabulary.next_id()

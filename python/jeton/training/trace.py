@@ -55,7 +55,7 @@ def _pretokens(tok: Tokenizer, text: bytes, split: bool) -> Iterator[bytes]:
     if not split:
         yield text
         return
-    _, _, _, pretokens, _ = tok._core.tokenize(text, "all")
+    *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {content.encode() for _, content, _ in tok._core.added_tokens()}
     for start, end, _ in pretokens:
         if text[start:end] not in added:

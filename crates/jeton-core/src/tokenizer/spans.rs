@@ -1,0 +1,103 @@
+//! Where each id of a text comes from, in bytes and in characters.
+
+use super::{Permission, Piece, Tokenizer};
+use crate::error::Result;
+use crate::model::bpe::Scratch;
+use crate::pretokenize::Span;
+
+/// A text's ids and where each comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Encoding {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// Half-open byte range of each.
+    pub byte_spans: Vec<(usize, usize)>,
+    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's `errors="replace"` does.
+    pub char_spans: Vec<(usize, usize)>,
+    /// Byte range of each pretoken and added token, and the index of its first id.
+    pub pretokens: Vec<(usize, usize, usize)>,
+    /// Byte ranges that no token covers.
+    pub dropped: Vec<(usize, usize)>,
+}
+
+impl Tokenizer {
+    /// The ids of `text` with the place of each.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn encode_with_spans(&self, text: &[u8], permission: &Permission) -> Result<Encoding> {
+        let mut scratch = Scratch::default();
+        let mut encoding = Encoding::default();
+        let mut covered = 0;
+        self.pieces(text, permission, |piece| {
+            let first = encoding.ids.len();
+            let (Piece::Added(span, _) | Piece::Pretoken(span)) = piece;
+            if covered < span.start {
+                encoding.dropped.push((covered, span.start));
+            }
+            covered = span.end;
+            encoding.pretokens.push((span.start, span.end, first));
+            match piece {
+                Piece::Added(span, id) => {
+                    encoding.ids.push(id);
+                    encoding.byte_spans.push((span.start, span.end));
+                }
+                Piece::Pretoken(span) => {
+                    self.encode_pretoken(text, span, &mut scratch, &mut encoding.ids)?;
+                    self.place(text, span, &encoding.ids[first..], &mut encoding.byte_spans);
+                }
+            }
+            Ok(())
+        })?;
+        if covered < text.len() {
+            encoding.dropped.push((covered, text.len()));
+        }
+        encoding.char_spans = char_spans(text, &encoding.byte_spans);
+        Ok(encoding)
+    }
+
+    /// Byte spans of the ids of one pretoken.
+    fn place(&self, text: &[u8], pretoken: Span, ids: &[u32], spans: &mut Vec<(usize, usize)>) {
+        let unk = self.model.alphabet.unk();
+        let mut at = pretoken.start;
+        for &id in ids {
+            let len = if Some(id) == unk { char_len(&text[at..pretoken.end]) } else { self.vocab.content(id).len() };
+            spans.push((at, at + len));
+            at += len;
+        }
+    }
+}
+
+fn char_len(text: &[u8]) -> usize {
+    text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
+}
+
+/// The smallest character ranges that cover byte spans, which do not go backwards.
+fn char_spans(text: &[u8], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut starts = Vec::new(); // byte where each character starts
+    let mut at = 0;
+    for chunk in text.utf8_chunks() {
+        starts.extend(chunk.valid().char_indices().map(|(i, _)| at + i));
+        at += chunk.valid().len();
+        if !chunk.invalid().is_empty() {
+            starts.push(at);
+            at += chunk.invalid().len();
+        }
+    }
+    let mut first = 0; // characters that start at or before the present byte, less one
+    let place = |&(start, end): &(usize, usize)| {
+        while first + 1 < starts.len() && starts[first + 1] <= start {
+            first += 1;
+        }
+        let mut past = first;
+        while past < starts.len() && starts[past] < end {
+            past += 1;
+        }
+        if start == end {
+            let at = starts.partition_point(|&byte| byte < start);
+            return (at, at);
+        }
+        (first, past)
+    };
+    byte_spans.iter().map(place).collect()
+}

@@ -1,0 +1,47 @@
+"""A folder as transformers has it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jeton
+import pytest
+
+from tests.material import REFUSED_BY_HF, tokenizer
+
+
+def test_both_files_and_back(kind: str, tmp_path: Path) -> None:
+    tok = tokenizer(kind)
+    if kind in REFUSED_BY_HF:
+        with pytest.raises(jeton.UnsupportedFeatureError):
+            tok.save(tmp_path / "made")
+        assert not (tmp_path / "made").exists(), "nothing is made before it is clear that it can be"
+        return
+    tok.save(tmp_path / "made")
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
+    assert jeton.load(tmp_path / "made") == tok
+    assert (tmp_path / "made" / "tokenizer.json").read_bytes() == tok.to_bytes()
+    config = json.loads((tmp_path / "made" / "tokenizer_config.json").read_text("utf-8"))
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert config.get("unk_token") == tok.roles.get("unk")
+
+
+def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "tokenizer.json").write_bytes(b"old")
+    tok.save(tmp_path)
+    assert (tmp_path / "model.safetensors").read_bytes() == b"weights"
+    assert jeton.load(tmp_path) == tok
+    assert jeton.load(str(tmp_path)) == tok
+
+
+def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    tok.save(tmp_path / "a" / "b.v1", format="folder")
+    assert jeton.load(tmp_path / "a" / "b.v1") == tok
+
+
+def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"no tokenizer\.json.*config\.json"):
+        jeton.load(tmp_path)

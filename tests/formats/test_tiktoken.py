@@ -1,0 +1,137 @@
+"""tiktoken's rank files."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import jeton
+import pytest
+
+from tests.material import tokenizer
+
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def rank_file(*tokens: bytes, first: int = 0) -> bytes:
+    numbered = enumerate([*BYTES, *tokens], start=first)
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in numbered)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "any.name"
+    path.write_bytes(rank_file(b"ab", b"bc", b"abc", b"xyz"))
+    return path
+
+
+def test_a_file_that_is_not_known_needs_a_pattern(path: Path) -> None:
+    with pytest.raises(jeton.ConfigError, match="o200k") as caught:
+        jeton.load(path)
+    assert caught.value.option == "pattern"
+    tok = jeton.load(path, pattern="none", special_tokens={"<|end|>": 300})
+    assert tok.encode("abc") == [258]
+    assert tok.encode("bcab<|end|>", special="all") == [257, 256, 300]
+    assert tok.vocab_size == 301
+    assert jeton.load(path, "gpt2", {}).special_tokens == {}
+
+
+def test_a_pretoken_that_is_a_token_is_that_token(path: Path) -> None:
+    tok = jeton.load(path, pattern="none")
+    assert tok.encode("xyz") == [259], "though no merges lead there"
+    assert tok.encode("xyzx") == [120, 121, 122, 120]
+    explanation = tok.explain("xyz")
+    assert explanation.pretokens[0].whole
+    with pytest.raises(jeton.ConfigError):
+        _ = tok.merges
+
+
+def test_there_and_back(path: Path, tmp_path: Path) -> None:
+    tok = jeton.load(path, pattern="gpt2", special_tokens={"<|end|>": 300})
+    out = tmp_path / "out.tiktoken"
+    for accepted in ((), ("pattern",), ("special_tokens",)):
+        with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+            tok.save(out, accept_loss=accepted)
+        assert caught.value.feature in ("pattern", "special_tokens")
+        assert not out.exists()
+    tok.save(out, accept_loss=["pattern", "special_tokens"])
+    assert out.read_bytes() == path.read_bytes()
+    assert jeton.load(out, pattern="gpt2", special_tokens={"<|end|>": 300}) == tok
+
+
+def test_pickling_and_saving_keep_the_way_of_ranks(path: Path) -> None:
+    tok = jeton.load(path, pattern="none")
+    try:
+        back = jeton.Tokenizer.from_bytes(tok.to_bytes())
+    except jeton.JetonError as error:
+        pytest.fail(f"a tokenizer of ranks with an entry that no merges reach cannot be pickled: {error}")
+    assert back == tok
+    for text in ("xyz", "abcbc", "xyzx"):
+        assert back.encode(text) == tok.encode(text)
+
+
+def test_a_list_of_merges_is_no_rank_file(tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match="merges"):
+        tokenizer("byte gpt2").save(tmp_path / "a.tiktoken", accept_loss=["pattern", "special_tokens"])
+
+
+def test_line_ends_of_windows(path: Path, tmp_path: Path) -> None:
+    windows = tmp_path / "windows"
+    windows.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert jeton.load(windows, pattern="none") == jeton.load(path, pattern="none")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda data: data + b"YWJj 300\n", None),  # a token twice
+        (lambda data: data + b"eA== 300\n", None),  # a byte twice
+        (lambda data: data + b"enp6 258\n", None),  # a rank twice
+        (lambda data: data + b"en!p 300\n", "line 261"),
+        (lambda data: data + b"enp6\n", "line 261"),
+        (lambda data: data + b"enp6 x\n", "line 261"),
+        (lambda data: data + b"enp6 -1\n", "line 261"),
+        (lambda data: data + b"enp6 4294967296\n", "line 261"),
+        (lambda data: data + b"enp6 4000000000\n", "line 261"),
+        (lambda data: data + b" 300\n", "line 261"),
+        (lambda data: data + b"enp6 300 301\n", "line 261"),
+        (lambda data: data[200:], None),  # half a line
+        (lambda data: data.split(b"\n", 1)[1], None),  # a byte has no rank
+    ],
+)
+def test_broken_files(path: Path, change: object, place: str | None) -> None:
+    assert callable(change)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(jeton.FormatError) as caught:
+        jeton.load(path, pattern="none")
+    assert str(path) in str(caught.value)
+    if place:
+        assert caught.value.place == place
+
+
+def test_special_tokens_on_top_of_ranks_are_refused(path: Path) -> None:
+    with pytest.raises(jeton.ConfigError, match="258") as caught:
+        jeton.load(path, pattern="none", special_tokens={"<|end|>": 258})
+    assert caught.value.option == "special_tokens"
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_known_by_content_whatever_the_name(data: Path, tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "renamed.json"
+    copy.symlink_to(data / "vocabs" / f"{name}.tiktoken")
+    tok = jeton.load(copy)
+    assert tok.definition.pattern.text == name.split("_")[0]
+    assert tok.special_tokens["<|endoftext|>"] == {"cl100k_base": 100257, "o200k_base": 199999}[name]
+    assert tok.vocab_size == {"cl100k_base": 100277, "o200k_base": 200019}[name]
+    assert jeton.load(copy, special_tokens={}).special_tokens == {}
+    assert jeton.load(copy, pattern="gpt2").definition.pattern.text == "gpt2"
+    back = jeton.Tokenizer.from_bytes(tok.to_bytes())
+    assert back == tok
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "llama3"])
+def test_other_real_files(data: Path, name: str) -> None:
+    with pytest.raises(jeton.ConfigError):
+        jeton.load(data / "vocabs" / f"{name}.tiktoken")
+    tok = jeton.load(data / "vocabs" / f"{name}.tiktoken", pattern="gpt2" if name == "r50k_base" else "llama3")
+    assert tok.decode(tok.encode("The old man 今天")) == "The old man 今天"

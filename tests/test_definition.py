@@ -1,0 +1,92 @@
+"""`Definition` and `Pattern`: the options of a tokenizer beside its vocabulary."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import jeton
+import pytest
+from jeton.definition import Definition, Pattern, TrainingFacts
+
+from .material import KINDS, tokenizer
+
+NAMES = ["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"]
+
+
+def test_the_names() -> None:
+    assert Pattern.names() == NAMES
+    for name in NAMES:
+        assert Pattern.of(name) == Pattern(name, is_regex=False)
+    assert Pattern.of(None) == Pattern("none", is_regex=False)
+
+
+@pytest.mark.parametrize("name", ["gpt3", "GPT2", "o200k_base", "word", "a-b", "12"])
+def test_a_bare_word_that_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(jeton.ConfigError, match="o200k") as caught:
+        Pattern.of(name)
+    assert caught.value.option == "pattern"
+
+
+@pytest.mark.parametrize("regex", ["(", "[", "*", r"\p{Nope}", "(?<name", "a{3,1", "(?<=a"][:5])
+def test_a_regex_that_does_not_compile(regex: str) -> None:
+    with pytest.raises(jeton.ConfigError, match=r"pattern|compile|regex"):
+        Pattern.of(regex)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_splits_tile_the_text(name: str) -> None:
+    text = "The  old\n\nman's 12345 今天的天气！ 😉\t"
+    spans = Pattern.of(name).split(text)
+    at = 0
+    for start, end in spans:
+        assert start >= at
+        assert start < end
+        assert name == "whitespace" or start == at
+        at = end
+    assert name == "whitespace" or at == len(text.encode())
+    assert Pattern.of(name).split("") == []
+
+
+def test_what_no_alternative_matches_is_its_own_pretoken() -> None:
+    assert Pattern.of(r"\d+").split("tel. 555-1234") == [(0, 5), (5, 8), (8, 9), (9, 13)]
+    assert Pattern.of("x*").split("aaxxa") == [(0, 2), (2, 4), (4, 5)], "a match of nothing does not cut"
+
+
+def test_a_canonical_form_without_what_changes_no_id() -> None:
+    facts = TrainingFacts("bpe", None, "first", 1, 300, 4, None, 1, 12, 1, 1, 0)
+    plain, trained = Definition(), Definition(training=facts)
+    assert plain.canonical() == trained.canonical()
+    assert plain != trained
+    parsed = json.loads(plain.canonical())
+    assert list(parsed) == sorted(parsed)
+    marks = [Definition(end_of_word=mark).canonical() for mark in ("</w>", "@@")]
+    assert marks[0] == marks[1] != plain.canonical()
+    others = [
+        Definition(level="char"),
+        Definition(pattern=Pattern.of("gpt2")),
+        Definition(pattern=Pattern("gpt2", is_regex=True)),
+        Definition(ranks="tokens"),
+        Definition(whole_first=True),
+        Definition(end_of_word="</w>"),
+        Definition(end_of_word="</w>", end_of_word_style="suffix"),
+        Definition(unk_token="<unk>"),
+    ]
+    forms = {definition.canonical() for definition in others}
+    assert len(forms) == len(others)
+    assert plain.canonical() not in forms
+
+
+def test_it_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Definition().level = "char"  # type: ignore[misc]
+
+
+def test_every_kind_keeps_its_options() -> None:
+    for kind, options in KINDS.items():
+        definition = tokenizer(kind).definition
+        assert definition.level == ("byte" if kind.startswith("byte") else "char")
+        assert definition.end_of_word == options.get("end_of_word")
+        if "pattern" in options:
+            assert definition.pattern.text == options["pattern"]
+        assert definition.ranks == "merges"

@@ -1,0 +1,39 @@
+"""Every example in the docstrings of the package runs. (The lessons of `jeton.reference` have tests of their own.)"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import jeton
+import pytest
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(jeton.__path__, "jeton.")
+    if not module.name.startswith(("jeton.reference", "jeton._core")) and not module.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", ["jeton", *MODULES])
+def test_examples(name: str) -> None:
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module)
+    assert failed == 0
+
+
+def test_every_public_name_has_an_example() -> None:
+    without = []
+    for name in jeton.__all__:
+        thing = getattr(jeton, name)
+        if not inspect.isclass(thing) and not callable(thing):
+            continue
+        if ">>>" not in (inspect.getdoc(thing) or ""):
+            without.append(name)
+        for method, member in vars(thing).items() if name in ("Tokenizer", "Counts") else ():
+            function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if inspect.isfunction(function) and not method.startswith("_") and ">>>" not in (inspect.getdoc(function) or ""):
+                without.append(f"{name}.{method}")
+    assert not without, " ".join(without)

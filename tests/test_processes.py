@@ -1,0 +1,212 @@
+"""Threads, forked and spawned processes, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jeton
+import pytest
+
+from .material import CORPUS, tokenizer
+
+# ── threads ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_threads_share_one_tokenizer(kind: str) -> None:
+    tok = tokenizer(kind)
+    many = [line for line in (CORPUS * 4).splitlines() if line]
+    expected = [tok.encode(line) for line in many]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(tok.encode, many)) == expected
+        assert list(pool.map(tok.count, many)) == [len(ids) for ids in expected]
+        batches = list(pool.map(lambda _: tok.encode_batch(many, threads=2), range(8)))
+        arrays = list(pool.map(lambda line: tok.encode_array(line, threads=2).tolist(), many))
+        texts = list(pool.map(tok.decode, expected))
+    assert arrays == expected
+    assert texts == [tok.decode(ids) for ids in expected]
+    assert all([ids.tolist() for ids in batch] == expected for batch in batches)
+
+
+def test_other_threads_run_meanwhile(tok: jeton.Tokenizer) -> None:
+    """The interpreter is released: a thread in Python goes on while another encodes."""
+    text = CORPUS * 6_000
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    began = time.perf_counter()
+    for call in (lambda: tok.encode_array(text, threads=1), lambda: tok.count(text), lambda: jeton.count_pretokens([text], progress=False)):
+        call()
+    seconds = time.perf_counter() - began
+    done.set()
+    ticker.join()
+    assert ticks > seconds * 50, f"{ticks} ticks in {seconds:.2f} s"
+
+
+# ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Scripts of their own: forking pytest, which has threads, is what newer Pythons warn about.
+MANY_PROCESSES = """
+import multiprocessing, sys, warnings
+import jeton
+
+TEXT = "the old man <|im_start|> 今天" * 20_000  # long enough for two threads
+
+def work(tok):
+    return tok.encode_array(TEXT, threads=2).sum(), tok.encode(TEXT[:90], special="all"), tok.fingerprint
+
+if __name__ == "__main__":
+    method, path = sys.argv[1:]
+    tok = jeton.load(path)
+    expected = work(tok)  # threads have run before the fork
+    if method == "os.fork":
+        import os
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if work(tok) == expected else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        print("equal")
+    else:
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            print("equal" if pool.map(work, [tok] * 4) == [expected] * 4 else "different")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "os.fork"])
+def test_processes_give_equal_ids(tmp_path: Path, method: str) -> None:
+    script, path = tmp_path / "script.py", tmp_path / "tokenizer.json"
+    script.write_text(MANY_PROCESSES, "utf-8")
+    tokenizer("byte gpt2").save(path)
+    run = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", str(script), method, str(path)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "equal\n", "")
+
+
+TRAIN_IN_CHILD = """
+import os, jeton
+docs = ["the old man told the old tale " * 20_000] * 2
+parent = jeton.train(docs, 300, threads=2, progress=False).to_bytes()
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.write(writer, jeton.train(docs, 300, threads=2, progress=False).fingerprint.encode())
+    os._exit(0)
+os.wait()
+print(os.read(reader, 100).decode() == jeton.Tokenizer.from_bytes(parent).fingerprint)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_trains_with_threads() -> None:
+    run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", TRAIN_IN_CHILD]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+# ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# Each says when its long work begins; `random` would take longer to make the text than the work takes.
+INTERRUPTED = {
+    "counting": """
+doc = ("the old man %d told " * 400_000) % tuple(range(400_000))
+def documents():
+    while True:
+        yield doc
+work = lambda: jeton.train(documents(), 1000, log=sys.argv[1], threads=THREADS, progress=started("count"))
+""",
+    "counting with a regex": r"""
+doc = "a b" * 20_000_000
+work = lambda: jeton.count_pretokens([doc] * 50, pattern=r"(?<=a) |\w", threads=THREADS, progress=started("count"))
+""",
+    "learning": """
+import hashlib
+doc = "".join(hashlib.sha256(b"%d" % i).hexdigest() for i in range(120_000))
+work = lambda: jeton.train([doc], 500_000, pattern="none", log=sys.argv[1], threads=THREADS, progress=started("merge"))
+""",
+    "learning, first": """
+import hashlib
+doc = "".join(hashlib.sha256(b"%d" % i).hexdigest() for i in range(120_000))
+work = lambda: jeton.train([doc], 500_000, pattern="none", tie_break="first", threads=THREADS, progress=started("merge"))
+""",
+    "encoding": """
+tok = jeton.train(["the old man told the old tale"], 265, pattern="gpt2", progress=False)
+text = "the old man told the older tale, " * 2_000_000
+def work():
+    say("started")
+    while True:
+        tok.encode_array(text, threads=THREADS)
+""",
+}
+
+HARNESS = """
+import sys, time, jeton
+def say(word):
+    print(word, flush=True)
+def started(stage):
+    said = []
+    def report(event):
+        if event.stage == stage and not said:
+            said.append(1)
+            say("started")
+    return report
+"""
+
+RUN = """
+say("ready")
+try:
+    work()
+except KeyboardInterrupt:
+    print("stopped", time.time(), flush=True)
+else:
+    print("finished", flush=True)
+"""
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    running: list[subprocess.Popen[str]] = []
+    yield running
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("delay", [0.05, 0.7])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("work", INTERRUPTED)
+def test_ctrl_c_stops_within_a_second(
+    tmp_path: Path, interrupted: list[subprocess.Popen[str]], work: str, threads: int, delay: float
+) -> None:
+    log = tmp_path / "log.tsv"
+    code = HARNESS + INTERRUPTED[work].replace("THREADS", str(threads)) + RUN
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(log)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    interrupted.append(process)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    assert process.stdout.readline() == "started\n"
+    time.sleep(delay)
+    sent = time.time()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out.startswith("stopped"), (out, err)
+    assert float(out.split()[1]) - sent < 1.0
+    assert err == ""
+    assert list(tmp_path.iterdir()) == [], "nothing half-written is left"
