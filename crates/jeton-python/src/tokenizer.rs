@@ -1,7 +1,6 @@
 //! `Tokenizer`: text ↔ ids.
 
 use jeton_core::alphabet::Alphabet;
-use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::{Bpe, Ranks};
 use jeton_core::tokenizer as core;
@@ -258,15 +257,19 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// (`model.vocab`, `model.merges`) as JSON text.
+    /// `model.vocab` as JSON text.
     #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn hf_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<(String, String)> {
+    fn vocab_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let write = || -> Result<_, Error> {
-            let vocab = self.0.vocab();
-            let merges = self.0.model().merges(vocab)?;
-            Ok((hf_json::vocab_json(vocab, &spelling)?, hf_json::merges_json(vocab, &merges, &spelling)?))
-        };
+        py.detach(|| hf_json::vocab_json(self.0.vocab(), &spelling)).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// `model.merges` as JSON text.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
+    fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let vocab = self.0.vocab();
+        let write = || hf_json::merges_json(vocab, &self.0.model().merges(vocab)?, &spelling);
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 

@@ -72,26 +72,23 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         pattern = known.pattern
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
+    definition = Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True)
+    if "" in special_tokens:
+        raise ConfigError("a special token cannot be the empty string", option="special_tokens")
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
         missing = [byte for byte in range(256) if vocabulary.find(bytes([byte])) is None]
         if missing:
-            raise FormatError(
-                f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded", format="tiktoken"
-            )
+            raise FormatError(f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded")
         taken = set(vocabulary.ids()) & set(special_tokens.values())
-        if taken:
-            raise ConfigError(
-                f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens"
+        if not taken:
+            vocabulary = vocabulary.with_added(
+                list(special_tokens.values()), [token.encode() for token in special_tokens], [True] * len(special_tokens)
             )
-        vocabulary = vocabulary.with_added(
-            list(special_tokens.values()), [token.encode() for token in special_tokens], [True] * len(special_tokens)
-        )
-        return Tokenizer(
-            Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True), vocabulary, special_tokens
-        )
-    except FormatError as error:
-        raise FormatError(f"{source}: {error}", format="tiktoken", place=error.place) from None
+            return Tokenizer(definition, vocabulary, special_tokens)
+    except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
+        raise FormatError(f"{source}: {error}", format="tiktoken", place=getattr(error, "place", None)) from None
+    raise ConfigError(f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens")
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

@@ -60,6 +60,12 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     """
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok))
+    spelling: dict[str, Any] = {"byte_alphabet": definition.level == "byte", "end_of_word": parts.mark}
+    vocab, merges = tok._core.vocab_json(**spelling), "[]"
+    try:
+        merges = tok._core.merges_json(**spelling)
+    except ConfigError as error:  # ranks of tokens that no list of merges can express
+        parts.losses["merges"] = f"ranks without merges: {error}"
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
@@ -72,7 +78,6 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
             warnings.warn(
                 f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
             )
-    vocab, merges = tok._core.hf_json(byte_alphabet=definition.level == "byte", end_of_word=parts.mark)
     model = {
         "type": "BPE",
         "dropout": None,

@@ -65,10 +65,10 @@ class Counts:
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
-        """Counts that somebody else made: pretoken -> count.
+        """Counts that somebody else made: pretoken -> count. The empty pretoken is no text and is left out.
 
         Raises:
-            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1, or an empty pretoken.
+            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1.
 
         Examples:
             >>> Counts.from_mapping({"low": 5, "lower": 2}).total
@@ -78,9 +78,8 @@ class Counts:
         for pretoken, count in counts.items():
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
                 raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
-            if not pretoken:
-                raise ConfigError("a pretoken is empty, so its count means nothing")
-            items.append((pretoken.encode() if isinstance(pretoken, str) else pretoken, count))
+            if pretoken:
+                items.append((pretoken.encode() if isinstance(pretoken, str) else pretoken, count))
         corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
         return cls(_core.Counts.from_items(items), pattern=None, documents=0, corpus_bytes=corpus_bytes)
 

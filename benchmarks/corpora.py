@@ -1,0 +1,69 @@
+"""Texts to measure on: the corpora of JETON_TEST_DATA where it is set, else text that a program makes up.
+
+Made-up words repeat less evenly than a language does, so figures from the two are not comparable; the record says
+which it was.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import random
+from itertools import accumulate
+from pathlib import Path
+
+__all__ = ["SENTENCE", "documents", "write_corpora"]
+
+CORPORA = ("english", "chinese", "code", "docs_es_pt_ja")
+MEGABYTE = 1_000_000
+LINES_PER_DOCUMENT = 1_000
+SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
+
+
+def write_corpora(folder: Path, megabytes: float) -> str:
+    """Writes the corpora, each at most so large, and says whence they are."""
+    limit = int(megabytes * MEGABYTE)
+    data = os.environ.get("JETON_TEST_DATA")
+    for seed, name in enumerate(CORPORA):
+        if data:
+            raw = lzma.decompress(Path(data, "corpora", f"{name}.txt.xz").read_bytes())
+        else:
+            raw = generated_text(min(limit, 35 * MEGABYTE), seed).encode()
+        (folder / name).write_bytes(whole_characters(raw, limit))
+    english = (folder / "english").read_bytes()
+    (folder / "english 1 MB").write_bytes(whole_characters(english, min(limit, MEGABYTE)))
+    (folder / "one byte").write_bytes(b"a" * min(limit, MEGABYTE))
+    noise = random.Random(0)
+    (folder / "random").write_bytes(bytes(noise.getrandbits(7) for _ in range(min(limit, MEGABYTE))))
+    (folder / "tiny").write_text(SENTENCE, encoding="utf-8")
+    with open(folder / "all", "wb") as together:
+        for name in CORPORA:
+            together.write((folder / name).read_bytes())
+    return "JETON_TEST_DATA" if data else "generated"
+
+
+def whole_characters(raw: bytes, limit: int) -> bytes:
+    return raw[:limit].decode("utf-8", "ignore").encode()
+
+
+def generated_text(size: int, seed: int) -> str:
+    """Words of made-up syllables, as unevenly frequent as the words of a language."""
+    choose = random.Random(seed)
+    syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er")]
+    words = ["".join(choose.choices(syllables, k=choose.randint(1, 4))) for _ in range(50_000)]
+    weights = list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
+    lines: list[str] = []
+    length = 0
+    while length < size:
+        lines.append(" ".join(choose.choices(words, cum_weights=weights, k=12)) + ".\n")
+        length += len(lines[-1])
+    return "".join(lines)
+
+
+def documents(path: Path, *, whole: bool) -> list[str]:
+    """The same documents for everybody: the whole text, or a thousand lines each."""
+    with open(path, encoding="utf-8", newline="\n") as file:
+        if whole:
+            return [file.read()]
+        lines = list(file)
+    return ["".join(lines[i : i + LINES_PER_DOCUMENT]) for i in range(0, len(lines), LINES_PER_DOCUMENT)]

@@ -1,0 +1,259 @@
+"""Training speed and memory: Jeton's tie rules against each other, and Jeton against peers that learn the same merges.
+
+``python benchmarks/training.py`` measures everything that is installed, prints a table and writes
+``record/<date>-training.csv``. Each measurement is a process of its own, for clean memory figures; what is compared
+takes turns, round by round, and medians are reported. Whatever should have learned the same merges is compared first:
+if it did not, the difference is printed, no time is, and the exit code is 4.
+
+Left out: encoding, and what peers learn by other rules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import logging
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpora import SENTENCE, documents, write_corpora
+
+RULES = ("lowest_ids", "first", "highest_pair", "shortest")
+DIFFERENT = 4
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Who learns, with which options; `same_as` names the group that must learn the same merges."""
+
+    name: str
+    library: str
+    same_as: str
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A corpus and a vocabulary size, and those who take turns on it."""
+
+    name: str
+    corpus: str
+    vocab_size: int
+    pattern: str
+    runners: tuple[Runner, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one process found."""
+
+    seconds: float
+    peak_mib: float
+    merges: int
+    digest: str
+
+
+def rules(pattern: str, *names: str) -> tuple[Runner, ...]:
+    """Jeton with each rule. Merges of pairs that occur once say nothing, and make tokens as long as the text."""
+    options = {"pattern": pattern, "min_frequency": 2}
+    return tuple(Runner(rule, "jeton", rule, {**options, "tie_break": rule}) for rule in names)
+
+
+def cases() -> list[Case]:
+    as_hf = {"pattern": "gpt2", "preset": "hf"}
+    as_rustbpe = {"pattern": "gpt2", "tie_break": "lowest_ids"}
+    peers = (
+        Runner("jeton, preset hf", "jeton", "hf", as_hf),
+        Runner("tokenizers", "tokenizers", "hf"),
+        Runner("jeton, lowest_ids", "jeton", "rustbpe", as_rustbpe),
+        Runner("rustbpe", "rustbpe", "rustbpe"),
+    )
+    return [
+        Case("tiny: one sentence", "tiny", 300, "gpt2", peers),
+        Case("peers: english", "english", 32_000, "gpt2", peers),
+        Case("tie rules: english", "english", 32_000, "o200k", rules("o200k", *RULES)),
+        Case("tie rules: 1 MB, no pretokens", "english 1 MB", 32_000, "none", rules("none", *RULES)),
+        Case("pathological: one byte", "one byte", 32_000, "none", rules("none", *RULES)),
+        Case("pathological: random bytes", "random", 32_000, "none", rules("none", *RULES)),
+        Case("large: all corpora", "all", 32_000, "o200k", rules("o200k", "lowest_ids", "first")),
+    ]
+
+
+# ── one measurement, in a process of its own ──────────────────────────────────────────────────────────────────────
+
+
+def measure_here(library: str, path: Path, whole: bool, vocab_size: int, options: dict[str, Any]) -> Result:
+    """Learns once. Timed: splitting, counting and learning, from documents in memory to a finished tokenizer.
+
+    Before that, everybody learns from a sentence: imports and the first start of threads are not what is measured.
+    """
+    texts = documents(path, whole=whole)
+    learn = {"jeton": learn_jeton, "tokenizers": learn_tokenizers, "rustbpe": learn_rustbpe}[library]
+    learn([SENTENCE], 260, options)
+    seconds, tokens = learn(texts, vocab_size, options)
+    peak_mib = peak_memory()
+    digest = hashlib.sha256()
+    num_merges = 0
+    for token in tokens:  # a token of plain BPE has one derivation, so equal tokens in equal order are equal merges
+        digest.update(len(token).to_bytes(8, "little") + token)
+        num_merges += 1
+    return Result(seconds, peak_mib, num_merges, digest.hexdigest())
+
+
+def peak_memory() -> float:
+    """MiB at most so far. Linux counts the parent's peak in `ru_maxrss`, so its own file of the process is read there."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2  # bytes, on macOS
+
+
+Learned = tuple[float, Iterable[bytes]]
+
+
+def learn_jeton(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+    import jeton
+
+    began = time.perf_counter()
+    tok = jeton.train(texts, vocab_size, progress=False, **options)
+    seconds = time.perf_counter() - began
+    return seconds, (tok.vocab[new] for _, _, new in tok.merges)
+
+
+def learn_tokenizers(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tok = Tokenizer(models.BPE())
+    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, initial_alphabet=alphabet)
+    began = time.perf_counter()
+    tok.train_from_iterator(texts, trainer)
+    seconds = time.perf_counter() - began
+    spelled = byte_alphabet()
+    merges = json.loads(tok.to_str())["model"]["merges"]
+    return seconds, (bytes(spelled[character] for character in left + right) for left, right in merges)
+
+
+def learn_rustbpe(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+    import rustbpe
+
+    gpt2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    tok = rustbpe.Tokenizer()
+    began = time.perf_counter()
+    tok.train_from_iterator(iter(texts), vocab_size=vocab_size, pattern=gpt2)
+    seconds = time.perf_counter() - began
+    return seconds, (bytes(token) for token, rank in tok.get_mergeable_ranks() if rank >= 256)
+
+
+def byte_alphabet() -> dict[str, int]:
+    """GPT-2's stand-ins for bytes, as `tokenizers` spells them."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+# ── taking turns, comparing, reporting ────────────────────────────────────────────────────────────────────────────
+
+
+def take_turns(case: Case, folder: Path, rounds: int, threads: int) -> dict[Runner, list[Result]]:
+    installed = [runner for runner in case.runners if importlib.util.find_spec(runner.library)]
+    results: dict[Runner, list[Result]] = {}
+    for turn in range(rounds):
+        for runner in installed:
+            print(f"{case.name}: round {turn + 1}, {runner.name}", file=sys.stderr, flush=True)
+            whole = case.pattern == "none"
+            job = [runner.library, str(folder / case.corpus), whole, case.vocab_size, runner.options]
+            command = [sys.executable, __file__, "--child", json.dumps(job)]
+            environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+            done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+            results.setdefault(runner, []).append(Result(**json.loads(done.stdout)))
+    return results
+
+
+def differences(results: dict[Runner, list[Result]]) -> list[str]:
+    """Who learned other merges than the others of its group, or than itself in another round."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for runner, rounds in results.items():
+        for result in rounds:
+            found.setdefault(runner.same_as, {}).setdefault(result.digest, set()).add(f"{runner.name}: {result.merges}")
+    return [f"{group}: {list(map(sorted, sides.values()))}" for group, sides in found.items() if len(sides) > 1]
+
+
+def rows(case: Case, results: dict[Runner, list[Result]], size: int, threads: int) -> Iterable[dict[str, Any]]:
+    for runner, rounds in results.items():
+        seconds = [result.seconds for result in rounds]
+        yield {
+            "case": case.name,
+            "corpus_bytes": size,
+            "vocab_size": case.vocab_size,
+            "pattern": case.pattern,
+            "runner": runner.name,
+            "version": f"{runner.library} {importlib.metadata.version(runner.library)}",
+            "threads": threads,
+            "rounds": len(rounds),
+            "merges": rounds[0].merges,
+            "same_merges": runner.same_as,
+            "seconds_median": f"{statistics.median(seconds):.4f}",
+            "seconds_min": f"{min(seconds):.4f}",
+            "seconds_max": f"{max(seconds):.4f}",
+            "peak_mib": f"{statistics.median(result.peak_mib for result in rounds):.0f}",
+        }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="for everybody")
+    parser.add_argument("--megabytes", type=float, default=1_000.0, help="cut each corpus to this size")
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--output", type=Path, help="where to write the record")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        logging.disable()  # that training stopped early is in the record: it has fewer merges
+        library, path, *rest = json.loads(args.child)
+        print(json.dumps(asdict(measure_here(library, Path(path), *rest))))
+        return 0
+    record: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = write_corpora(folder, args.megabytes)
+        for case in (case for case in cases() if args.only in case.name):
+            results = take_turns(case, folder, args.rounds, args.threads)
+            if different := differences(results):
+                print(f"{case.name}: different merges, so no times", *different, sep="\n  ")
+                return DIFFERENT
+            size = (folder / case.corpus).stat().st_size
+            found = list(rows(case, results, size, args.threads))
+            print(f"\n{case.name} ({source}, {size:,} bytes, {case.vocab_size:,} tokens, pattern {case.pattern})")
+            for row in found:
+                print("  {runner:<20} {seconds_median:>9} s {peak_mib:>7} MiB {merges:>7} merges".format(**row))
+            record += found
+    today = datetime.datetime.now(datetime.UTC).date()
+    output = args.output or Path(__file__).parent / "record" / f"{today}-training.csv"
+    with open(output, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["corpora", *record[0]], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"corpora": source, **row} for row in record)
+    print(f"\nrecorded in {output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""Equal ids and equal text: HF `tokenizers`, `transformers` and `tiktoken` with the files that Jeton writes and reads."""
+
+from __future__ import annotations
+
+import base64
+import lzma
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jeton
+import pytest
+import tiktoken
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from tests.material import BYTE_KINDS, CORPUS, KINDS, REFUSED_BY_HF, TRICKY, byte_tokenizer, texts, tokenizer
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+CARRIED = [kind for kind in KINDS if kind not in REFUSED_BY_HF]
+
+
+@cache
+def in_hf(kind: str) -> Tokenizer:
+    return Tokenizer.from_buffer(tokenizer(kind).to_bytes())
+
+
+def seen(text: str, kind: str) -> str:
+    """The text as HF can carry it: U+E000 stands for the end-of-word mark in the file of a symbol, so it is none of ours."""
+    return text.replace("\ue000", "") if kind == "words symbol" else text
+
+
+def check_hf(tok: jeton.Tokenizer, hf: Tokenizer, text: str) -> None:
+    """HF always matches special tokens; so may we."""
+    ids = tok.encode(text, special="all")
+    assert hf.encode(text, add_special_tokens=False).ids == ids
+    assert hf.decode(ids, skip_special_tokens=False) == tok.decode(ids)
+    assert hf.decode(ids, skip_special_tokens=True) == tok.decode(ids, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+def test_hf_gives_equal_ids_and_text(kind: str) -> None:
+    tok, hf = tokenizer(kind), in_hf(kind)
+    for text in (*TRICKY, CORPUS):
+        check_hf(tok, hf, seen(text, kind))
+    assert {token: id for token, id in hf.get_vocab(with_added_tokens=True).items() if id in tok.special_tokens.values()} == tok.special_tokens  # fmt: skip
+    assert hf.get_vocab_size(with_added_tokens=True) == tok.num_tokens
+
+
+@pytest.mark.parametrize("kind", CARRIED)
+@given(data=st.data())
+@settings(max_examples=150)
+def test_hf_gives_equal_ids_on_anything(kind: str, data: st.DataObject) -> None:
+    check_hf(tokenizer(kind), in_hf(kind), seen(data.draw(texts(kind)), kind))
+
+
+def test_hf_with_holes_and_added_vocabulary() -> None:
+    tok = byte_tokenizer((97, 98, 300), (300, 99, 290), pattern="gpt2", special_tokens={"<|end|>": 310, "\n\n": 305})
+    tok = tok.add_tokens(["tab", "今天"], special=False)
+    hf = Tokenizer.from_buffer(tok.to_bytes())
+    for text in ("abc tab 今天<|end|>\n\nab", *TRICKY):
+        check_hf(tok, hf, text)
+
+
+def test_hf_without_unknown_token_drops_what_jeton_refuses() -> None:
+    tok = jeton.train(["今天天气好"], 8, level="char", progress=False)
+    hf = Tokenizer.from_buffer(tok.to_bytes())
+    check_hf(tok, hf, "今天好")
+    assert hf.encode("今x天").ids == tok.encode("今天")
+    with pytest.raises(jeton.InvalidTextError):
+        tok.encode("今x天")
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "r50k_base", "llama3"])
+def test_hf_reads_a_converted_rank_file(data: Path, name: str) -> None:
+    pattern = {"r50k_base": "gpt2", "llama3": "llama3"}.get(name)
+    tok = jeton.load(data / "vocabs" / f"{name}.tiktoken", pattern=pattern)
+    hf = Tokenizer.from_buffer(tok.to_bytes())
+    for text in (*TRICKY, CORPUS):
+        check_hf(tok, hf, text)
+    assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
+
+
+@pytest.mark.parametrize("name", ["gpt-neox-20b", "falcon", "whisper-tiny", "roberta-base"])
+def test_files_of_hf_that_load_give_equal_ids(data: Path, name: str) -> None:
+    path = data / "vocabs" / f"{name}.tokenizer.json"
+    try:
+        tok = jeton.load(path)
+    except jeton.UnsupportedFeatureError as error:
+        pytest.skip(f"refused by name: {error.feature}")
+    hf = Tokenizer.from_file(str(path))
+    for text in (*TRICKY, CORPUS):
+        check_hf(tok, hf, text)
+
+
+# ── transformers ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.parametrize("kind", CARRIED)
+def test_transformers_loads_the_folder(kind: str, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tok = tokenizer(kind)
+    tok.save(tmp_path / "model")
+    loaded: Any = AutoTokenizer.from_pretrained(tmp_path / "model")
+    for text in (*TRICKY, CORPUS):
+        ids = tok.encode(text, special="all")
+        assert loaded(text, add_special_tokens=False)["input_ids"] == ids
+        assert loaded.decode(ids, clean_up_tokenization_spaces=False) == tok.decode(ids)
+    assert len(loaded) == tok.num_tokens
+    assert loaded.unk_token == tok.roles.get("unk")
+
+
+# ── tiktoken ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def in_tiktoken(path: Path, name: str, special_tokens: dict[str, int]) -> tiktoken.Encoding:
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
+    from tiktoken_ext import openai_public
+
+    pattern = openai_public.r50k_pat_str if name == "r50k_base" else _published(name)
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens)
+
+
+def _published(name: str) -> str:
+    from jeton import _core
+
+    return str(_core.published_pattern(name.split("_")[0]))
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "r50k_base"])
+def test_tiktoken_gives_equal_ids(data: Path, name: str) -> None:
+    path = data / "vocabs" / f"{name}.tiktoken"
+    tok = jeton.load(path, pattern="gpt2" if name == "r50k_base" else None)
+    peer = in_tiktoken(path, name, dict(tok.special_tokens))
+    for text in (*TRICKY, CORPUS, *(text * 3 for text in TRICKY)):
+        assert tok.encode(text) == peer.encode_ordinary(text)
+        ids = tok.encode(text, special="all")
+        assert ids == peer.encode(text, allowed_special="all")
+        assert tok.decode_bytes(ids) == peer.decode_bytes(ids)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("corpus", ["english", "chinese", "code", "docs_es_pt_ja"])
+def test_tiktoken_gives_equal_ids_on_real_text(data: Path, name: str, corpus: str) -> None:
+    path = data / "vocabs" / f"{name}.tiktoken"
+    tok = jeton.load(path)
+    peer = in_tiktoken(path, name, dict(tok.special_tokens))
+    with lzma.open(data / "corpora" / f"{corpus}.txt.xz", "rt", encoding="utf-8") as file:
+        text = file.read(1_500_000)
+    assert tok.encode_array(text, threads=2).tolist() == peer.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BYTE_KINDS if "words" not in kind and "whitespace" not in kind])
+def test_trained_merges_are_ranks_for_tiktoken(kind: str) -> None:
+    """Merges learned in order of id are a rank file: both ways of merging give the same ids."""
+    tok = tokenizer(kind)
+    ranks = {content: id for id, content in tok.vocab.items() if id not in tok.special_tokens.values()}
+    peer = tiktoken.Encoding("trained", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})
+    for text in (*TRICKY, CORPUS):
+        pretokens = tok.tokenize(text).pretokens
+        data = text.encode()
+        assert tok.encode(text) == [id for start, end in pretokens for id in _ranked(peer, data[start:end], ranks)]
+
+
+def _ranked(peer: tiktoken.Encoding, pretoken: bytes, ranks: dict[bytes, int]) -> list[int]:
+    return peer.encode_ordinary(pretoken.decode())

@@ -1,0 +1,188 @@
+"""Files that are broken or hostile end in an error of ours that says where, quickly, and never in a panic.
+
+`testdata/hostile/index.toml` names each file and its error. Then a sound file is changed at random: whatever comes of
+it, only our own errors do.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import time
+import tomllib
+from typing import Any
+
+import jeton
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jeton.formats import tiktoken
+
+from .material import TESTDATA, byte_tokenizer, tokenizer
+
+HOSTILE = TESTDATA / "hostile"
+FILES: list[dict[str, str]] = tomllib.loads((HOSTILE / "index.toml").read_text("utf-8"))["file"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file["name"]))
+def test_each_file_gives_its_error(file: dict[str, str]) -> None:
+    path = HOSTILE / file["name"]
+    options = {"pattern": "none"} if path.suffix == ".tiktoken" else {}
+    began = time.perf_counter()
+    if not file["error"]:
+        assert jeton.load(path, **options).encode("ab")
+        return
+    with pytest.raises(jeton.JetonError) as caught:
+        jeton.load(path, **options)
+    assert time.perf_counter() - began < 2
+    error = caught.value
+    assert type(error).__name__ == file["error"], str(error)
+    assert isinstance(error, jeton.FormatError)
+    assert file.get("place", "") in (error.place or ""), error.place
+    assert file.get("message", "") in str(error)
+    assert file["name"] in str(error), "the message names the file"
+    assert len(str(error)) < 1_000
+
+
+def test_the_index_lists_every_file() -> None:
+    assert sorted(file["name"] for file in FILES) == sorted(p.name for p in HOSTILE.iterdir() if p.suffix != ".toml")
+    assert all(path.stat().st_size < 1 << 16 for path in HOSTILE.iterdir())
+
+
+def small(kind: str) -> bytes:
+    """A sound file of a few kilobytes."""
+    if kind == "ranks":
+        return byte_tokenizer((97, 98, 256), (256, 99, 257), special_tokens={"<a>": 300}).to_bytes()
+    options: dict[str, Any] = {"end_of_word": "</w>"} if kind == "words" else {"level": "char", "pattern": "gpt2"}
+    return jeton.train(["low lower lowest 今天"], 25, unk_token="<unk>", progress=False, **options).to_bytes()
+
+
+SMALL = {kind: small(kind) for kind in ("ranks", "words", "char")}
+
+
+def load_or_refuse(data: bytes) -> None:
+    """Only our own errors come out, and what loads can be used and written."""
+    began = time.perf_counter()
+    try:
+        tok = jeton.Tokenizer.from_bytes(data)
+        ids = tok.encode("low 今天 ab", special="all")
+        tok.decode(ids)
+        _ = tok.fingerprint, tok.merges, repr(tok), tok.explain("low").json
+        assert jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint == tok.fingerprint
+    except jeton.JetonError as error:
+        assert str(error)
+    assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@given(data=st.data())
+@settings(max_examples=300)
+def test_bytes_changed_at_random(kind: str, data: st.DataObject) -> None:
+    file = bytearray(SMALL[kind])
+    for _ in range(data.draw(st.integers(1, 4))):
+        if not file:
+            break
+        at = data.draw(st.integers(0, len(file) - 1))
+        match data.draw(st.sampled_from(["set", "delete", "insert", "copy", "cut"])):
+            case "set":
+                file[at] = data.draw(st.one_of(st.sampled_from(b'"{}[],:0-9\\u \xff'), st.integers(0, 255)))
+            case "delete":
+                del file[at : at + data.draw(st.integers(1, 20))]
+            case "insert":
+                file[at:at] = data.draw(st.one_of(st.binary(max_size=8), st.sampled_from([b'"', b"null,", b"-1", b"[[", b"1e99"])))
+            case "copy":
+                file[at:at] = file[at : at + data.draw(st.integers(1, 60))]
+            case "cut":
+                del file[at:]
+    load_or_refuse(bytes(file))
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 40),
+    st.sampled_from([2**28, 2**28 + 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64, -(2**63), 0.5, 1e300]),
+    st.sampled_from(["", "a", "low", "</w>", "byte", "char", "suffix", "tokens", "gpt2", "(", "\\p{L}+", "\x00", "今", "\ue000"]),
+    st.sampled_from([[], {}, [[]], ["a", "b"], [["l", "o"]], {"type": "ByteLevel"}, {"name": "gpt2"}, {"regex": "a|"}]),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path to every value in a JSON document, except inside the big members, of which a few."""
+    found = [path] if path else []
+    items = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    for key, part in items[:30]:
+        found += places(part, (*path, key))
+    return found
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@given(data=st.data())
+@settings(max_examples=400)
+def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
+    file = copy.deepcopy(json.loads(SMALL[kind]))
+    if data.draw(st.booleans()):
+        del file["model"]["jeton"]
+    for _ in range(data.draw(st.integers(1, 3))):
+        *folders, key = data.draw(st.sampled_from(places(file)))
+        place = file
+        for folder in folders:
+            place = place[folder]
+        match data.draw(st.sampled_from(["set", "delete", "rename", "copy"])):
+            case "set":
+                place[key] = data.draw(VALUES)
+            case "delete":
+                del place[key]
+            case "rename" if isinstance(place, dict):
+                place[data.draw(st.sampled_from(["", "a", "low", "</w>", "unk_token", "type", "Ġ", "\ue000"]))] = place.pop(key)
+            case _:
+                path = data.draw(st.sampled_from(places(file) or [()]))
+                value = file
+                for step in path:
+                    value = value[step]
+                place[key] = copy.deepcopy(value)
+    load_or_refuse(json.dumps(file).encode())
+
+
+@given(data=st.data())
+@settings(max_examples=200)
+def test_rank_files_changed_at_random(data: st.DataObject) -> None:
+    lines = [b"%s %d" % (token, rank) for rank, token in enumerate(_base64())]
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        other = data.draw(st.one_of(st.binary(max_size=12), st.sampled_from([b"", b"YWI= 256", b"YWI= 4", b"YQ== 900", b"YWI= -1", b"= 3"])))
+        lines[at : at + data.draw(st.integers(0, 1))] = [other]
+    try:
+        tok = tiktoken.read(b"\n".join(lines), source="ranks", pattern="none", special_tokens={"<a>": 70_000})
+        assert tok.decode(tok.encode("ab<a>", special="all")) == "ab<a>"
+    except jeton.JetonError as error:
+        assert str(error)
+
+
+def _base64() -> list[bytes]:
+
+
+    return [base64.b64encode(bytes([byte])) for byte in range(256)]
+
+
+def test_a_file_larger_than_any_tokenizer_is_not_read(tmp_path: Any) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate((1 << 30) + 1)  # a hole: takes no room on the disk
+    with pytest.raises(jeton.FormatError, match="limit"):
+        jeton.load(path)
+
+
+def test_many_added_tokens_are_read_in_linear_time() -> None:
+    """Each is looked up in the vocabulary; a search through all of it for each would take minutes."""
+    tok = byte_tokenizer(special_tokens={f"<|{number}|>": 300 + number for number in range(20_000)})
+    data = tok.to_bytes()
+    began = time.perf_counter()
+    assert jeton.Tokenizer.from_bytes(data) == tok
+    assert time.perf_counter() - began < 2
+
+
+def test_a_sound_file_of_every_kind_is_still_sound(kind: str) -> None:
+    load_or_refuse(tokenizer(kind).to_bytes())
+    assert jeton.Tokenizer.from_bytes(tokenizer(kind).to_bytes()) == tokenizer(kind)
