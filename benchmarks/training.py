@@ -67,13 +67,13 @@ class Result:
     digest: str
 
 
-def rules(pattern: str, *names: str) -> tuple[Runner, ...]:
-    """Jeton with each rule. Merges of pairs that occur once say nothing, and make tokens as long as the text."""
-    options = {"pattern": pattern, "min_frequency": 2}
+def rules(pattern: str, min_frequency: int, *names: str) -> tuple[Runner, ...]:
+    """Jeton with each rule."""
+    options = {"pattern": pattern, "min_frequency": min_frequency}
     return tuple(Runner(rule, "jeton", rule, {**options, "tie_break": rule}) for rule in names)
 
 
-def cases() -> list[Case]:
+def cases(min_frequency: int) -> list[Case]:
     as_hf = {"pattern": "gpt2", "preset": "hf"}
     as_rustbpe = {"pattern": "gpt2", "tie_break": "lowest_ids"}
     peers = (
@@ -85,11 +85,11 @@ def cases() -> list[Case]:
     return [
         Case("tiny: one sentence", "tiny", 300, "gpt2", peers),
         Case("peers: english", "english", 32_000, "gpt2", peers),
-        Case("tie rules: english", "english", 32_000, "o200k", rules("o200k", *RULES)),
-        Case("tie rules: 1 MB, no pretokens", "english 1 MB", 32_000, "none", rules("none", *RULES)),
-        Case("pathological: one byte", "one byte", 32_000, "none", rules("none", *RULES)),
-        Case("pathological: random bytes", "random", 32_000, "none", rules("none", *RULES)),
-        Case("large: all corpora", "all", 32_000, "o200k", rules("o200k", "lowest_ids", "first")),
+        Case("tie rules: english", "english", 32_000, "o200k", rules("o200k", min_frequency, *RULES)),
+        Case("tie rules: 1 MB, no pretokens", "english 1 MB", 32_000, "none", rules("none", min_frequency, *RULES)),
+        Case("pathological: one byte", "one byte", 32_000, "none", rules("none", min_frequency, *RULES)),
+        Case("pathological: random bytes", "random", 32_000, "none", rules("none", min_frequency, *RULES)),
+        Case("large: all corpora", "all", 32_000, "o200k", rules("o200k", min_frequency, "lowest_ids", "first")),
     ]
 
 
@@ -115,7 +115,7 @@ def measure_here(library: str, path: Path, whole: bool, vocab_size: int, options
 
 
 def peak_memory() -> float:
-    """MiB at most so far. Linux counts the parent's peak in `ru_maxrss`, so its own file of the process is read there."""
+    """MiB at most so far. On Linux `ru_maxrss` starts with the parent's peak, so it is not asked there."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
@@ -203,6 +203,7 @@ def rows(case: Case, results: dict[Runner, list[Result]], size: int, threads: in
             "corpus_bytes": size,
             "vocab_size": case.vocab_size,
             "pattern": case.pattern,
+            "min_frequency": runner.options.get("min_frequency", 1),
             "runner": runner.name,
             "version": f"{runner.library} {importlib.metadata.version(runner.library)}",
             "threads": threads,
@@ -221,6 +222,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="for everybody")
     parser.add_argument("--megabytes", type=float, default=1_000.0, help="cut each corpus to this size")
+    # A pair that occurs once says nothing of a text, and merging such pairs makes tokens as long as the text.
+    parser.add_argument("--min-frequency", type=int, default=2, help="in the cases that compare tie rules")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--output", type=Path, help="where to write the record")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -234,7 +237,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_corpora(folder, args.megabytes)
-        for case in (case for case in cases() if args.only in case.name):
+        for case in (case for case in cases(args.min_frequency) if args.only in case.name):
             results = take_turns(case, folder, args.rounds, args.threads)
             if different := differences(results):
                 print(f"{case.name}: different merges, so no times", *different, sep="\n  ")

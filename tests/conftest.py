@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import jeton
 import pytest
 from hypothesis import settings
+
+import jeton
 
 from .material import KINDS, tokenizer
 

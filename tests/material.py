@@ -6,15 +6,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jeton
 from hypothesis import strategies as st
+
+import jeton
 
 TESTDATA = Path(__file__).parents[1] / "testdata"
 
 CORPUS = (
     "The old man told the old tale, and the older man was told: don't we'll I'M HTTPServer 2026 12345.\n"
     "    if x == 10:\n\treturn  [x for x in range(100)]  # naïve café\r\n\r\n"
-    "今天的天气很好，明天的天气不好。我们出去走走吧！ 안녕하세요 세계 สวัสดีชาวโลก مرحبا بالعالم नमस्ते दुनिया 😉👩‍👩‍👧 e\u0301a\u0308\n"
+    "今天的天气很好，明天的天气不好。我们出去走走吧！ 안녕하세요 세계 "
+    "สวัสดีชาวโลก مرحبا بالعالم नमस्ते दुनिया 😉👩‍👩‍👧 e\u0301a\u0308\n"
 ) * 3
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<a>", "<a>b"]

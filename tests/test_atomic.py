@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jeton
 import pytest
+
+import jeton
 from jeton.atomic import write_atomically
 
 from .material import tokenizer
@@ -29,9 +30,14 @@ def test_it_writes(tmp_path: Path) -> None:
 def test_an_error_leaves_the_old_file(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
-    with pytest.raises(type(error)), write_atomically(path) as file:
-        file.write(b"half")
-        raise error
+
+    def fail() -> None:
+        with write_atomically(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import jeton
 import pytest
+
+import jeton
 from jeton.definition import Definition, Pattern, TrainingFacts
 
 from .material import KINDS, tokenizer

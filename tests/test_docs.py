@@ -1,5 +1,5 @@
 """The documentation runs: every Python block and every command line of every page, the story of the first user, and
-the links between pages.
+the links between pages; and the benchmark, on a sentence.
 
 A page's Python blocks share one namespace, in order. A block with prompts is compared with its output; one without is
 executed. In a block of language `console`, what follows ``$`` runs in bash and is compared with what a terminal would
@@ -8,6 +8,7 @@ show, standard output and standard error together. Durations differ from run to 
 
 from __future__ import annotations
 
+import csv
 import doctest
 import gzip
 import os
@@ -164,3 +165,28 @@ def test_the_map_shows_every_page() -> None:
     mapped = (DOCS / "README.md").read_text(encoding="utf-8")
     pages = [path for path in DOCS.rglob("*") if path.is_file() and path != DOCS / "README.md"]
     assert [str(path.relative_to(DOCS)) for path in pages if f"({path.relative_to(DOCS)})" not in mapped] == []
+
+
+# ── benchmarks ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_benchmark_runs(tmp_path: Path) -> None:
+    record = tmp_path / "record.csv"
+    command = [sys.executable, ROOT / "benchmarks" / "training.py", "--only", "tiny", "--rounds", "2"]
+    environment = {name: value for name, value in os.environ.items() if name != "JETON_TEST_DATA"}
+    options = ["--megabytes", "0.01", "--output", str(record)]
+    done = subprocess.run([*command, *options], capture_output=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    assert {row["runner"] for row in rows} >= {"jeton, preset hf", "jeton, lowest_ids"}
+    assert all(row["merges"] == "44" for row in rows)
+
+
+def test_records_have_equal_merges() -> None:
+    """A record holds only what was found equal, so equal counts within a group are the least it must show."""
+    for path in (ROOT / "benchmarks" / "record").glob("*.csv"):
+        groups: dict[tuple[str, str], set[str]] = {}
+        for row in csv.DictReader(path.read_text().splitlines()):
+            groups.setdefault((row["case"], row["same_merges"]), set()).add(row["merges"])
+        assert groups
+        assert all(len(merges) == 1 for merges in groups.values())

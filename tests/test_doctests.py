@@ -7,8 +7,9 @@ import importlib
 import inspect
 import pkgutil
 
-import jeton
 import pytest
+
+import jeton
 
 MODULES = sorted(
     module.name
@@ -34,6 +35,10 @@ def test_every_public_name_has_an_example() -> None:
             without.append(name)
         for method, member in vars(thing).items() if name in ("Tokenizer", "Counts") else ():
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-            if inspect.isfunction(function) and not method.startswith("_") and ">>>" not in (inspect.getdoc(function) or ""):
+            if (
+                inspect.isfunction(function)
+                and not method.startswith("_")
+                and ">>>" not in (inspect.getdoc(function) or "")
+            ):
                 without.append(f"{name}.{method}")
     assert not without, " ".join(without)

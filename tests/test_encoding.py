@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import jeton
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import jeton
 
 from .material import CORPUS, KINDS, LOSSLESS, TRICKY, byte_strings, byte_tokenizer, texts, tokenizer
 

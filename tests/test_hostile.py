@@ -11,12 +11,14 @@ import copy
 import json
 import time
 import tomllib
+from contextlib import suppress
 from typing import Any
 
-import jeton
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import jeton
 from jeton.formats import tiktoken
 
 from .material import TESTDATA, byte_tokenizer, tokenizer
@@ -28,7 +30,7 @@ FILES: list[dict[str, str]] = tomllib.loads((HOSTILE / "index.toml").read_text("
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file["name"]))
 def test_each_file_gives_its_error(file: dict[str, str]) -> None:
     path = HOSTILE / file["name"]
-    options = {"pattern": "none"} if path.suffix == ".tiktoken" else {}
+    options: dict[str, Any] = {"pattern": "none"} if path.suffix == ".tiktoken" else {}
     began = time.perf_counter()
     if not file["error"]:
         assert jeton.load(path, **options).encode("ab")
@@ -64,14 +66,13 @@ SMALL = {kind: small(kind) for kind in ("ranks", "words", "char")}
 def load_or_refuse(data: bytes) -> None:
     """Only our own errors come out, and what loads can be used and written."""
     began = time.perf_counter()
-    try:
+    with suppress(jeton.JetonError):
         tok = jeton.Tokenizer.from_bytes(data)
-        ids = tok.encode("low 今天 ab", special="all")
-        tok.decode(ids)
-        _ = tok.fingerprint, tok.merges, repr(tok), tok.explain("low").json
+        with suppress(jeton.InvalidTextError):
+            tok.decode(tok.encode("low 今天 ab", special="all"))
+            assert tok.explain("low").json
+        _ = tok.fingerprint, tok.merges, repr(tok)
         assert jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint == tok.fingerprint
-    except jeton.JetonError as error:
-        assert str(error)
     assert time.perf_counter() - began < 5
 
 
@@ -90,7 +91,9 @@ def test_bytes_changed_at_random(kind: str, data: st.DataObject) -> None:
             case "delete":
                 del file[at : at + data.draw(st.integers(1, 20))]
             case "insert":
-                file[at:at] = data.draw(st.one_of(st.binary(max_size=8), st.sampled_from([b'"', b"null,", b"-1", b"[[", b"1e99"])))
+                file[at:at] = data.draw(
+                    st.one_of(st.binary(max_size=8), st.sampled_from([b'"', b"null,", b"-1", b"[[", b"1e99"]))
+                )
             case "copy":
                 file[at:at] = file[at : at + data.draw(st.integers(1, 60))]
             case "cut":
@@ -103,7 +106,9 @@ VALUES = st.one_of(
     st.booleans(),
     st.integers(-1, 40),
     st.sampled_from([2**28, 2**28 + 1, 2**31, 2**32 - 1, 2**32, 2**63, 2**64, -(2**63), 0.5, 1e300]),
-    st.sampled_from(["", "a", "low", "</w>", "byte", "char", "suffix", "tokens", "gpt2", "(", "\\p{L}+", "\x00", "今", "\ue000"]),
+    st.sampled_from(
+        ["", "a", "low", "</w>", "byte", "char", "suffix", "tokens", "gpt2", "(", "\\p{L}+", "\x00", "今", "\ue000"]
+    ),
     st.sampled_from([[], {}, [[]], ["a", "b"], [["l", "o"]], {"type": "ByteLevel"}, {"name": "gpt2"}, {"regex": "a|"}]),
 )
 
@@ -111,7 +116,9 @@ VALUES = st.one_of(
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every value in a JSON document, except inside the big members, of which a few."""
     found = [path] if path else []
-    items = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    items = (
+        list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    )
     for key, part in items[:30]:
         found += places(part, (*path, key))
     return found
@@ -135,7 +142,9 @@ def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
             case "delete":
                 del place[key]
             case "rename" if isinstance(place, dict):
-                place[data.draw(st.sampled_from(["", "a", "low", "</w>", "unk_token", "type", "Ġ", "\ue000"]))] = place.pop(key)
+                place[data.draw(st.sampled_from(["", "a", "low", "</w>", "unk_token", "type", "Ġ", "\ue000"]))] = (
+                    place.pop(key)
+                )
             case _:
                 path = data.draw(st.sampled_from(places(file) or [()]))
                 value = file
@@ -151,17 +160,18 @@ def test_rank_files_changed_at_random(data: st.DataObject) -> None:
     lines = [b"%s %d" % (token, rank) for rank, token in enumerate(_base64())]
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(lines) - 1))
-        other = data.draw(st.one_of(st.binary(max_size=12), st.sampled_from([b"", b"YWI= 256", b"YWI= 4", b"YQ== 900", b"YWI= -1", b"= 3"])))
+        other = data.draw(
+            st.one_of(
+                st.binary(max_size=12), st.sampled_from([b"", b"YWI= 256", b"YWI= 4", b"YQ== 900", b"YWI= -1", b"= 3"])
+            )
+        )
         lines[at : at + data.draw(st.integers(0, 1))] = [other]
-    try:
+    with suppress(jeton.JetonError):
         tok = tiktoken.read(b"\n".join(lines), source="ranks", pattern="none", special_tokens={"<a>": 70_000})
         assert tok.decode(tok.encode("ab<a>", special="all")) == "ab<a>"
-    except jeton.JetonError as error:
-        assert str(error)
 
 
 def _base64() -> list[bytes]:
-
 
     return [base64.b64encode(bytes([byte])) for byte in range(256)]
 

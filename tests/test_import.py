@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import jeton
 import pytest
+
+import jeton
 
 
 def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
 
 
-@pytest.mark.parametrize("name", ["numpy", "tqdm", "click", "regex", "tokenizers", "tiktoken", "transformers", "zstandard"])
+@pytest.mark.parametrize(
+    "name", ["numpy", "tqdm", "click", "regex", "tokenizers", "tiktoken", "transformers", "zstandard"]
+)
 def test_importing_loads_none_of(name: str) -> None:
     assert run(f"import sys, jeton; print({name!r} in sys.modules)") == "False\n"
 
@@ -41,5 +44,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_warnings_at_import_are_none() -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", "import jeton"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import jeton"], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import jeton
 import pytest
+
+import jeton
 
 from .material import CORPUS, tokenizer
 
@@ -49,7 +50,11 @@ def test_other_threads_run_meanwhile(tok: jeton.Tokenizer) -> None:
     ticker = threading.Thread(target=tick)
     ticker.start()
     began = time.perf_counter()
-    for call in (lambda: tok.encode_array(text, threads=1), lambda: tok.count(text), lambda: jeton.count_pretokens([text], progress=False)):
+    for call in (
+        lambda: tok.encode_array(text, threads=1),
+        lambda: tok.count(text),
+        lambda: jeton.count_pretokens([text], progress=False),
+    ):
         call()
     seconds = time.perf_counter() - began
     done.set()
@@ -141,7 +146,7 @@ work = lambda: jeton.train([doc], 500_000, pattern="none", log=sys.argv[1], thre
     "learning, first": """
 import hashlib
 doc = "".join(hashlib.sha256(b"%d" % i).hexdigest() for i in range(120_000))
-work = lambda: jeton.train([doc], 500_000, pattern="none", tie_break="first", threads=THREADS, progress=started("merge"))
+work = lambda: jeton.train([doc], 500_000, pattern="none", tie_break="first", progress=started("merge"))
 """,
     "encoding": """
 tok = jeton.train(["the old man told the old tale"], 265, pattern="gpt2", progress=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jeton
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import jeton
 from jeton.reference.step07_special import cut
 from jeton.special import permission
 
@@ -45,7 +46,9 @@ def test_no_merge_crosses_a_special_token() -> None:
     assert tok.encode("ab|ab", special="all") == [256, 300, 256]
 
 
-@given(text=st.lists(st.sampled_from([*TOKENS, "<", "a", ">", "b", "bb", "今", "<|end", "|>"]), max_size=10).map("".join))
+@given(
+    text=st.lists(st.sampled_from([*TOKENS, "<", "a", ">", "b", "bb", "今", "<|end", "|>"]), max_size=10).map("".join)
+)
 def test_cuts_are_those_of_the_reference(text: str) -> None:
     for permit in ("none", "all", {"<a>"}, {"<a>", "a>b"}):
         expected: list[int] = []
@@ -55,7 +58,9 @@ def test_cuts_are_those_of_the_reference(text: str) -> None:
         assert TOK.decode(expected) == text
 
 
-@pytest.mark.parametrize(("text", "position"), [("so: <a>b", 4), ("今天<|end|>", 2), (b"so: <a>b", 4), ("今天<|end|>".encode(), 6)])
+@pytest.mark.parametrize(
+    ("text", "position"), [("so: <a>b", 4), ("今天<|end|>", 2), (b"so: <a>b", 4), ("今天<|end|>".encode(), 6)]
+)
 def test_raise_names_the_token_and_its_place(text: Any, position: int) -> None:
     with pytest.raises(jeton.SpecialTokenError) as caught:
         TOK.encode(text, special="raise")

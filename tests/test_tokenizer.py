@@ -15,14 +15,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import jeton
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import jeton
 from jeton.definition import Definition
 
-from .material import BYTE_KINDS, CORPUS, KINDS, LOSSLESS, TESTDATA, TRICKY, byte_strings, byte_tokenizer, texts, tokenizer
+from .material import (
+    BYTE_KINDS,
+    CORPUS,
+    KINDS,
+    LOSSLESS,
+    TESTDATA,
+    TRICKY,
+    byte_strings,
+    byte_tokenizer,
+    texts,
+    tokenizer,
+)
 
 CASES: dict[str, list[dict[str, Any]]] = tomllib.loads((TESTDATA / "cases" / "worked_examples.toml").read_text("utf-8"))
 VOCABULARIES = {case["name"]: case for case in CASES["vocabulary"]}
@@ -194,7 +206,8 @@ def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
         tok.encode_batch("one text")
     assert len(tok.encode_batch([])) == 0
     assert tok.encode_batch([]).offsets.tolist() == [0]
-    assert [ids.tolist() for ids in tok.encode_batch(iter(["", b"\xff"]))] == [[], tok.encode(b"\xff")]
+    some: list[str | bytes] = ["", b"\xff"]
+    assert [ids.tolist() for ids in tok.encode_batch(iter(some))] == [[], tok.encode(b"\xff")]
 
 
 # ── text that is none ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,7 +215,14 @@ def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
 
 def test_a_lone_surrogate_is_named_with_its_place(kind: str) -> None:
     tok = tokenizer(kind)
-    for call in (tok.encode, tok.encode_array, tok.count, tok.tokenize, tok.explain, lambda t: tok.encode_batch(["a", t])):
+    for call in (
+        tok.encode,
+        tok.encode_array,
+        tok.count,
+        tok.tokenize,
+        tok.explain,
+        lambda t: tok.encode_batch(["a", t]),
+    ):
         with pytest.raises(jeton.InvalidTextError, match="surrogate") as caught:
             call("今天\ud800x")
         assert caught.value.position == 2
@@ -255,9 +275,10 @@ def test_a_byte_without_an_entry_is_an_error() -> None:
 
 
 def test_options_that_are_not_carried_are_refused(tok: jeton.Tokenizer) -> None:
-    for options in ({"pair": "b"}, {"dropout": 0.1}, {"seed": 1}):
+    wrong: list[dict[str, Any]] = [{"pair": "b"}, {"dropout": 0.1}, {"seed": 1}]
+    for options in wrong:
         with pytest.raises(jeton.ConfigError):
-            tok.encode("a", **options)  # type: ignore[arg-type]
+            tok.encode("a", **options)
 
 
 # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -461,7 +482,7 @@ def test_the_fingerprint_moves_with_everything_that_changes_ids_or_text() -> Non
     merges = [(97, 98, 300), (98, 99, 301)]
     base = byte_tokenizer(*merges, special_tokens=special)
     char = jeton.train({"ab": 2, "ba": 1}, 3, level="char", progress=False)
-    words = {"corpus": {"ab": 2, "ba": 1}, "vocab_size": 8, "end_of_word": "</w>", "progress": False}
+    words: dict[str, Any] = {"corpus": {"ab": 2, "ba": 1}, "vocab_size": 8, "end_of_word": "</w>", "progress": False}
     others = [
         byte_tokenizer(*merges, special_tokens=special, pattern="gpt2"),
         byte_tokenizer(*merges, special_tokens=special, pattern="gpt4"),
@@ -543,7 +564,7 @@ def test_added_tokens_after_a_hole() -> None:
 
 def test_training_and_adding_equals_training_with() -> None:
     four = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|padding|>"]
-    options = {"pattern": "o200k", "progress": False}
+    options: dict[str, Any] = {"pattern": "o200k", "progress": False}
     added = jeton.train([CORPUS], 300, **options).add_tokens(four)
     trained = jeton.train([CORPUS], 304, special_tokens=four, **options)
     assert added == trained

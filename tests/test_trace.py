@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jeton
 import pytest
+
+import jeton
 
 
 def traced(corpus: Any, vocab_size: int, **options: Any) -> list[str]:

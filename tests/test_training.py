@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import logging
 import lzma
@@ -14,8 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import jeton
 import pytest
+
+import jeton
 from jeton.reference.step08_split import split
 from jeton.training import PRESETS
 
@@ -74,14 +76,18 @@ def documents(seed: int = 1, size: int = 60_000) -> list[str]:
     return [" ".join(rng.choices(words, k=size // 6)) for _ in range(7)]
 
 
-@pytest.mark.parametrize("options", [
-    {"pattern": "o200k"},
-    {"pattern": "gpt2", "tie_break": "first"},
-    {"pattern": r"(?<=\s)\w+|\S", "tie_break": "first"},
-    {"level": "char", "pattern": "gpt2", "tie_break": "shortest"},
-    {"end_of_word": "</w>", "tie_break": "highest_pair"},
-    {"end_of_word": "</w>", "end_of_word_style": "suffix", "tie_break": "first"},
-], ids=lambda options: ", ".join(map(str, options.values())))  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pattern": "o200k"},
+        {"pattern": "gpt2", "tie_break": "first"},
+        {"pattern": r"(?<=\s)\w+|\S", "tie_break": "first"},
+        {"level": "char", "pattern": "gpt2", "tie_break": "shortest"},
+        {"end_of_word": "</w>", "tie_break": "highest_pair"},
+        {"end_of_word": "</w>", "end_of_word_style": "suffix", "tie_break": "first"},
+    ],
+    ids=lambda options: ", ".join(map(str, options.values())),
+)
 def test_the_same_documents_give_the_same_bytes(options: dict[str, Any], tmp_path: Path) -> None:
     docs = documents()
     rows = tmp_path / "rows.jsonl"
@@ -125,9 +131,11 @@ def test_the_order_of_documents_does_not_matter_at_byte_level(rule: Any) -> None
 LONG = {
     "spaced": " ".join(random.Random(3).choices(CORPUS.split(), k=90_000)),
     "unspaced Chinese": "".join(random.Random(4).choices("今天的天气很好，我们出去走走吧。明也没关系！", k=250_000)),
-    "special tokens inside": "".join(random.Random(5).choices(["<|endoftext|>", "今天", " the old", "\n", "<|endof"], k=120_000)),
+    "special tokens inside": "".join(
+        random.Random(5).choices(["<|endoftext|>", "今天", " the old", "\n", "<|endof"], k=120_000)
+    ),
     "letters and runs": "".join(random.Random(6).choices(["a", "b", "aaaaaaaaaa", " ", "\r\n", "12345"], k=200_000)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "cl100k", "o200k", r"(?<=a|^)b+|\s+|(?<!\w)\w", r"\w{1,7}|\W"])
@@ -304,7 +312,7 @@ def test_a_vocabulary_smaller_than_the_characters() -> None:
 
 def test_characters_are_numbered_by_count_then_first_appearance() -> None:
     tok = train(["今天天气好，今天天晴"], 9, level="char", tie_break="first")
-    assert [content.decode() for content in tok.vocab.values()] == list("天今气好，晴") + ["今天", "今天天", "今天天气"]
+    assert [content.decode() for content in tok.vocab.values()] == [*list("天今气好，晴"), "今天", "今天天", "今天天气"]
 
 
 def test_stopping_early_is_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -383,7 +391,7 @@ def test_the_log_tells_every_merge(tmp_path: Path) -> None:
     assert log is not None
     ids = [list(b"abababcab"), list(b"abc")]
     for step, (left, right, new) in zip(log, tok.merges, strict=True):
-        pairs = Counter(pair for doc in ids for pair in zip(doc, doc[1:], strict=False))
+        pairs = Counter(pair for doc in ids for pair in itertools.pairwise(doc))
         assert step.pair_count == pairs[left, right]
         ids = [_merge(doc, left, right, new) for doc in ids]
         assert step.corpus_tokens == sum(map(len, ids))
@@ -394,7 +402,18 @@ def test_the_log_tells_every_merge(tmp_path: Path) -> None:
     assert log[-1] == log[len(log) - 1]
     assert list(log[1:3]) == [log[1], log[2]]
     names, *rows = [line.split("\t") for line in path.read_text().splitlines()]
-    assert names == ["rank", "id", "left", "right", "pair", "token", "pair_count", "corpus_tokens", "tokens_in_use", "bytes_per_token"]  # fmt: skip
+    assert names == [
+        "rank",
+        "id",
+        "left",
+        "right",
+        "pair",
+        "token",
+        "pair_count",
+        "corpus_tokens",
+        "tokens_in_use",
+        "bytes_per_token",
+    ]
     assert len(rows) == len(log)
     assert rows[0][:6] == ["0", "256", "97", "98", "'a'+'b'", "'ab'"]
     assert pickle.loads(pickle.dumps(tok)).training.log is None, "known only to the process that trained"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jeton
 import pytest
 
+import jeton
 from tests.material import CORPUS, TRICKY, byte_tokenizer, tokenizer
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jeton
 import pytest
 
+import jeton
 from tests.material import REFUSED_BY_HF, tokenizer
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import jeton
 import pytest
-from jeton.formats.listing import lines
 
+import jeton
+from jeton.formats.listing import lines
 from tests.material import byte_tokenizer, tokenizer
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-import jeton
 import pytest
 
+import jeton
 from tests.material import tokenizer
 
 BYTES = [bytes([byte]) for byte in range(256)]

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jeton
 import pytest
 
+import jeton
 from tests.material import CORPUS, LOSSLESS, REFUSED_BY_HF, TRICKY, byte_tokenizer, tokenizer
 
 
@@ -97,7 +97,9 @@ def test_special_tokens_spelled_like_an_entry(special: str) -> None:
 def test_letters_that_spell_the_mark(tmp_path: Path) -> None:
     """The letters < / w > merged to one token spell the mark that ends words; the file must not confuse the two."""
     for style in ("symbol", "suffix"):
-        tok = jeton.train({"a</w>b": 9, "b</w>": 5, "ab": 3}, 60, end_of_word="</w>", end_of_word_style=style, progress=False)
+        tok = jeton.train(
+            {"a</w>b": 9, "b</w>": 5, "ab": 3}, 60, end_of_word="</w>", end_of_word_style=style, progress=False
+        )
         texts = ("a</w>b", "ab b</w>", "</w> a", "b")
         try:
             tok.save(tmp_path / f"{style}.json")
@@ -132,9 +134,10 @@ def test_a_format_that_is_none(tmp_path: Path, tok: jeton.Tokenizer, name: str, 
 def test_wrong_calls(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "t.json"
     tok.save(path)
-    for options in ({"pattern": "gpt2"}, {"special_tokens": {}}, {"layout": "fairseq"}):
+    wrong: list[dict[str, Any]] = [{"pattern": "gpt2"}, {"special_tokens": {}}, {"layout": "fairseq"}]
+    for options in wrong:
         with pytest.raises(jeton.ConfigError):
-            jeton.load(path, **options)  # type: ignore[arg-type]
+            jeton.load(path, **options)
     with pytest.raises(jeton.ConfigError):
         tok.save(path, accept_loss="pattern")
     with pytest.raises(FileNotFoundError, match="no file or folder"):
@@ -210,7 +213,9 @@ def test_the_files_of_hf_load_with_equal_parts() -> None:
     assert jeton.Tokenizer.from_bytes(json.dumps(old).encode()) == jeton.Tokenizer.from_bytes(edited())
 
 
-@pytest.mark.parametrize("name", ["gpt-neox-20b", "roberta-base", "t5-small", "phi-3-mini", "whisper-tiny", "falcon", "mbart-en-fairseq"])
+@pytest.mark.parametrize(
+    "name", ["gpt-neox-20b", "roberta-base", "t5-small", "phi-3-mini", "whisper-tiny", "falcon", "mbart-en-fairseq"]
+)
 def test_real_files_load_or_are_refused_by_name(data: Path, name: str) -> None:
     try:
         tok = jeton.load(data / "vocabs" / f"{name}.tokenizer.json")

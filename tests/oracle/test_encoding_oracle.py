@@ -18,8 +18,9 @@ from itertools import groupby
 from multiprocessing import get_context
 from typing import Any
 
-import jeton
 import pytest
+
+import jeton
 from jeton.formats import tiktoken
 from jeton.reference.step03_merge import Merge
 from jeton.reference.step04_train import TIE_BREAKS
@@ -28,7 +29,6 @@ from jeton.reference.step06_decode import decode_bytes
 from jeton.reference.step08_split import split
 from jeton.reference.step09_characters import to_ids
 from jeton.reference.step10_words import letters_of
-
 from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
 
@@ -42,7 +42,8 @@ def make_tokenizer(rng: random.Random, level: str, seed: int) -> tuple[jeton.Tok
     options: dict[str, Any] = {"level": "byte" if level == "byte" else "char", "pattern": "none"}
     if level in ("symbol", "suffix"):
         options = {"end_of_word": "</w>", "end_of_word_style": level}
-    tok = jeton.train(corpus.counts, 400, tie_break=rng.choice(TIE_BREAKS), progress=False, **options)
+    rule: Any = rng.choice(TIE_BREAKS)
+    tok = jeton.train(corpus.counts, 400, tie_break=rule, progress=False, **options)
     tokens: list[Any] = [content for id, content in tok.vocab.items() if level != "byte" or id > 255]
     letters = [pretoken[i : i + 1] for pretoken in corpus.counts for i in range(len(pretoken))]
     if level != "byte":
@@ -91,7 +92,7 @@ def check(job: tuple[str, int]) -> str | None:
     """The first string on which the two differ, in words."""
     level, seed = job
     logging.getLogger("jeton").setLevel(logging.ERROR)
-    rng = random.Random(f"strings {level} {seed}")  # noqa: S311
+    rng = random.Random(f"strings {level} {seed}")
     tok, pieces = make_tokenizer(rng, level, seed)
     empty: Any = b"" if level == "byte" else ""
     for _ in range(STRINGS_PER_TOKENIZER):
@@ -123,7 +124,7 @@ def test_engine_and_reference_give_the_same_ids() -> None:
 
 
 def test_explained_steps_are_those_of_the_reference() -> None:
-    rng = random.Random(5)  # noqa: S311
+    rng = random.Random(5)
     for seed in range(30):
         tok, pieces = make_tokenizer(rng, "byte", seed)
         text = b"".join(rng.choices(pieces, k=12))
@@ -149,7 +150,7 @@ def test_patterns_cut_before_merging(pattern: str) -> None:
 
 def test_the_rank_of_the_joined_bytes() -> None:
     """A rank file's way: with ranks that no training would give, too."""
-    rng = random.Random(11)  # noqa: S311
+    rng = random.Random(11)
     for _ in range(60):
         tokens = [bytes([byte]) for byte in range(256)]
         while len(tokens) < 300:

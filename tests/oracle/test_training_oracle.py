@@ -2,8 +2,8 @@
 
 A corpus is 1 to 400 symbols over an alphabet of 2 to 5, in runs, cut into pretokens with weights up to 2⁴⁰. Corpora are
 numbered and each number always gives the same corpus, so a failure names all that is needed to see it again.
-`JETON_ORACLE_CORPORA` sets how many run for each rule and level; ``python -m tests.oracle.test_training_oracle 10000`` runs
-them outside pytest, on all cores.
+`JETON_ORACLE_CORPORA` sets how many run for each rule and level; ``python -m tests.oracle.test_training_oracle 10000``
+runs them outside pytest, on all cores.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
-import jeton
 import pytest
+
+import jeton
 from jeton.reference.step01_levels import BYTES
 from jeton.reference.step04_train import TIE_BREAKS, train
 from jeton.reference.step09_characters import train_characters
@@ -43,7 +44,7 @@ class Corpus(NamedTuple):
 
 def make_corpus(seed: int, level: str) -> Corpus:
     """The corpus of a number."""
-    rng = random.Random(f"{level} {seed}")  # noqa: S311
+    rng = random.Random(f"{level} {seed}")
     size = rng.randint(2, 5)
     letters: list[Any]
     if level == "byte":
@@ -90,7 +91,12 @@ def by_engine(corpus: Corpus, level: str, rule: Any) -> tuple[list[bytes], list[
     if level == "char":
         alphabet -= 1
     tok = jeton.train(
-        counts, alphabet + corpus.num_merges, tie_break=rule, min_frequency=corpus.min_frequency, progress=False, **options
+        counts,
+        alphabet + corpus.num_merges,
+        tie_break=rule,
+        min_frequency=corpus.min_frequency,
+        progress=False,
+        **options,
     )
     facts = tok.training
     assert facts is not None
@@ -157,8 +163,19 @@ def test_the_corpora_are_what_they_should_be() -> None:
         assert min(lengths) <= 3
         assert 300 < max(lengths) <= 400
         assert max(max(corpus.counts.values()) for corpus in corpora) > 1 << 38
-        assert {len({symbol for pretoken in corpus.counts for symbol in pretoken}) for corpus in corpora} >= {2, 3, 4, 5}
-        assert sum(any(pretoken[i : i + 1] * 3 in pretoken for pretoken in corpus.counts for i in range(len(pretoken))) for corpus in corpora) > 50  # fmt: skip
+        assert {len({symbol for pretoken in corpus.counts for symbol in pretoken}) for corpus in corpora} >= {
+            2,
+            3,
+            4,
+            5,
+        }
+        assert (
+            sum(
+                any(pretoken[i : i + 1] * 3 in pretoken for pretoken in corpus.counts for i in range(len(pretoken)))
+                for corpus in corpora
+            )
+            > 50
+        )
         assert make_corpus(7, level) == make_corpus(7, level)
 
 
@@ -170,7 +187,10 @@ def main() -> int:
         found = run(jobs((level,), (rule,), num_corpora))
         failures += len(found)
         seconds = time.perf_counter() - began
-        print(f"{level:<7} {rule:<13} {num_corpora} corpora: {'equal' if not found else found[0]}  {seconds:.0f} s", flush=True)
+        print(
+            f"{level:<7} {rule:<13} {num_corpora} corpora: {'equal' if not found else found[0]}  {seconds:.0f} s",
+            flush=True,
+        )
     return 1 if failures else 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _core
 from ..definition import Definition, Pattern
-from ..errors import UnsupportedFeatureError
+from ..errors import FormatError, UnsupportedFeatureError
 
 __all__ = ["Parts", "read_parts", "write_parts"]
 
@@ -53,7 +53,8 @@ def _replace(old: str, new: str) -> JSON:
 
 
 _BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-_STRIP_LAST_SPACE: JSON = {"type": "Strip", "content": " ", "start": 0, "stop": 1}
+# Not HF's Strip, which panics on an empty text.
+_STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
 
 
 def write_parts(definition: Definition, mark: str) -> Parts:
@@ -108,7 +109,9 @@ def read_parts(top: JSON, model: JSON) -> JSON:
     if top.get("normalizer") is not None:
         raise _refuse("normalizer", top["normalizer"], "$.normalizer")
     pre = top.get("pre_tokenizer")
-    chain = pre.get("pretokenizers", []) if isinstance(pre, dict) and pre.get("type") == "Sequence" else [pre]
+    chain = pre.get("pretokenizers") if isinstance(pre, dict) and pre.get("type") == "Sequence" else [pre]
+    if not isinstance(chain, list):
+        raise FormatError("a Sequence needs a list", place="$.pre_tokenizer.pretokenizers")
     byte_level, pattern = False, Pattern("none", False)
     for part in chain:
         if part is None:

@@ -83,12 +83,16 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         taken = set(vocabulary.ids()) & set(special_tokens.values())
         if not taken:
             vocabulary = vocabulary.with_added(
-                list(special_tokens.values()), [token.encode() for token in special_tokens], [True] * len(special_tokens)
+                list(special_tokens.values()),
+                [token.encode() for token in special_tokens],
+                [True] * len(special_tokens),
             )
             return Tokenizer(definition, vocabulary, special_tokens)
     except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
         raise FormatError(f"{source}: {error}", format="tiktoken", place=getattr(error, "place", None)) from None
-    raise ConfigError(f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens")
+    raise ConfigError(
+        f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens"
+    )
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

@@ -61,11 +61,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok))
     spelling: dict[str, Any] = {"byte_alphabet": definition.level == "byte", "end_of_word": parts.mark}
-    vocab, merges = tok._core.vocab_json(**spelling), "[]"
-    try:
-        merges = tok._core.merges_json(**spelling)
-    except ConfigError as error:  # ranks of tokens that no list of merges can express
-        parts.losses["merges"] = f"ranks without merges: {error}"
+    vocab, merges = tok._core.vocab_json(**spelling), tok._core.merges_json(**spelling)
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
@@ -192,11 +188,15 @@ def _read(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> Tokenizer:
     )
     special = {content: id for id, content, is_special in added if is_special}
     unk = model.get("unk_token")
+    if unk is not None and not isinstance(unk, str):
+        raise FormatError("unk_token is not a string", place="$.model.unk_token")
     if unk is not None and unk not in special:
         raise UnsupportedFeatureError(
             f"the unknown token {unk!r} is not among the special tokens", place="$.model.unk_token", feature="unk_token"
         )
-    whole_first = bool(model.get("ignore_merges", False))
+    whole_first = model.get("ignore_merges") or False
+    if not isinstance(whole_first, bool):
+        raise FormatError("ignore_merges is neither true nor false", place="$.model.ignore_merges")
     definition = Definition(unk_token=unk, whole_first=whole_first, training=_training(own), **parts)
     return Tokenizer(definition, vocabulary, special)
 
@@ -234,7 +234,8 @@ def _added_tokens(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> list
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
-    added = []
+    added: list[tuple[int, str, bool]] = []
+    seen: set[str] = set()
     for i, token in enumerate(tokens):
         place = f"$.added_tokens[{i}]"
         id = token.get("id") if isinstance(token, dict) else None
@@ -255,6 +256,9 @@ def _added_tokens(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> list
         in_vocab = spelled.id(content)
         if in_vocab is not None and in_vocab != id:
             raise FormatError(f"{content!r} has id {id} here and {in_vocab} in model.vocab", place=f"{place}.id")
+        if content in seen:
+            raise FormatError(f"{content!r} is added twice", place=place)
+        seen.add(content)
         added.append((id, content, bool(token.get("special"))))
     return added
 
@@ -267,6 +271,8 @@ def _own_parts(own: dict[str, Any]) -> dict[str, Any]:
         if own["level"] not in ("byte", "char") or own.get("ranks", "merges") not in ("merges", "tokens"):
             raise KeyError
         ((kind, text),) = cast("dict[str, str]", pattern).items()
+        if not isinstance(text, str):
+            raise KeyError
         parts = {
             "level": own["level"],
             "ranks": own.get("ranks", "merges"),
@@ -274,7 +280,8 @@ def _own_parts(own: dict[str, Any]) -> dict[str, Any]:
             "spelling": "",
         }
         if end is not None:
-            if end["style"] not in ("symbol", "suffix") or not end["name"] or not end["spelling"]:
+            names = [end["name"], end["spelling"]]
+            if end["style"] not in ("symbol", "suffix") or not all(isinstance(name, str) and name for name in names):
                 raise KeyError
             parts |= {"end_of_word": end["name"], "end_of_word_style": end["style"], "spelling": end["spelling"]}
     except (KeyError, TypeError, AttributeError, ValueError):

@@ -133,11 +133,11 @@ impl Bpe {
         self.pairs.get(left, right)
     }
 
-    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the last merge that makes each token, which
-    /// is the one a merge list needs.
+    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each token out of its
+    /// bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
     /// # Errors
-    /// [`Error::config`] for a token that merging its bytes by lower ranks does not leave in two parts: a merge list cannot hold it.
+    /// As [`Bpe::explain`].
     pub fn merges(&self, vocab: &Vocab) -> Result<Vec<(u32, u32, u32)>> {
         if self.ranks == Ranks::Merges {
             return Ok(self.merges.clone());
@@ -151,15 +151,11 @@ impl Bpe {
             scratch.symbols.clear();
             self.alphabet.symbols(content, &mut scratch.symbols)?;
             self.merge_short(&mut scratch, id);
-            match scratch.symbols[..] {
-                [left, right] => merges.push((left, right, id)),
-                _ => {
-                    let parts = scratch.symbols.len();
-                    let token = show(content);
-                    return Err(Error::config(format!(
-                        "token {id} ({token:?}) is left in {parts} parts by the ranks below its own"
-                    )));
-                }
+            if let [left, right] = scratch.symbols[..] {
+                merges.push((left, right, id));
+            } else if let Some(last) = self.explain(content)?.steps.pop().filter(|step| step.result == id) {
+                // Ranks that do not grow along merges: a token of higher rank comes first, as in ".:.:" of Llama 3.
+                merges.push((last.merged.left, last.merged.right, id));
             }
         }
         Ok(merges)

@@ -1,10 +1,9 @@
 //! Counts → merges: one incremental engine for every tie rule.
 //!
-//! Every distinct pretoken stands once in one long array of cells, with its count as weight, in order of first appearance. A
-//! token of n initial symbols covers n cells: the first holds its id, the last its length, so both neighbors of any token are
-//! found in O(1) without links. For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the
-//! cells where it begins, ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text
-//! without pretokens costs no more than text with.
+//! Every distinct pretoken stands once in one array of cells ([`super::cells`]), with its count as weight, in order of first
+//! appearance. For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the cells where it begins,
+//! ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text without pretokens costs no more
+//! than text with.
 //!
 //! # Why it is exact
 //! In plain BPE a token string has one derivation: all occurrences of the winning pair are merged at once, so how a
@@ -23,13 +22,14 @@
 
 use hashbrown::HashTable;
 
+use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
 use super::heap::Heap;
 use super::sequences::Symbols;
+use super::tokens::Tokens;
 use crate::alphabet::{EndOfWord, Level};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::Hash;
-use crate::vocab;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,18 +100,6 @@ pub fn learn(
     Ok(merges)
 }
 
-/// A place in a sequence: the first cell of a token holds its id, the last of several `TAIL | length`, the others `INSIDE`.
-#[derive(Debug, Clone, Copy)]
-struct Cell {
-    token: u32,
-    weight: u32, // HEAVY: look it up
-}
-
-const EDGE: u32 = u32::MAX; // between sequences
-const INSIDE: u32 = u32::MAX - 1;
-const TAIL: u32 = 1 << 31;
-const HEAVY: u32 = u32::MAX;
-
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     left: u32,
@@ -160,56 +148,16 @@ impl Side {
 struct Learner {
     tie_break: TieBreak,
     min_frequency: u64,
-    cells: Vec<Cell>,
-    heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), for weights that do not fit a cell
+    cells: Cells,
+    tokens: Tokens,
     pairs: Vec<Pair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
     postings: Vec<u32>,
     heap: Heap<Bound>,
-    tokens: Tokens,
     before: Side,
     after: Side,
     corpus_tokens: u64,
-}
-
-/// The tokens known so far.
-#[derive(Debug, Default)]
-struct Tokens {
-    lengths: Vec<u32>, // id -> initial symbols
-    uses: Vec<u64>,    // id -> occurrences in the corpus
-    in_use: u32,
-    strings: Option<Strings>,
-}
-
-/// Their spellings, where the tie rule compares them.
-#[derive(Debug, Default)]
-struct Strings {
-    arena: Vec<u8>,
-    spans: Vec<(u32, u32)>, // id -> range of arena
-}
-
-impl Strings {
-    fn of(&self, id: u32) -> &[u8] {
-        let (start, end) = self.spans[id as usize];
-        &self.arena[start as usize..end as usize]
-    }
-
-    fn joined(&self, pair: &Pair) -> impl Iterator<Item = &u8> {
-        self.of(pair.left).iter().chain(self.of(pair.right))
-    }
-
-    fn push(&mut self, spell: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        let start = self.arena.len();
-        spell(&mut self.arena);
-        if self.arena.len() > vocab::MAX_BYTES {
-            return Err(Error::training(
-                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
-            ));
-        }
-        self.spans.push((start as u32, self.arena.len() as u32));
-        Ok(())
-    }
 }
 
 /// Whether `a` goes before `b`.
@@ -218,7 +166,7 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
     if a.count != b.count {
         return a.count > b.count;
     }
-    match (tie_break, &tokens.strings) {
+    match (tie_break, tokens.strings()) {
         (TieBreak::HighestPair, Some(strings)) => {
             let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
             let order = strings.of(a.left).cmp(strings.of(b.left));
@@ -228,7 +176,7 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
         (TieBreak::Shortest, Some(strings)) => {
             let by_length = a.key.cmp(&b.key);
             let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
-            let order = by_length.then_with(|| strings.joined(a).cmp(strings.joined(b)));
+            let order = by_length.then_with(|| strings.joined(a.left, a.right).cmp(strings.joined(b.left, b.right)));
             order.then((a.left, a.right).cmp(&(b.left, b.right))).is_lt()
         }
         _ => a.key < b.key,
@@ -240,21 +188,20 @@ impl Learner {
         let mut learner = Self {
             tie_break: options.tie_break,
             min_frequency: options.min_frequency.max(1),
-            cells: vec![Cell { token: EDGE, weight: 0 }],
-            heavy: Vec::new(),
+            cells: Cells::new(),
+            tokens: Tokens::new(symbols, options)?,
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
             postings: Vec::new(),
             heap: Heap::new(Vec::new(), |_, _| false),
-            tokens: Tokens::new(symbols, options)?,
             before: Side::default(),
             after: Side::default(),
             corpus_tokens: 0,
         };
         learner.lay_out(counts, symbols, options)?;
         let most_merges = options.num_merges.min(learner.cells.len()); // each takes a cell at least
-        let num_ids = learner.tokens.lengths.len() + most_merges;
+        let num_ids = learner.tokens.len() + most_merges;
         learner.before.of.resize(num_ids, Neighbor::default());
         learner.after.of.resize(num_ids, Neighbor::default());
         learner.find_pairs();
@@ -274,41 +221,33 @@ impl Learner {
                 return Err(Error::training("the counts add up to more than 2^63 symbols"));
             }
             for &id in &ids {
-                self.tokens.uses[id as usize] += count;
+                self.tokens.occurs(id, count);
             }
             if ids.len() < 2 || count == 0 {
                 continue; // no pairs
             }
-            if self.cells.len() + ids.len() >= TAIL as usize {
+            if self.cells.len() + ids.len() > MAX_CELLS {
                 return Err(Error::training(
                     "more than 2^31 symbols in distinct pretokens: use a pattern that cuts the text shorter",
                 ));
             }
-            let weight = u32::try_from(count).unwrap_or(HEAVY);
-            if weight == HEAVY {
-                self.heavy.push((self.cells.len() as u32, count));
-            }
-            self.cells.extend(ids.iter().map(|&token| Cell { token, weight }));
-            self.cells.push(Cell { token: EDGE, weight: 0 });
+            self.cells.push(&ids, count);
         }
         self.corpus_tokens = total as u64;
-        self.tokens.in_use = self.tokens.uses.iter().filter(|&&uses| uses > 0).count() as u32;
         Ok(())
     }
 
     /// Counts all pairs, then lists the places of those that can ever be merged.
     fn find_pairs(&mut self) {
-        let mut pair_at = vec![u32::MAX; self.cells.len()];
-        for (at, pair_at) in pair_at.iter_mut().enumerate().take(self.cells.len() - 1) {
-            let (left, right) = (self.cells[at].token, self.cells[at + 1].token);
-            if left != EDGE && right != EDGE {
-                let weight = self.weight(at as u32);
-                let index = self.pair(left, right);
-                self.pairs[index as usize].count += weight;
-                self.pairs[index as usize].num_places += 1;
-                *pair_at = index;
-            }
+        let cells = std::mem::replace(&mut self.cells, Cells::new());
+        let mut pair_at = vec![u32::MAX; cells.len()];
+        for (at, left, right) in cells.initial_pairs() {
+            let index = self.pair(left, right);
+            self.pairs[index as usize].count += cells.weight(at);
+            self.pairs[index as usize].num_places += 1;
+            pair_at[at as usize] = index;
         }
+        self.cells = cells;
         let mut total = 0;
         for pair in &mut self.pairs {
             pair.places = total;
@@ -353,25 +292,16 @@ impl Learner {
         self.index.find(key, same).copied()
     }
 
-    #[inline]
-    fn weight(&self, at: u32) -> u64 {
-        match self.cells[at as usize].weight {
-            HEAVY => self.heavy[self.heavy.partition_point(|&(start, _)| start <= at) - 1].1,
-            weight => weight.into(),
-        }
-    }
-
     /// Whether the pair begins at this cell.
     #[inline]
     fn stands_at(&self, pair: &Pair, at: u32) -> bool {
-        let next = at as usize + self.tokens.lengths[pair.left as usize] as usize;
-        self.cells[at as usize].token == pair.left && self.cells[next].token == pair.right
+        self.cells.holds(at, pair.left, self.tokens.length(pair.left), pair.right)
     }
 
     /// The present bound of a pair.
     fn bound(&self, index: u32) -> Bound {
         let pair = &self.pairs[index as usize];
-        let length = |id: u32| u64::from(self.tokens.lengths[id as usize]);
+        let length = |id: u32| u64::from(self.tokens.length(id));
         let key = match self.tie_break {
             TieBreak::First => self.postings.get(pair.places).copied().unwrap_or(0).into(),
             TieBreak::LowestIds => u64::from(pair.left) << 32 | u64::from(pair.right),
@@ -415,7 +345,7 @@ impl Learner {
     /// Merges a pair everywhere.
     fn merge(&mut self, index: u32) -> Result<Merge> {
         let pair = self.pairs[index as usize];
-        let result = self.tokens.push(&pair)?;
+        let result = self.tokens.push(pair.left, pair.right)?;
         let mut merged = 0; // weighted places
         for i in pair.places..pair.places + pair.num_places as usize {
             let at = self.postings[i];
@@ -426,37 +356,28 @@ impl Learner {
         self.pairs[index as usize].count = 0;
         self.settle(&pair, result);
         self.corpus_tokens -= merged;
-        self.tokens.used(&pair, result, merged);
-        let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use);
+        self.tokens.merged(pair.left, pair.right, result, merged);
+        let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use());
         Ok(Merge { left: pair.left, right: pair.right, result, count: pair.count, corpus_tokens, tokens_in_use })
     }
 
     /// Merges one occurrence and notes its neighbors. Returns its weight.
     #[inline]
     fn merge_at(&mut self, pair: &Pair, result: u32, at: u32) -> u64 {
-        let weight = self.weight(at);
-        let middle = at as usize + self.tokens.lengths[pair.left as usize] as usize;
-        let end = at as usize + self.tokens.lengths[result as usize] as usize;
-        let left = match self.cells[at as usize - 1].token {
-            EDGE => None,
-            tail if tail & TAIL != 0 => Some(at - (tail & !TAIL)),
-            _ => Some(at - 1),
-        };
-        if let Some(place) = left {
-            let token = self.cells[place as usize].token;
+        let weight = self.cells.weight(at);
+        let length = self.tokens.length(result);
+        if let Some(place) = self.cells.before(at) {
+            let token = self.cells.token(place);
             self.before.add(token, weight, place);
             if token == result {
                 // The occurrence just before saw our left half as its right neighbor; that pair is gone again.
                 self.after.of[pair.left as usize].weight -= weight;
             }
         }
-        let right = self.cells[end].token;
-        if right != EDGE {
+        if let Some(right) = self.cells.after(at, length) {
             self.after.add(right, weight, at);
         }
-        self.cells[at as usize].token = result;
-        self.cells[middle].token = INSIDE;
-        self.cells[end - 1].token = TAIL | (end as u32 - at);
+        self.cells.join(at, self.tokens.length(pair.left), length, result);
         weight
     }
 
@@ -528,48 +449,5 @@ impl Learner {
         }
         side.ids.clear();
         side.places.clear();
-    }
-}
-
-impl Tokens {
-    fn new(symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
-        let num_ids = symbols.first_id as usize + symbols.symbols.len();
-        let mut tokens = Self { lengths: vec![1; num_ids], uses: vec![0; num_ids], in_use: 0, strings: None };
-        if matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
-            let mut strings = Strings { arena: Vec::new(), spans: vec![(0, 0); symbols.first_id as usize] };
-            for symbol in &symbols.symbols {
-                strings.push(|arena| {
-                    symbol.content(options.level, arena);
-                    if symbol.ends_word {
-                        arena.extend_from_slice(options.end_of_word.as_bytes());
-                    }
-                })?;
-            }
-            tokens.strings = Some(strings);
-        }
-        Ok(tokens)
-    }
-
-    fn push(&mut self, pair: &Pair) -> Result<u32> {
-        let result = self.lengths.len() as u32;
-        self.lengths.push(self.lengths[pair.left as usize] + self.lengths[pair.right as usize]);
-        self.uses.push(0);
-        if let Some(strings) = &mut self.strings {
-            let [left, right] = [strings.spans[pair.left as usize], strings.spans[pair.right as usize]];
-            strings.push(|arena| {
-                arena.extend_from_within(left.0 as usize..left.1 as usize);
-                arena.extend_from_within(right.0 as usize..right.1 as usize);
-            })?;
-        }
-        Ok(result)
-    }
-
-    fn used(&mut self, pair: &Pair, result: u32, merged: u64) {
-        self.uses[result as usize] = merged;
-        self.uses[pair.left as usize] -= merged;
-        self.uses[pair.right as usize] -= merged;
-        let gone = |id: u32| u32::from(self.uses[id as usize] == 0);
-        self.in_use += 1;
-        self.in_use -= gone(pair.left) + if pair.left == pair.right { 0 } else { gone(pair.right) };
     }
 }

@@ -3,7 +3,9 @@
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
 //! merges. Nothing here reads files or knows about Python.
 
+mod cells;
 pub mod count;
 mod heap;
 pub mod learn;
 pub mod sequences;
+mod tokens;

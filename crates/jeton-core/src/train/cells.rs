@@ -1,0 +1,107 @@
+//! Sequences of tokens that shrink in place: one long array of cells, one cell for each initial symbol.
+//!
+//! A token of n symbols covers n cells. The first holds its id, the last (of several) its length, the others nothing; edges
+//! stand between sequences. So both neighbors of any token are found in O(1) without links, and the place of a token, its
+//! first cell, never changes.
+//!
+//! Ids are under 2³¹ and never come back to a cell they left. That is what makes "does this pair still stand here" a matter of
+//! two look-ups. Cost: 8 bytes a cell.
+
+/// One cell: what it holds, and the weight of its sequence.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    token: u32,
+    weight: u32,
+}
+
+const EDGE: u32 = u32::MAX; // between sequences
+const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its token
+const TAIL: u32 = 1 << 31; // or-ed to the length of the token whose last cell it is
+const HEAVY: u32 = u32::MAX; // a weight that does not fit: it is in `heavy`
+
+/// Cells are counted in 31 bits, like lengths.
+pub const MAX_CELLS: usize = TAIL as usize - 2;
+
+/// Weighted sequences of tokens.
+#[derive(Debug)]
+pub struct Cells {
+    cells: Vec<Cell>,
+    heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), ascending
+}
+
+impl Cells {
+    /// No sequence yet.
+    pub fn new() -> Self {
+        Self { cells: vec![Cell { token: EDGE, weight: 0 }], heavy: Vec::new() }
+    }
+
+    /// Cells, edges included.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Adds a sequence of initial symbols.
+    pub fn push(&mut self, ids: &[u32], weight: u64) {
+        let small = u32::try_from(weight).unwrap_or(HEAVY);
+        if small == HEAVY {
+            self.heavy.push((self.cells.len() as u32, weight));
+        }
+        self.cells.extend(ids.iter().map(|&token| Cell { token, weight: small }));
+        self.cells.push(Cell { token: EDGE, weight: 0 });
+    }
+
+    /// The weight of the sequence that the cell is in.
+    #[inline]
+    pub fn weight(&self, at: u32) -> u64 {
+        match self.cells[at as usize].weight {
+            HEAVY => self.heavy[self.heavy.partition_point(|&(start, _)| start <= at) - 1].1,
+            weight => weight.into(),
+        }
+    }
+
+    /// All pairs of initial symbols, as (place, left, right). Only before the first merge.
+    pub fn initial_pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let pairs = self.cells.windows(2).map(|pair| (pair[0].token, pair[1].token));
+        (0..)
+            .zip(pairs)
+            .filter(|&(_, (left, right))| left != EDGE && right != EDGE)
+            .map(|(at, (left, right))| (at, left, right))
+    }
+
+    /// Whether `left`, which is `length` symbols long, begins here and `right` comes next.
+    #[inline]
+    pub fn holds(&self, at: u32, left: u32, length: u32, right: u32) -> bool {
+        self.cells[at as usize].token == left && self.cells[(at + length) as usize].token == right
+    }
+
+    /// The token that begins here.
+    #[inline]
+    pub fn token(&self, at: u32) -> u32 {
+        self.cells[at as usize].token
+    }
+
+    /// The place of the token before the one that begins here.
+    #[inline]
+    pub fn before(&self, at: u32) -> Option<u32> {
+        match self.cells[at as usize - 1].token {
+            EDGE => None,
+            tail if tail & TAIL != 0 => Some(at - (tail & !TAIL)),
+            _ => Some(at - 1),
+        }
+    }
+
+    /// The token after the one that begins here and is `length` symbols long.
+    #[inline]
+    pub fn after(&self, at: u32, length: u32) -> Option<u32> {
+        let token = self.cells[(at + length) as usize].token;
+        (token != EDGE).then_some(token)
+    }
+
+    /// Makes the two tokens from here on one: together they are `length` symbols long, the first alone `left`.
+    #[inline]
+    pub fn join(&mut self, at: u32, left: u32, length: u32, result: u32) {
+        self.cells[at as usize].token = result;
+        self.cells[(at + left) as usize].token = INSIDE;
+        self.cells[(at + length) as usize - 1].token = TAIL | length;
+    }
+}

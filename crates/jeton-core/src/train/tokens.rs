@@ -1,0 +1,128 @@
+//! The tokens that training knows so far: their length, how often they occur, and (where the tie rule asks) their spelling.
+
+use super::learn::{Options, TieBreak};
+use super::sequences::Symbols;
+use crate::error::{Error, Result};
+use crate::vocab::MAX_BYTES;
+
+/// Tokens, by id.
+#[derive(Debug)]
+pub struct Tokens {
+    lengths: Vec<u32>, // id -> initial symbols
+    uses: Vec<u64>,    // id -> occurrences in the corpus
+    in_use: u32,
+    strings: Option<Strings>,
+}
+
+/// Spellings, one after the other.
+#[derive(Debug, Default)]
+pub struct Strings {
+    arena: Vec<u8>,
+    spans: Vec<(u32, u32)>, // id -> range of arena
+}
+
+impl Strings {
+    /// The spelling of a token.
+    pub fn of(&self, id: u32) -> &[u8] {
+        let (start, end) = self.spans[id as usize];
+        &self.arena[start as usize..end as usize]
+    }
+
+    /// The bytes of two tokens joined.
+    pub fn joined(&self, left: u32, right: u32) -> impl Iterator<Item = &u8> {
+        self.of(left).iter().chain(self.of(right))
+    }
+
+    fn push(&mut self, spell: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let start = self.arena.len();
+        spell(&mut self.arena);
+        if self.arena.len() > MAX_BYTES {
+            return Err(Error::training(
+                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
+            ));
+        }
+        self.spans.push((start as u32, self.arena.len() as u32));
+        Ok(())
+    }
+}
+
+impl Tokens {
+    /// The initial symbols.
+    ///
+    /// # Errors
+    /// Spellings over 1 GiB in all.
+    pub fn new(symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
+        let num_ids = symbols.first_id as usize + symbols.symbols.len();
+        let mut tokens = Self { lengths: vec![1; num_ids], uses: vec![0; num_ids], in_use: 0, strings: None };
+        if matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
+            let mut strings = Strings { arena: Vec::new(), spans: vec![(0, 0); symbols.first_id as usize] };
+            for symbol in &symbols.symbols {
+                strings.push(|arena| {
+                    symbol.content(options.level, arena);
+                    if symbol.ends_word {
+                        arena.extend_from_slice(options.end_of_word.as_bytes());
+                    }
+                })?;
+            }
+            tokens.strings = Some(strings);
+        }
+        Ok(tokens)
+    }
+
+    /// The highest id plus one.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// How many initial symbols a token covers.
+    #[inline]
+    pub fn length(&self, id: u32) -> u32 {
+        self.lengths[id as usize]
+    }
+
+    /// Different tokens that occur.
+    pub fn in_use(&self) -> u32 {
+        self.in_use
+    }
+
+    /// The spellings, if the tie rule compares them.
+    pub fn strings(&self) -> Option<&Strings> {
+        self.strings.as_ref()
+    }
+
+    /// An initial symbol occurs `weight` times more.
+    pub fn occurs(&mut self, id: u32, weight: u64) {
+        let uses = &mut self.uses[id as usize];
+        self.in_use += u32::from(*uses == 0 && weight > 0);
+        *uses += weight;
+    }
+
+    /// Adds the token that two others make; returns its id.
+    ///
+    /// # Errors
+    /// As [`Tokens::new`].
+    pub fn push(&mut self, left: u32, right: u32) -> Result<u32> {
+        let id = self.lengths.len() as u32;
+        self.lengths.push(self.length(left) + self.length(right));
+        self.uses.push(0);
+        if let Some(strings) = &mut self.strings {
+            let parts = [strings.spans[left as usize], strings.spans[right as usize]];
+            strings.push(|arena| {
+                for (start, end) in parts {
+                    arena.extend_from_within(start as usize..end as usize);
+                }
+            })?;
+        }
+        Ok(id)
+    }
+
+    /// The pair became `result` in `merged` places.
+    pub fn merged(&mut self, left: u32, right: u32, result: u32, merged: u64) {
+        self.uses[result as usize] = merged;
+        self.uses[left as usize] -= merged;
+        self.uses[right as usize] -= merged;
+        let gone = |id: u32| u32::from(self.uses[id as usize] == 0);
+        self.in_use += 1;
+        self.in_use -= gone(left) + if left == right { 0 } else { gone(right) };
+    }
+}
