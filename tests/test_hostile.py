@@ -138,7 +138,7 @@ def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
             place = place[folder]
         match data.draw(st.sampled_from(["set", "delete", "rename", "copy"])):
             case "set":
-                place[key] = data.draw(VALUES)
+                place[key] = copy.deepcopy(data.draw(VALUES))  # what is drawn is shared between runs
             case "delete":
                 del place[key]
             case "rename" if isinstance(place, dict):
