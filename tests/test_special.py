@@ -100,7 +100,8 @@ def test_what_the_core_is_told() -> None:
     assert permission("raise", TOKENS) == "raise"
     assert permission(frozenset({"<a>"}), TOKENS) == [300]
     assert permission({"<a>": 1}.keys(), TOKENS) == [300]
-    assert permission([], TOKENS) == []
+    assert permission([], TOKENS) is None
+    assert permission(TOKENS.keys(), TOKENS) == "all"
 
 
 def test_special_tokens_of_any_content() -> None:

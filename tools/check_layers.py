@@ -16,11 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
-SHARED = {"error", "hash"}
+SHARED = {"error", "hash", "interrupt"}
 BASE = SHARED | {"alphabet", "byte_alphabet", "vocab"}
 MAY_USE = {
     "error": set(),
     "hash": set(),
+    "interrupt": {"error"},
     "byte_alphabet": SHARED,
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from . import _core
@@ -55,6 +55,10 @@ class Pattern:
         """
         if pattern is None:
             return cls("none", False)
+        try:
+            pattern.encode()
+        except UnicodeEncodeError:
+            raise ConfigError("the pattern holds a lone surrogate and is no Unicode text", option="pattern") from None
         names = cls.names()
         if pattern in names:
             return cls(pattern, False)
@@ -154,9 +158,14 @@ class Definition:
 
     def canonical(self) -> bytes:
         """What of it can change ids or decoded bytes, as JSON with sorted keys."""
-        facts: dict[str, Any] = asdict(self)
-        del facts["training"], facts["end_of_word"]
-        facts["end_of_word_style"] = self.end_of_word_style if self.end_of_word else None
+        facts: dict[str, Any] = {
+            "level": self.level,
+            "pattern": {"text": self.pattern.text, "is_regex": self.pattern.is_regex},
+            "ranks": self.ranks,
+            "whole_first": self.whole_first,
+            "end_of_word_style": self.end_of_word_style if self.end_of_word else None,
+            "unk_token": self.unk_token,
+        }
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def build(self, vocabulary: _core.Vocabulary, special_tokens: Mapping[str, int]) -> _core.Tokenizer:

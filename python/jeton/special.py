@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from .errors import ConfigError, SpecialTokenError
 
-__all__ = ["Special", "permission"]
+__all__ = ["Special", "permission", "spell"]
 
 Special: TypeAlias = Literal["none", "all", "raise"] | Collection[str]
 
@@ -28,7 +28,7 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
         ConfigError: ``special`` is none of these.
 
     Examples:
-        >>> permission({"<|end|>"}, {"<|end|>": 300})
+        >>> permission({"<|end|>"}, {"<|start|>": 299, "<|end|>": 300})
         [300]
     """
     if special == "none":
@@ -46,4 +46,24 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
         if token not in special_tokens:
             known = ", ".join(map(repr, special_tokens)) or "none at all"
             raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has {known}", token=token)
-    return [special_tokens[token] for token in special]
+    if len(special) >= len(special_tokens) and all(token in special for token in special_tokens):
+        return "all"
+    return [special_tokens[token] for token in special] or None
+
+
+def spell(token: object, option: str = "special_tokens") -> bytes:
+    """The bytes of an added token.
+
+    Raises:
+        ConfigError: it is no string, empty, or holds a lone surrogate.
+
+    Examples:
+        >>> spell("<|end|>")
+        b'<|end|>'
+    """
+    if not isinstance(token, str) or not token:
+        raise ConfigError(f"a token is a string that is not empty, not {token!r}", option=option)
+    try:
+        return token.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{token!r} holds a lone surrogate and is no Unicode text", option=option) from None

@@ -22,7 +22,7 @@ from .definition import Definition, Pattern, TrainingFacts
 from .encoding import Encoding, TokenBatch
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
-from .special import Special, permission
+from .special import Special, permission, spell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,12 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL = 1, 2, 3, 4  # the core's `Kind`
+
+# As in the core: above it, arrays indexed by id would be far larger than any embedding.
+MAX_ID = (1 << 24) - 1
+
+# More threads than this no machine here has use for; it keeps a slip of the keyboard from starting a million.
+MAX_THREADS = 1024
 
 # Texts under this length are never worth a second thread; the core decides from there on.
 LONG_TEXT = 1 << 18
@@ -109,12 +115,15 @@ class Tokenizer:
             [256, 98, 97]
         """
         special = dict(special_tokens or {})
+        for id in [*vocab, *special.values()]:
+            if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
+                raise ConfigError(f"{id!r} is no id: ids are integers from 0 to {MAX_ID}", option="vocab")
         vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), list(merges))
         clash = sorted(set(vocab) & set(special.values()))
         if clash:
             raise ConfigError(f"id {clash[0]} is given both to an entry of vocab and to a special token")
         vocabulary = vocabulary.with_added(
-            list(special.values()), [token.encode() for token in special], [True] * len(special)
+            list(special.values()), [spell(token) for token in special], [True] * len(special)
         )
         return cls(Definition(pattern=Pattern.of(pattern)), vocabulary, special)
 
@@ -478,6 +487,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             added = {content.encode(): id for id, content, _ in self._core.added_tokens()}
             found = added.get(token) if found is None else found
         else:
+            if any("\ud800" <= char <= "\udfff" for char in token):
+                raise UnknownTokenError(f"the token {token!r} is no Unicode text")
             found = next((id for id, content, _ in self._core.added_tokens() if content == token), None)
             found = self._find_spelling(token) if found is None else found
         if found is None:
@@ -512,21 +523,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         known = {content for _, content, _ in self._core.added_tokens()}
         fresh: dict[str, int] = {}
         for token in tokens:
-            is_entry = not special and self._find_content(token)
+            is_entry = not special and self._core.find(spell(token, "tokens"), False) is not None
             if token not in known and token not in fresh and not is_entry:
                 fresh[token] = self.vocab_size + len(fresh)
         if not fresh:
             return self
         vocabulary = self._core.vocabulary().with_added(
-            list(fresh.values()), [token.encode() for token in fresh], [special] * len(fresh)
+            list(fresh.values()), [spell(token, "tokens") for token in fresh], [special] * len(fresh)
         )
         names = {**self._special_tokens, **fresh} if special else self._special_tokens
         made = type(self)(self._definition, vocabulary, names)
         made._defaults = self._defaults
         return made
-
-    def _find_content(self, token: str) -> bool:
-        return self._core.find(token.encode(), False) is not None
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
         """A view with other defaults for `special` and `add_special_tokens`: same ids otherwise, same fingerprint.
@@ -648,6 +656,8 @@ class _Vocab(Mapping[int, bytes]):
         self._tok = tok
 
     def __getitem__(self, id: int) -> bytes:
+        if not isinstance(id, int):
+            raise UnknownTokenError(f"{id!r} is no id; the vocabulary maps ids to bytes")
         return self._tok.id_to_bytes(id)
 
     def __iter__(self) -> Iterator[int]:
@@ -674,7 +684,7 @@ def num_threads(threads: int | None) -> int:
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     if threads < 1:
         raise ConfigError(f"threads={threads}: at least one is needed", option="threads")
-    return threads
+    return min(threads, MAX_THREADS)
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from jeton.reference.step01_levels import BYTES, show
 from jeton.reference.step02_pairs import count_pairs, most_frequent
 from jeton.reference.step03_merge import Merge, merge, vocabulary

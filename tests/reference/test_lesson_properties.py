@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from jeton.reference.step01_levels import BYTES
 from jeton.reference.step02_pairs import count_pairs
 from jeton.reference.step03_merge import merge, vocabulary

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-import jeton.reference.step12_vectors as vectors
 import pytest
+
+import jeton.reference.step12_vectors as vectors
 from jeton.reference.step01_levels import BYTES
 from jeton.reference.step03_merge import vocabulary
 from jeton.reference.step04_train import TIE_BREAKS, choose, print_merges, train, train_bytes

@@ -14,8 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import jeton.reference
 import pytest
+
+import jeton.reference
 
 FOLDER = Path(next(iter(jeton.reference.__path__)))
 LESSONS = sorted(path.stem for path in FOLDER.glob("step*.py"))

@@ -12,6 +12,7 @@
 
 pub mod error;
 pub mod hash;
+pub mod interrupt;
 pub mod parallel;
 
 // What both flows share

@@ -13,15 +13,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::{GoOn, Looks};
 use crate::pretokenize::{Pretokenizer, Span};
 
 /// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on Chinese,
 /// code and mixed text, 32 leaves nothing to redo.
 const SYNC_PRETOKENS: usize = 32;
-
-/// How many pretokens a worker handles between two looks at the stop flag.
-const PRETOKENS_BETWEEN_LOOKS: usize = 4096;
 
 /// How often the calling thread looks whether the caller wants to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -64,10 +62,10 @@ impl Part<'_> {
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
-        go_on: &dyn Fn() -> bool,
+        go_on: GoOn<'_>,
         mut each: impl FnMut(&str, Span) -> Result<()>,
     ) -> Result<Landing> {
-        let mut seen = 0usize;
+        let mut looks = Looks::new(go_on);
         for index in self.texts() {
             let text = self.texts[index];
             let start = if index == self.start.text { self.start.byte } else { 0 };
@@ -78,10 +76,7 @@ impl Part<'_> {
                     return Ok(Place { text: index, byte: span.start });
                 }
                 each(text, span)?;
-                seen += 1;
-                if seen.is_multiple_of(PRETOKENS_BETWEEN_LOOKS) && !go_on() {
-                    return Err(ErrorKind::Interrupted.into());
-                }
+                looks.now_and_then()?;
             }
         }
         Ok(Place { text: self.texts().end, byte: 0 }.max(self.end))
@@ -139,7 +134,7 @@ pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 pub fn run<'t, R: Send>(
     parts: &[Part<'t>],
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, &dyn Fn() -> bool) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
 ) -> Result<Vec<R>> {
     let small = matches!(parts, [only] if only.bytes() < BYTES_WORTH_A_THREAD);
     let threads = if small { 0 } else { parts.len() };
@@ -148,7 +143,11 @@ pub fn run<'t, R: Send>(
     let mut landing = None;
     for (part, result) in parts.iter().zip(done) {
         let (result, landed) = match landing {
-            Some(start) if start != part.start => work(&Part { start, end: part.end.max(start), ..*part }, &|| true)?,
+            Some(start) if start != part.start => {
+                let part = Part { start, end: part.end.max(start), ..*part };
+                let mut again = jobs(1, 1, watch, |_, go_on| work(&part, go_on));
+                again.pop().unwrap_or_else(|| Err(lost()))?
+            }
             _ => result?,
         };
         landing = Some(landed);
@@ -163,7 +162,7 @@ pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    job: impl Fn(usize, &dyn Fn() -> bool) -> Result<R> + Sync,
+    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {
     if threads == 0 {
         return (0..num_jobs).map(|i| job(i, &|| true)).collect();
@@ -196,6 +195,9 @@ pub fn jobs<R: Send>(
     });
     done.sort_by_key(|&(i, _)| i);
     let mut done = done.into_iter().peekable();
-    let lost = || Err(ErrorKind::Internal("a worker thread stopped unexpectedly".into()).into());
-    (0..num_jobs).map(|i| done.next_if(|&(at, _)| at == i).map_or_else(lost, |(_, result)| result)).collect()
+    (0..num_jobs).map(|i| done.next_if(|&(at, _)| at == i).map_or_else(|| Err(lost()), |(_, result)| result)).collect()
+}
+
+fn lost() -> Error {
+    ErrorKind::Internal("a worker thread stopped unexpectedly".into()).into()
 }

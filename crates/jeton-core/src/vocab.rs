@@ -38,8 +38,9 @@ impl Kind {
 /// memory; 1 GiB is a thousand times the largest vocabulary in use.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Highest id that may occur: above it, arrays indexed by id would be larger than any embedding.
-pub const MAX_ID: u32 = (1 << 28) - 1;
+/// Highest id that may occur, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, so a file of a few
+/// bytes with a huge id must not take gigabytes.
+pub const MAX_ID: u32 = (1 << 24) - 1;
 
 /// id ↔ bytes.
 #[derive(Debug, Clone, Default)]

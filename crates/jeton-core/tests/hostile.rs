@@ -69,9 +69,9 @@ proptest! {
     fn pieces_tile_and_decoding_gives_the_text_back(text in any_bytes(), all in any::<bool>()) {
         for name in names().iter().filter(|&&name| name != "whitespace") {
             let tok = tokenizer(name);
-            let permission = if all { Permission::All } else { Permission::None };
+            let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();
             let mut end = 0;
-            tok.pieces(&text, &permission, |piece| {
+            tok.pieces(&text, &permit, &|| true, |piece| {
                 let (Piece::Added(span, _) | Piece::Pretoken(span)) = piece;
                 assert!(span.start == end && span.end > end, "{name}: {span:?} after {end}");
                 end = span.end;
@@ -80,14 +80,14 @@ proptest! {
             prop_assert_eq!(end, text.len());
 
             let mut ids = Vec::new();
-            tok.encode(&text, &permission, &mut Scratch::default(), &mut ids).unwrap();
+            tok.encode(&text, &permit, &|| true, &mut Scratch::default(), &mut ids).unwrap();
             prop_assert!(all || ids.iter().all(|&id| tok.vocab().kind(id) != Kind::Special));
             let mut back = Vec::new();
             tok.decode(&ids, false, &mut back).unwrap();
             prop_assert_eq!(&back, &text);
-            prop_assert_eq!(tok.count(&text, &permission, 1, &mut || true).unwrap(), ids.len());
+            prop_assert_eq!(tok.count(&text, &permit, 1, &mut || true).unwrap(), ids.len());
 
-            let encoding = tok.encode_with_spans(&text, &permission).unwrap();
+            let encoding = tok.encode_with_spans(&text, &permit, &|| true).unwrap();
             prop_assert_eq!(&encoding.ids, &ids);
             let tiles: Vec<u8> = encoding.byte_spans.iter().flat_map(|&(start, end)| text[start..end].to_vec()).collect();
             prop_assert_eq!(&tiles, &text);
@@ -103,19 +103,16 @@ fn threads_do_not_change_ids() {
     for name in ["o200k", "gpt2", "whitespace", "none"] {
         let tok = tokenizer(name);
         for text in [unspaced.as_bytes(), spaced.as_bytes()] {
-            for permission in [Permission::None, Permission::All] {
+            for permission in [Permission::None, Permission::All, Permission::Only(vec![301])] {
+                let permit = tok.permit(&permission).unwrap();
                 let mut ids = Vec::new();
-                tok.encode(text, &permission, &mut Scratch::default(), &mut ids).unwrap();
+                tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).unwrap();
                 for threads in [2, 3, 7] {
-                    assert_eq!(
-                        tok.encode_long(text, &permission, threads, &mut || true).unwrap(),
-                        ids,
-                        "{name} {threads}"
-                    );
+                    assert_eq!(tok.encode_long(text, &permit, threads, &mut || true).unwrap(), ids, "{name} {threads}");
                 }
-                assert_eq!(tok.count(text, &permission, 3, &mut || true).unwrap(), ids.len());
+                assert_eq!(tok.count(text, &permit, 3, &mut || true).unwrap(), ids.len());
                 let texts = [text, b"", b"short", text, b"a"];
-                let (batch, offsets) = tok.encode_batch(&texts, &permission, 3, &mut || true).unwrap();
+                let (batch, offsets) = tok.encode_batch(&texts, &permit, 3, &mut || true).unwrap();
                 assert_eq!(offsets.len(), 6);
                 assert_eq!(batch[..ids.len()], ids[..]);
                 assert_eq!(batch[offsets[3] as usize..offsets[4] as usize], ids[..]);

@@ -7,7 +7,6 @@ use jeton_core::error::Error;
 use jeton_core::special::Matcher;
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -111,12 +110,12 @@ impl Counts {
         Ok(Self(sum))
     }
 
-    /// Learns merges. Returns the vocabulary, the size of the alphabet, and one array a column of the training log.
+    /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
     #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, progress))]
     #[allow(clippy::too_many_arguments)]
-    fn learn<'py>(
+    fn learn(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         level: &str,
         end_of_word_style: Option<&str>,
         end_of_word: &str,
@@ -126,7 +125,7 @@ impl Counts {
         by_code_point: bool,
         min_frequency: u64,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Learned<'py>> {
+    ) -> PyResult<Learned> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
         let tie_break = match tie_break {
             "first" => learn::TieBreak::First,
@@ -156,16 +155,15 @@ impl Counts {
             )));
         };
         let vocabulary = py.detach(|| spell(&symbols, level, &merges)).map_err(|failed| error::plain(py, failed))?;
-        let count = merges.iter().map(|merge| merge.count).collect::<Vec<_>>();
-        let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect::<Vec<_>>();
-        let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect::<Vec<_>>();
-        let columns = (count.into_pyarray(py), corpus_tokens.into_pyarray(py), tokens_in_use.into_pyarray(py));
-        Ok((vocabulary, num_symbols, columns.0, columns.1, columns.2))
+        let pair_counts = merges.iter().map(|merge| merge.count).collect();
+        let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
+        let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
+        Ok((vocabulary, num_symbols, pair_counts, corpus_tokens, tokens_in_use))
     }
 }
 
-type Learned<'py> =
-    (Vocabulary, usize, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>);
+/// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in use.
+type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// The entries that symbols and merges make.
 fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) -> Result<Vocabulary, Error> {

@@ -1,7 +1,11 @@
 //! `Tokenizer`: text ↔ ids.
 
+use std::sync::Mutex;
+
 use jeton_core::alphabet::Alphabet;
+use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
+use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::{Bpe, Ranks};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
@@ -86,11 +90,11 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
     ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>)> {
-        let permission = read_permission(special)?;
+        let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_batch(&bytes, &permission, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.encode_batch(&bytes, &permit, threads, &mut || watch.go_on(0)));
         let (ids, offsets) = done.map_err(|(index, failed)| {
             watch.error(failed, |failed| {
                 let error = borrowed[index].error(py, failed);
@@ -111,9 +115,9 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         threads: usize,
     ) -> PyResult<usize> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        py.detach(|| self.0.count(text.bytes(), &permission, threads, &mut || watch.go_on(0)))
+        py.detach(|| self.0.count(text.bytes(), &permit, threads, &mut || watch.go_on(0)))
             .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
     }
 
@@ -126,10 +130,8 @@ impl Tokenizer {
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        let encoding = py
-            .detach(|| self.0.encode_with_spans(text.bytes(), &permission))
-            .map_err(|failed| text.error(py, failed))?;
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let encoding = watched(py, &text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on))?;
         let core::Encoding { ids, byte_spans, char_spans, pretokens, dropped } = encoding;
         let mut adds = Vec::new();
         let mut bytes = |id| {
@@ -148,8 +150,8 @@ impl Tokenizer {
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Explained>> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
-        let parts = py.detach(|| self.0.explain(text.bytes(), &permission)).map_err(|failed| text.error(py, failed))?;
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let parts = watched(py, &text, |go_on| self.0.explain(text.bytes(), &permit, go_on))?;
         let candidate = |c: jeton_core::model::explain::Candidate| (c.left, c.right, c.rank);
         let step = |s: jeton_core::model::explain::Step| {
             (s.at, candidate(s.merged), s.result, s.rivals.into_iter().map(candidate).collect(), s.num_candidates)
@@ -218,10 +220,9 @@ impl Tokenizer {
 
     /// Added tokens: (id, content, special).
     fn added_tokens(&self) -> Vec<(u32, String, bool)> {
-        let added = self.0.vocab().iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));
-        added
-            .map(|(id, kind, content)| (id, String::from_utf8_lossy(content).into_owned(), kind == Kind::Special))
-            .collect()
+        let vocab = self.0.vocab();
+        let text = |id| String::from_utf8_lossy(vocab.content(id)).into_owned();
+        self.0.added().iter().map(|&id| (id, text(id), vocab.kind(id) == Kind::Special)).collect()
     }
 
     /// Merges in order of rank: (left, right, result).
@@ -257,9 +258,9 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// `model.vocab` as JSON text.
+    /// `model.vocab` as JSON text, and the added tokens that cannot stand in it.
     #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn vocab_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+    fn vocab_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<(String, Vec<u32>)> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         py.detach(|| hf_json::vocab_json(self.0.vocab(), &spelling)).map_err(|failed| error::plain(py, failed))
     }
@@ -287,10 +288,15 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         threads: usize,
     ) -> PyResult<Vec<u32>> {
-        let (text, permission) = (Text::of(text)?, read_permission(special)?);
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        py.detach(|| self.0.encode_long(text.bytes(), &permission, threads, &mut || watch.go_on(0)))
+        py.detach(|| self.0.encode_long(text.bytes(), &permit, threads, &mut || watch.go_on(0)))
             .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
+    }
+
+    fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
+        let permission = special.map_or(Ok(core::Permission::None), arguments::permission)?;
+        self.0.permit(&permission).map_err(|failed| error::plain(py, failed))
     }
 
     fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
@@ -301,6 +307,17 @@ impl Tokenizer {
     }
 }
 
-fn read_permission(special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permission> {
-    special.map_or(Ok(core::Permission::None), arguments::permission)
+/// Runs work on the calling thread without the interpreter, and goes back to it now and then.
+fn watched<R: Send>(
+    py: Python<'_>,
+    text: &Text<'_>,
+    work: impl FnOnce(GoOn<'_>) -> Result<R, Error> + Send,
+) -> PyResult<R> {
+    let watch = Mutex::new(Watch::new(None));
+    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
+    let done = py.detach(|| work(&go_on));
+    done.map_err(|failed| match watch.into_inner() {
+        Ok(watch) => watch.error(failed, |failed| text.error(py, failed)),
+        Err(_) => text.error(py, failed),
+    })
 }

@@ -1,5 +1,8 @@
 //! `Vocabulary`: the entries and merges of a tokenizer in the making. Python passes it on and never looks inside.
 
+use std::collections::{HashMap, HashSet};
+
+use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
@@ -42,7 +45,7 @@ impl Vocabulary {
 
     /// The same with more entries; of an ordinary entry with the same id the new one takes the place.
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>) -> Self {
-        let taken: std::collections::HashSet<u32> = ids.iter().copied().collect();
+        let taken: HashSet<u32> = ids.iter().copied().collect();
         let mut entries: Vec<Entry> = self.entries.iter().filter(|entry| !taken.contains(&entry.0)).cloned().collect();
         let kinds = special.into_iter().map(|special| if special { Kind::Special } else { Kind::Added });
         entries.extend(ids.into_iter().zip(kinds).zip(contents).map(|((id, kind), content)| (id, kind, content)));
@@ -86,23 +89,35 @@ impl SpelledVocabulary {
 
     /// The id of a spelling.
     fn id(&self, spelling: &str) -> Option<u32> {
-        let at = self.file.vocab.tokens.iter().position(|token| token == spelling)?;
-        Some(self.file.vocab.ids[at])
+        self.file.vocab.id(spelling)
     }
 
-    /// Reads the spellings. Those in `added` are left out: the caller adds them with their roles.
+    /// Reads the spellings. Those of the added tokens (id, content) are left out: the caller adds them with their roles.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
-    fn read(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str, added: Vec<String>) -> PyResult<Vocabulary> {
+    fn read(
+        &self,
+        py: Python<'_>,
+        byte_alphabet: bool,
+        end_of_word: &str,
+        added: HashMap<u32, String>,
+    ) -> PyResult<Vocabulary> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let added: std::collections::HashSet<String> = added.into_iter().collect();
         let columns = &self.file.vocab;
+        let wrong = |message: String, token: &str| Error::format(message, format!("$.model.vocab[{token:?}]"));
         let read = || {
-            let rows = columns.ids.iter().zip(&columns.tokens).filter(|(_, token)| !added.contains(*token));
+            let rows = columns.ids.iter().zip(&columns.tokens).filter(|(id, token)| added.get(*id) != Some(*token));
             rows.map(|(&id, token)| {
+                if let Some(other) = added.get(&id) {
+                    return Err(wrong(
+                        format!("{token:?} and the added token {other:?} have the same id, {id}"),
+                        token,
+                    ));
+                }
                 let (kind, content) = spelling.read(token).map_err(|c| {
-                    let message =
-                        format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet");
-                    jeton_core::error::Error::format(message, format!("$.model.vocab[{token:?}]"))
+                    wrong(
+                        format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet"),
+                        token,
+                    )
                 })?;
                 Ok((id, kind, content))
             })

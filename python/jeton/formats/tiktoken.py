@@ -18,6 +18,7 @@ from .. import _core
 from ..atomic import write_atomically
 from ..definition import Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..special import spell
 from ..tokenizer import Tokenizer
 
 __all__ = ["looks_like", "read", "write"]
@@ -73,8 +74,7 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
     definition = Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True)
-    if "" in special_tokens:
-        raise ConfigError("a special token cannot be the empty string", option="special_tokens")
+    spelled = [spell(token) for token in special_tokens]
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
         missing = [byte for byte in range(256) if vocabulary.find(bytes([byte])) is None]
@@ -82,11 +82,7 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
             raise FormatError(f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded")
         taken = set(vocabulary.ids()) & set(special_tokens.values())
         if not taken:
-            vocabulary = vocabulary.with_added(
-                list(special_tokens.values()),
-                [token.encode() for token in special_tokens],
-                [True] * len(special_tokens),
-            )
+            vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
             return Tokenizer(definition, vocabulary, special_tokens)
     except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
         raise FormatError(f"{source}: {error}", format="tiktoken", place=getattr(error, "place", None)) from None

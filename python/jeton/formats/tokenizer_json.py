@@ -18,13 +18,14 @@ import os
 import warnings
 from collections.abc import Collection
 from dataclasses import fields
+from operator import methodcaller
 from typing import Any, cast
 
 from .. import _core
 from ..atomic import write_atomically
 from ..definition import Definition, Pattern, TrainingFacts
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
-from ..tokenizer import Tokenizer
+from ..tokenizer import ENDS_WORD, Tokenizer
 from .hf_parts import Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -61,7 +62,11 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok))
     spelling: dict[str, Any] = {"byte_alphabet": definition.level == "byte", "end_of_word": parts.mark}
-    vocab, merges = tok._core.vocab_json(**spelling), tok._core.merges_json(**spelling)
+    vocab, clashes = tok._core.vocab_json(**spelling)
+    if clashes:
+        names = ", ".join(repr(tok.id_to_token(id)) for id in clashes[:5])
+        parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
+    merges = tok._core.merges_json(**spelling)
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
@@ -111,11 +116,17 @@ def _added_token(id: int, content: str, special: bool) -> dict[str, Any]:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """A private-use character that no token holds, to stand for the end of a word in HF's pipeline."""
-    if tok.definition.end_of_word is None or tok.definition.end_of_word_style == "suffix":
-        return tok.definition.end_of_word or ""
-    used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) == 1)
-    for code in range(0xE000, 0xF900):
+    """What the tokens that end a word end in: for a suffix the mark itself, where no other token ends in it, else a
+    private-use character that no token holds.
+    """
+    mark = tok.definition.end_of_word
+    if mark is None:
+        return ""
+    contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
+    if tok.definition.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
+        return mark
+    used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
+    for code in range(0x10FFFD, 0x100000, -1):  # from the far end: U+E000 and its neighbors stand in texts, as icons
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
@@ -177,11 +188,11 @@ def _read(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> Tokenizer:
     own = model.get("jeton") or {}
     if not isinstance(own, dict):
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
-    added = _added_tokens(top, spelled)
+    added = _added_tokens(top, spelled, own)
     parts = _own_parts(own) if own else read_parts(top, model)
     byte_level = parts["level"] == "byte"
     vocabulary = spelled.read(
-        byte_alphabet=byte_level, end_of_word=parts.pop("spelling"), added=[content for _, content, _ in added]
+        byte_alphabet=byte_level, end_of_word=parts.pop("spelling"), added={id: content for id, content, _ in added}
     )
     vocabulary = vocabulary.with_added(
         [id for id, _, _ in added], [content.encode() for _, content, _ in added], [special for _, _, special in added]
@@ -230,7 +241,9 @@ def _check_model(top: dict[str, Any], model: dict[str, Any], spelled: _core.Spel
         )
 
 
-def _added_tokens(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> list[tuple[int, str, bool]]:
+def _added_tokens(
+    top: dict[str, Any], spelled: _core.SpelledVocabulary, own: dict[str, Any]
+) -> list[tuple[int, str, bool]]:
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
@@ -254,7 +267,7 @@ def _added_tokens(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> list
                     f"{flag} of {content!r} is not carried yet", place=f"{place}.{flag}", feature=flag
                 )
         in_vocab = spelled.id(content)
-        if in_vocab is not None and in_vocab != id:
+        if in_vocab is not None and in_vocab != id and "special_tokens" not in own.get("losses", ()):
             raise FormatError(f"{content!r} has id {id} here and {in_vocab} in model.vocab", place=f"{place}.id")
         if content in seen:
             raise FormatError(f"{content!r} is added twice", place=place)

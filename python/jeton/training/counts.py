@@ -14,7 +14,7 @@ from typing import Literal
 from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Pattern
-from ..errors import ConfigError
+from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import num_threads
 
@@ -79,7 +79,7 @@ class Counts:
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
                 raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
             if pretoken:
-                items.append((pretoken.encode() if isinstance(pretoken, str) else pretoken, count))
+                items.append((_bytes(pretoken), count))
         corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
         return cls(_core.Counts.from_items(items), pattern=None, documents=0, corpus_bytes=corpus_bytes)
 
@@ -127,6 +127,13 @@ class Counts:
 
     def __repr__(self) -> str:
         return f"Counts({len(self)} distinct pretokens, {self.total} in all)"
+
+
+def _bytes(pretoken: str | bytes) -> bytes:
+    try:
+        return pretoken.encode() if isinstance(pretoken, str) else pretoken
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(f"the pretoken {pretoken!r} holds a lone surrogate", position=error.start) from None
 
 
 def count_pretokens(

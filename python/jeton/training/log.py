@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from ..atomic import write_atomically
 from ..definition import TrainingFacts, TrainingStep
 from ..errors import TrainingError
 from ..tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Columns = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]
 
 __all__ = ["TrainingLog", "write_log"]
 
@@ -23,7 +17,7 @@ __all__ = ["TrainingLog", "write_log"]
 class TrainingLog(Sequence[TrainingStep]):
     """Every merge in order, as it was learned; held in columns, and known only in the process that trained."""
 
-    def __init__(self, tok: Tokenizer, columns: Columns, corpus_bytes: int) -> None:
+    def __init__(self, tok: Tokenizer, columns: tuple[list[int], list[int], list[int]], corpus_bytes: int) -> None:
         """For a tokenizer, from the columns that the core returned: count, corpus tokens, tokens in use."""
         self._tok = tok
         self._columns = columns
@@ -40,7 +34,7 @@ class TrainingLog(Sequence[TrainingStep]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         rank = range(len(self))[index]
-        pair_count, corpus_tokens, tokens_in_use = (int(column[rank]) for column in self._columns)
+        pair_count, corpus_tokens, tokens_in_use = (column[rank] for column in self._columns)
         left, right, id = self._tok.merges[rank]
         token = self._tok._spelled(id)
         bytes_per_token = self._corpus_bytes / corpus_tokens

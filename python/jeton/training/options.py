@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError
+from ..special import spell
+from ..tokenizer import MAX_ID
 
 __all__ = ["PRESETS", "Plan"]
 
@@ -26,8 +28,8 @@ class _Preset(NamedTuple):
 PRESETS: Mapping[str, _Preset] = {
     # karpathy/minbpe: BasicTokenizer; with pattern="gpt4" its RegexTokenizer
     "minbpe": _Preset("first", "none"),
-    # HF tokenizers: BpeTrainer over ByteLevel(add_prefix_space=False) with initial_alphabet=ByteLevel.alphabet(). One thing
-    # is ours with every preset: special tokens that stand in the corpus cut it, where HF trains on their spelling.
+    # HF tokenizers: BpeTrainer over ByteLevel(add_prefix_space=False) with initial_alphabet=ByteLevel.alphabet(). One
+    # thing is ours with every preset: special tokens in the corpus cut it, where HF trains on their spelling.
     "hf": _Preset("lowest_ids", "gpt2", special_tokens_first=True, by_code_point=True),
 }
 
@@ -85,8 +87,8 @@ class Plan:
             level = "byte" if end_of_word is None else "char"
         if level not in ("byte", "char"):
             raise ConfigError(f"level={level!r} is neither 'byte' nor 'char'", option="level")
-        if end_of_word == "":
-            raise ConfigError("end_of_word is an empty string; None means no mark", option="end_of_word")
+        if end_of_word is not None:
+            spell(end_of_word, "end_of_word")
         if end_of_word_style not in ("symbol", "suffix"):
             raise ConfigError(
                 f"end_of_word_style={end_of_word_style!r} is neither 'symbol' nor 'suffix'", option="end_of_word_style"
@@ -99,11 +101,17 @@ class Plan:
                 f"end_of_word marks words, which white space separates; pattern={pattern!r} cuts them otherwise",
                 option="pattern",
             )
-        if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or min_frequency < 0:
-            raise ConfigError(f"min_frequency={min_frequency!r} is not a natural number", option="min_frequency")
+        if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 0 <= min_frequency < 1 << 64:
+            raise ConfigError(
+                f"min_frequency={min_frequency!r} is not an integer from 0 to 2^64 - 1", option="min_frequency"
+            )
         specials = _special_tokens(special_tokens, unk_token)
         if isinstance(vocab_size, bool) or not isinstance(vocab_size, int):
             raise ConfigError(f"vocab_size={vocab_size!r} is not an integer", option="vocab_size")
+        if vocab_size > MAX_ID + 1:
+            raise ConfigError(
+                f"vocab_size={vocab_size} is over {MAX_ID + 1}, the most that is carried", option="vocab_size"
+            )
         alphabet = (
             0 if level == "char" else 512 if end_of_word and end_of_word_style == "suffix" else 256 + bool(end_of_word)
         )
@@ -125,6 +133,5 @@ def _special_tokens(special_tokens: Sequence[str], unk_token: str | None) -> lis
     if unk_token is not None and unk_token not in tokens:
         tokens.insert(0, unk_token)
     for token in tokens:
-        if not isinstance(token, str) or not token:
-            raise ConfigError(f"a special token is a string that is not empty, not {token!r}", option="special_tokens")
+        spell(token)
     return tokens

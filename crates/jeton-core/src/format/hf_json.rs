@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ pub struct File {
     pub rest: String,
     /// `model.vocab`, when it is an object of ids.
     pub vocab: Columns,
-    /// `model.merges`, as indices into `vocab`'s rows: left, right and what they spell together.
+    /// `model.merges` as ids: left, right and what they spell together.
     pub merges: Vec<(u32, u32, u32)>,
     /// Whether the file had these members.
     pub has_merges: bool,
@@ -37,6 +37,8 @@ pub struct Columns {
     pub tokens: Vec<String>,
     /// Their ids.
     pub ids: Vec<u32>,
+    rows: HashTable<u32>, // spelling -> row
+    hash: Hash,
 }
 
 /// How a file spells the bytes of a token.
@@ -98,6 +100,7 @@ pub fn read(json: &[u8]) -> Result<File> {
         let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
         Error::format(format!("not a readable tokenizer.json: {message}"), place)
     })?;
+    raw.vocab.index()?;
     let merges = resolve(&raw.vocab, &raw.merges)?;
     if let Some(model) = raw.model {
         raw.rest.insert("model".into(), Value::Object(model));
@@ -106,21 +109,32 @@ pub fn read(json: &[u8]) -> Result<File> {
     Ok(File { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
 }
 
-/// Spellings → ids, and the id of what each merge spells.
-fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32, u32)>> {
-    let hash = Hash::default();
-    let mut rows: HashTable<u32> = HashTable::with_capacity(vocab.tokens.len());
-    for (row, token) in (0u32..).zip(&vocab.tokens) {
-        let same = |&other: &u32| &vocab.tokens[other as usize] == token;
-        if rows.find(hash.bytes(token.as_bytes()), same).is_some() {
-            return Err(Error::format("the token stands in the vocabulary twice", format!("$.model.vocab[{token:?}]")));
+impl Columns {
+    /// Makes [`Columns::id`] ready.
+    fn index(&mut self) -> Result<()> {
+        let Self { tokens, rows, hash, .. } = self;
+        rows.reserve(tokens.len(), |_| 0); // empty as yet, so nothing is hashed
+        for (row, token) in (0u32..).zip(&*tokens) {
+            let key = |row: &u32| hash.bytes(tokens[*row as usize].as_bytes());
+            let same = |&other: &u32| &tokens[other as usize] == token;
+            if rows.find(key(&row), same).is_some() {
+                let place = format!("$.model.vocab[{token:?}]");
+                return Err(Error::format("the token stands in the vocabulary twice", place));
+            }
+            rows.insert_unique(key(&row), row, key);
         }
-        rows.insert_unique(hash.bytes(token.as_bytes()), row, |&row| hash.bytes(vocab.tokens[row as usize].as_bytes()));
+        Ok(())
     }
-    let id = |token: &str| {
-        let row = rows.find(hash.bytes(token.as_bytes()), |&row| vocab.tokens[row as usize] == token)?;
-        Some(vocab.ids[*row as usize])
-    };
+
+    /// The id of a spelling.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        let row = self.rows.find(self.hash.bytes(token.as_bytes()), |&row| self.tokens[row as usize] == token)?;
+        Some(self.ids[*row as usize])
+    }
+}
+
+/// The ids of merges: left, right and what they spell.
+fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len());
     for (i, (left, right)) in merges.iter().enumerate() {
@@ -128,9 +142,8 @@ fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32
         joined.push_str(left);
         joined.push_str(right);
         let find = |token: &str| {
-            id(token).ok_or_else(|| {
-                Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"))
-            })
+            let wrong = || Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"));
+            vocab.id(token).ok_or_else(wrong)
         };
         resolved.push((find(left)?, find(right)?, find(&joined)?));
     }
@@ -300,30 +313,40 @@ impl<'de> serde::Deserialize<'de> for Merge {
     }
 }
 
-/// `model.vocab`: all ordinary entries, and the added tokens too, because HF ignores an added token's id where the
-/// vocabulary has holes unless it stands there.
+/// `model.vocab`: all ordinary entries, and the added tokens too, because HF ignores an added token's id where the vocabulary has
+/// holes unless it stands there. An added token that is spelled like an ordinary entry cannot stand beside it: these are left out,
+/// and returned.
 ///
 /// # Errors
-/// [`Error::config`] for two entries with one spelling.
-pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<String> {
-    let mut json = String::from("{");
-    let mut seen: hashbrown::HashMap<String, u32> = hashbrown::HashMap::with_capacity(vocab.num_tokens());
-    for (id, kind, content) in vocab.iter() {
-        let token = spelling.write(kind, content)?;
-        if json.len() > 1 {
-            json.push(',');
+/// [`Error::config`] for two ordinary entries with one spelling.
+pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<(String, Vec<u32>)> {
+    let is_entry = |kind| matches!(kind, Kind::Token | Kind::EndsWord);
+    let mut taken: HashMap<String, u32> = HashMap::with_capacity(vocab.num_tokens());
+    for (id, _, content) in vocab.iter().filter(|&(_, kind, _)| is_entry(kind)) {
+        let token = spelling.write(vocab.kind(id), content)?;
+        if vocab.kind(id) == Kind::Token && !spelling.end_of_word.is_empty() && token.ends_with(spelling.end_of_word) {
+            return Err(Error::config(format!("id {id}, {token:?}, would be read as a token that ends a word")));
         }
-        json.push_str(&quote(&token)?);
-        json.push_str(&format!(":{id}"));
-        if let Some(other) = seen.insert(token, id) {
+        if let Some(other) = taken.insert(token, id) {
+            let token = spelling.write(vocab.kind(id), content)?;
             return Err(Error::config(format!(
-                "ids {other} and {id} would both be spelled {:?} in tokenizer.json",
-                spelling.write(kind, content)?
+                "ids {other} and {id} would both be spelled {token:?} in tokenizer.json"
             )));
         }
     }
+    let mut json = String::from("{");
+    let mut left_out = Vec::new();
+    for (id, kind, content) in vocab.iter() {
+        let token = spelling.write(kind, content)?;
+        if !is_entry(kind) && taken.contains_key(&token) {
+            left_out.push(id);
+            continue;
+        }
+        let comma = if json.len() > 1 { "," } else { "" };
+        json.push_str(&format!("{comma}{}:{id}", quote(&token)?));
+    }
     json.push('}');
-    Ok(json)
+    Ok((json, left_out))
 }
 
 /// `model.merges`.

@@ -29,7 +29,7 @@ pub fn read(file: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
         }
         let rank =
             std::str::from_utf8(rank).ok().and_then(|rank| rank.parse().ok()).filter(|&rank: &u32| rank <= MAX_ID);
-        let rank = rank.ok_or_else(|| wrong("the rank is not a number between 0 and 2^28"))?;
+        let rank = rank.ok_or_else(|| wrong("the rank is not a number between 0 and 2^24"))?;
         tokens.push((rank, bytes));
     }
     Ok(tokens)

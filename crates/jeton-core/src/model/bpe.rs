@@ -11,11 +11,12 @@
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use super::pairs::{Merge, Pairs};
-use crate::alphabet::Alphabet;
+use crate::alphabet::{Alphabet, EndOfWord, Symbol};
 use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{show, Kind, Vocab};
 
 /// Pretokens up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways cost the same
@@ -75,6 +76,10 @@ impl Bpe {
         merges: Vec<(u32, u32, u32)>,
         whole_first: bool,
     ) -> Result<Self> {
+        let mark = Symbol { unit: None, ends_word: true };
+        if alphabet.end == EndOfWord::Symbol && alphabet.id(mark).is_none() {
+            return Err(Error::config("the end-of-word mark is not in the vocabulary"));
+        }
         let mut pairs = Pairs::with_capacity(merges.len());
         let mut joined = Vec::new();
         for (rank, &(left, right, result)) in merges.iter().enumerate() {
@@ -107,11 +112,15 @@ impl Bpe {
     /// None today; `Result` for symmetry with [`Bpe::from_merges`].
     pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Result<Self> {
         let mut pairs = Pairs::with_capacity(vocab.num_tokens() * 2);
+        let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
+        let lengths: BTreeSet<usize> = tokens.map(|(_, _, content)| content.len()).collect();
         for (result, kind, content) in vocab.iter() {
             if kind != Kind::Token {
                 continue;
             }
-            for middle in 1..content.len() {
+            // Only lengths that some token has: one huge token does not make every split of it a look-up.
+            let fits = |&&length: &&usize| length < content.len() && lengths.contains(&(content.len() - length));
+            for &middle in lengths.iter().filter(fits) {
                 let (left, right) = content.split_at(middle);
                 let Some(left) = vocab.find(left, false) else { continue };
                 if let Some(right) = vocab.find(right, false) {
@@ -149,11 +158,13 @@ impl Bpe {
                 continue;
             }
             scratch.symbols.clear();
-            self.alphabet.symbols(content, &mut scratch.symbols)?;
-            self.merge_short(&mut scratch, id);
+            if content.len() <= SHORT {
+                self.alphabet.symbols(content, &mut scratch.symbols)?;
+                self.merge_short(&mut scratch, id);
+            }
             if let [left, right] = scratch.symbols[..] {
                 merges.push((left, right, id));
-            } else if let Some(last) = self.explain(content)?.steps.pop().filter(|step| step.result == id) {
+            } else if let Some(last) = self.explain(content, &|| true)?.steps.pop().filter(|step| step.result == id) {
                 // Ranks that do not grow along merges: a token of higher rank comes first, as in ".:.:" of Llama 3.
                 merges.push((last.merged.left, last.merged.right, id));
             }
@@ -165,7 +176,14 @@ impl Bpe {
     ///
     /// # Errors
     /// [`Error::text`] for a unit that is not in the alphabet.
-    pub fn encode(&self, vocab: &Vocab, pretoken: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    pub fn encode(
+        &self,
+        vocab: &Vocab,
+        pretoken: &[u8],
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         if self.whole_first {
             if let Some(id) = vocab.find(pretoken, false) {
                 out.push(id);
@@ -178,7 +196,7 @@ impl Bpe {
             self.merge_short(scratch, NONE);
             out.extend_from_slice(&scratch.symbols);
         } else {
-            self.merge_long(scratch, out)?;
+            self.merge_long(go_on, scratch, out)?;
         }
         Ok(())
     }
@@ -211,7 +229,7 @@ impl Bpe {
     }
 
     /// The same for many symbols, straight into `out`.
-    fn merge_long(&self, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
+    fn merge_long(&self, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Vec<u32>) -> Result<()> {
         let Scratch { symbols, nodes, heap, .. } = scratch;
         if symbols.len() >= NONE as usize {
             return Err(Error::text(
@@ -220,7 +238,9 @@ impl Bpe {
             ));
         }
         self.fill(symbols, nodes, heap);
+        let mut looks = Looks::new(go_on);
         while let Some(Reverse(entry)) = heap.pop() {
+            looks.now_and_then()?;
             let (rank, at) = ((entry >> 32) as u32, entry as u32);
             let Some(merge) = self.live(nodes, rank, at) else { continue };
             let before = join(nodes, at, merge.result);

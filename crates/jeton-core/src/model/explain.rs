@@ -1,29 +1,31 @@
 //! The merges of one pretoken, one by one, each with what competed.
 //!
-//! The same list and heap as the encoder's, watched. It stores merges, never sequences, so n symbols need O(n) memory; the
-//! sequence at any moment is the initial symbols with the merges so far played back.
+//! The same list and heap as the encoder's, watched; beside them, the pairs that could merge, in order of rank. It stores
+//! merges, never sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any moment is the initial symbols
+//! with the merges so far played back.
 //!
 //! Plain version: `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::bpe::{join, Bpe, Node, NONE};
 use crate::alphabet::for_each_symbol;
 use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
 
 /// How many competing pairs a step names. Three fit a line of a terminal.
 const RIVALS: usize = 3;
 
 /// A pair that could merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
+    /// Its rank.
+    pub rank: u32,
     /// Left id.
     pub left: u32,
     /// Right id.
     pub right: u32,
-    /// Its rank.
-    pub rank: u32,
 }
 
 /// One merge.
@@ -50,13 +52,44 @@ pub struct Story {
     pub steps: Vec<Step>,
 }
 
+/// The pairs that could merge at one moment, best first, and in how many places each.
+#[derive(Default)]
+struct Candidates {
+    places: BTreeMap<Candidate, usize>,
+    total: usize,
+}
+
+impl Candidates {
+    fn add(&mut self, candidate: Option<Candidate>) {
+        if let Some(candidate) = candidate {
+            *self.places.entry(candidate).or_default() += 1;
+            self.total += 1;
+        }
+    }
+
+    fn remove(&mut self, candidate: Option<Candidate>) {
+        let Some(candidate) = candidate else { return };
+        if let Some(places) = self.places.get_mut(&candidate) {
+            self.total -= 1;
+            *places -= 1;
+            if *places == 0 {
+                self.places.remove(&candidate);
+            }
+        }
+    }
+
+    fn rivals(&self, winner: Candidate) -> Vec<Candidate> {
+        self.places.keys().filter(|&&candidate| candidate != winner).take(RIVALS).copied().collect()
+    }
+}
+
 impl Bpe {
     /// The story of one pretoken by its merges. A model that takes whole pretokens first skips it; the caller asks
     /// [`Bpe::whole_first`] to say so.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
-    pub fn explain(&self, pretoken: &[u8]) -> Result<Story> {
+    pub fn explain(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
         let mut symbols = Vec::new();
         self.alphabet.symbols(pretoken, &mut symbols)?;
         let mut starts = Vec::with_capacity(symbols.len());
@@ -68,57 +101,38 @@ impl Bpe {
         if symbols.is_empty() {
             return Ok(Story { symbols, steps });
         }
-        let (mut nodes, mut heap) = (Vec::new(), BinaryHeap::new());
+        let (mut nodes, mut heap, mut candidates) = (Vec::new(), BinaryHeap::new(), Candidates::default());
         self.fill(&symbols, &mut nodes, &mut heap);
-        let mut num_candidates = heap.len();
+        (0..nodes.len() as u32).for_each(|at| candidates.add(self.candidate(&nodes, at)));
+        let mut looks = Looks::new(go_on);
         while let Some(Reverse(entry)) = heap.pop() {
+            looks.now_and_then()?;
             let (rank, at) = ((entry >> 32) as u32, entry as u32);
             let Some(merge) = self.live(&nodes, rank, at) else { continue };
-            let merged = self.candidate(&nodes, rank, at);
-            let rivals = self.rivals(&nodes, &mut heap, merged);
-            steps.push(Step { at: starts[at as usize], merged, result: merge.result, rivals, num_candidates });
-            let around = [nodes[at as usize].prev, at, nodes[at as usize].next];
-            num_candidates -= around.iter().filter(|&&place| self.has_merge(&nodes, place)).count();
+            let Some(merged) = self.candidate(&nodes, at) else { continue };
+            steps.push(Step {
+                at: starts[at as usize],
+                merged,
+                result: merge.result,
+                rivals: candidates.rivals(merged),
+                num_candidates: candidates.total,
+            });
+            let Node { prev, next, .. } = nodes[at as usize];
+            [prev, at, next].iter().for_each(|&place| candidates.remove(self.candidate(&nodes, place)));
             let before = join(&mut nodes, at, merge.result);
             for place in [before, at] {
                 self.offer(&nodes, &mut heap, place);
-                num_candidates += usize::from(self.has_merge(&nodes, place));
+                candidates.add(self.candidate(&nodes, place));
             }
         }
         Ok(Story { symbols, steps })
     }
 
-    fn candidate(&self, nodes: &[Node], rank: u32, at: u32) -> Candidate {
-        let node = nodes[at as usize];
-        let right = nodes.get(node.next as usize).map_or(NONE, |next| next.id);
-        Candidate { left: node.id, right, rank }
-    }
-
-    /// The best live entries of the heap that are other pairs than `winner`; the heap keeps what it had.
-    ///
-    /// A long run of one pair would be read again at each step, so at most a few entries are looked at.
-    fn rivals(&self, nodes: &[Node], heap: &mut BinaryHeap<Reverse<u64>>, winner: Candidate) -> Vec<Candidate> {
-        const LOOK_AT: usize = 32;
-        let (mut rivals, mut seen) = (Vec::new(), Vec::new());
-        while rivals.len() < RIVALS && seen.len() < LOOK_AT {
-            let Some(Reverse(entry)) = heap.pop() else { break };
-            let (rank, at) = ((entry >> 32) as u32, entry as u32);
-            if self.live(nodes, rank, at).is_none() {
-                continue;
-            }
-            seen.push(Reverse(entry));
-            let candidate = self.candidate(nodes, rank, at);
-            if candidate != winner && !rivals.contains(&candidate) {
-                rivals.push(candidate);
-            }
-        }
-        heap.extend(seen);
-        rivals
-    }
-
-    fn has_merge(&self, nodes: &[Node], place: u32) -> bool {
-        let next = |node: &Node| nodes.get(node.next as usize).copied();
-        let pair = nodes.get(place as usize).and_then(|node| Some((node.id, next(node)?.id)));
-        pair.is_some_and(|(left, right)| self.merge(left, right).is_some())
+    /// The pair that starts at this place, if it can merge.
+    fn candidate(&self, nodes: &[Node], place: u32) -> Option<Candidate> {
+        let node = nodes.get(place as usize)?;
+        let (left, right) = (node.id, nodes.get(node.next as usize)?.id);
+        let merge = self.merge(left, right)?;
+        (left != NONE).then_some(Candidate { rank: merge.rank, left, right })
     }
 }

@@ -1,7 +1,8 @@
 //! Why a text has the ids it has: the story of each of its pretokens.
 
-use super::{Permission, Piece, Tokenizer};
+use super::{Permit, Piece, Tokenizer};
 use crate::error::Result;
+use crate::interrupt::GoOn;
 use crate::model::bpe::Scratch;
 use crate::model::explain::Story;
 use crate::pretokenize::Span;
@@ -26,10 +27,10 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn explain(&self, text: &[u8], permission: &Permission) -> Result<Vec<Explained>> {
+    pub fn explain(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Vec<Explained>> {
         let mut scratch = Scratch::default();
         let mut parts = Vec::new();
-        self.pieces(text, permission, |piece| {
+        self.pieces(text, permit, go_on, |piece| {
             let mut ids = Vec::new();
             parts.push(match piece {
                 Piece::Added(span, id) => {
@@ -39,9 +40,9 @@ impl Tokenizer {
                 }
                 Piece::Pretoken(span) => {
                     let pretoken = &text[span.start..span.end];
-                    self.encode_pretoken(text, span, &mut scratch, &mut ids)?;
+                    self.encode_pretoken(text, span, go_on, &mut scratch, &mut ids)?;
                     let whole = self.model.whole_first() && self.vocab.find(pretoken, false).is_some();
-                    let story = self.model.explain(pretoken).map_err(|error| error.shifted(span.start))?;
+                    let story = self.model.explain(pretoken, go_on).map_err(|error| error.shifted(span.start))?;
                     Explained { span, added: false, whole, story, ids }
                 }
             });

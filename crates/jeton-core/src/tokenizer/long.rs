@@ -1,7 +1,10 @@
 //! Long texts and many texts: cut for threads, and stopped when the caller wants it.
 
-use super::{Permission, Piece, Tokenizer};
+use std::cell::RefCell;
+
+use super::{Permit, Tokenizer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::GoOn;
 use crate::model::bpe::Scratch;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
@@ -21,23 +24,17 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Interrupted` when `watch` returns false.
-    pub fn encode_long(
-        &self,
-        text: &[u8],
-        permission: &Permission,
-        threads: usize,
-        watch: Watch<'_>,
-    ) -> Result<Vec<u32>> {
+    pub fn encode_long(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         if text.len() < LONG_TEXT {
-            self.encode(text, permission, &mut Scratch::default(), &mut ids)?;
+            self.encode(text, permit, &|| true, &mut Scratch::default(), &mut ids)?;
             return Ok(ids);
         }
-        self.segments(text, permission, |span, id| {
+        self.segments(text, permit, |span, id| {
             ids.extend(id);
             if id.is_none() {
-                let add = |text: &[u8], pretoken, scratch: &mut _, ids: &mut _| {
-                    self.encode_pretoken(text, pretoken, scratch, ids)
+                let add = |text: &[u8], pretoken, go_on: GoOn<'_>, scratch: &mut _, ids: &mut _| {
+                    self.encode_pretoken(text, pretoken, go_on, scratch, ids)
                 };
                 for part in self.on_parts(text, span, threads, watch, &add)? {
                     ids.extend_from_slice(&part);
@@ -52,15 +49,15 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode_long`].
-    pub fn count(&self, text: &[u8], permission: &Permission, threads: usize, watch: Watch<'_>) -> Result<usize> {
+    pub fn count(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<usize> {
         let mut count = 0;
-        let add = |text: &[u8], pretoken, scratch: &mut _, (count, ids): &mut (usize, Vec<u32>)| {
+        let add = |text: &[u8], pretoken, go_on: GoOn<'_>, scratch: &mut _, (count, ids): &mut (usize, Vec<u32>)| {
             ids.clear();
-            self.encode_pretoken(text, pretoken, scratch, ids)?;
+            self.encode_pretoken(text, pretoken, go_on, scratch, ids)?;
             *count += ids.len();
             Ok(())
         };
-        self.segments(text, permission, |span, id| {
+        self.segments(text, permit, |span, id| {
             count += usize::from(id.is_some());
             if id.is_none() {
                 count += self.on_parts(text, span, threads, watch, &add)?.iter().map(|(count, _)| count).sum::<usize>();
@@ -77,23 +74,26 @@ impl Tokenizer {
         stretch: Span,
         threads: usize,
         watch: Watch<'_>,
-        add: &(impl Fn(&[u8], Span, &mut Scratch, &mut R) -> Result<()> + Sync),
+        add: &(impl Fn(&[u8], Span, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
     ) -> Result<Vec<R>> {
         let Span { start, end } = stretch;
         let Ok(text_str) = std::str::from_utf8(&text[start..end]) else {
+            let watch = RefCell::new(watch);
+            let go_on = || watch.borrow_mut()();
             let (mut scratch, mut result) = (Scratch::default(), R::default());
-            self.pretokens(text, start, end, &mut |piece| match piece {
-                Piece::Pretoken(pretoken) => add(text, pretoken, &mut scratch, &mut result),
-                Piece::Added(..) => Ok(()),
-            })?;
+            let mut add = |pretoken| add(text, pretoken, &go_on, &mut scratch, &mut result);
+            self.pretokens(text, stretch, &go_on, &mut add)?;
             return Ok(vec![result]);
         };
+        if !watch() {
+            return Err(ErrorKind::Interrupted.into());
+        }
         let texts = [text_str];
         let threads = threads.min((end - start) / BYTES_WORTH_A_THREAD).max(1);
         let parts = parallel::plan(&texts, &self.pretokenizer, threads).map_err(|error| error.shifted(start))?;
-        let work = |part: &Part<'_>, go_on: &dyn Fn() -> bool| -> Result<(R, Landing)> {
+        let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(R, Landing)> {
             let (mut scratch, mut result) = (Scratch::default(), R::default());
-            let add = |text: &str, pretoken| add(text.as_bytes(), pretoken, &mut scratch, &mut result);
+            let add = |text: &str, pretoken| add(text.as_bytes(), pretoken, go_on, &mut scratch, &mut result);
             let landing = part.for_each_span(&self.pretokenizer, go_on, add)?;
             Ok((result, landing))
         };
@@ -107,7 +107,7 @@ impl Tokenizer {
     pub fn encode_batch(
         &self,
         texts: &[&[u8]],
-        permission: &Permission,
+        permit: &Permit<'_>,
         threads: usize,
         watch: Watch<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
@@ -115,16 +115,14 @@ impl Tokenizer {
         let total: usize = texts.iter().map(|text| text.len()).sum();
         // Also one thread is a thread: the calling one watches.
         let threads = if total < LONG_TEXT { 0 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
-        let small = |group: usize, go_on: &dyn Fn() -> bool| {
-            Ok(self.encode_group(&texts[groups[group].clone()], permission, go_on))
-        };
+        let small = |group: usize, go_on: GoOn<'_>| Ok(self.encode_group(&texts[groups[group].clone()], permit, go_on));
         let mut done = parallel::jobs(groups.len(), threads, watch, small);
         let (mut ids, mut offsets) = (Vec::new(), vec![0]);
         for (group, result) in groups.iter().zip(done.drain(..)) {
             let (part, ends) = match result.map_err(|error| (group.start, error))? {
                 Ok(Some(encoded)) => encoded,
                 Ok(None) => {
-                    let long = self.encode_long(texts[group.start], permission, threads, watch);
+                    let long = self.encode_long(texts[group.start], permit, threads, watch);
                     let ids = long.map_err(|error| (group.start, error))?;
                     let end = ids.len();
                     (ids, vec![end])
@@ -142,17 +140,15 @@ impl Tokenizer {
     fn encode_group(
         &self,
         texts: &[&[u8]],
-        permission: &Permission,
-        go_on: &dyn Fn() -> bool,
+        permit: &Permit<'_>,
+        go_on: GoOn<'_>,
     ) -> std::result::Result<Option<(Vec<u32>, Vec<usize>)>, (usize, Error)> {
         if matches!(texts, [only] if only.len() >= LONG_TEXT) {
             return Ok(None);
         }
         let (mut scratch, mut ids, mut ends) = (Scratch::default(), Vec::new(), Vec::with_capacity(texts.len()));
         for (index, text) in texts.iter().enumerate() {
-            let stopped = || Err(ErrorKind::Interrupted.into());
-            let result = if go_on() { self.encode(text, permission, &mut scratch, &mut ids) } else { stopped() };
-            result.map_err(|error| (index, error))?;
+            self.encode(text, permit, go_on, &mut scratch, &mut ids).map_err(|error| (index, error))?;
             ends.push(ids.len());
         }
         Ok(Some((ids, ends)))

@@ -1,7 +1,9 @@
 //! Where each id of a text comes from, in bytes and in characters.
 
-use super::{Permission, Piece, Tokenizer};
+use super::{Permit, Piece, Tokenizer};
+use crate::alphabet::Level;
 use crate::error::Result;
+use crate::interrupt::GoOn;
 use crate::model::bpe::Scratch;
 use crate::pretokenize::Span;
 
@@ -25,11 +27,11 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn encode_with_spans(&self, text: &[u8], permission: &Permission) -> Result<Encoding> {
+    pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Encoding> {
         let mut scratch = Scratch::default();
         let mut encoding = Encoding::default();
         let mut covered = 0;
-        self.pieces(text, permission, |piece| {
+        self.pieces(text, permit, go_on, |piece| {
             let first = encoding.ids.len();
             let (Piece::Added(span, _) | Piece::Pretoken(span)) = piece;
             if covered < span.start {
@@ -43,7 +45,7 @@ impl Tokenizer {
                     encoding.byte_spans.push((span.start, span.end));
                 }
                 Piece::Pretoken(span) => {
-                    self.encode_pretoken(text, span, &mut scratch, &mut encoding.ids)?;
+                    self.encode_pretoken(text, span, go_on, &mut scratch, &mut encoding.ids)?;
                     self.place(text, span, &encoding.ids[first..], &mut encoding.byte_spans);
                 }
             }
@@ -61,7 +63,12 @@ impl Tokenizer {
         let unk = self.model.alphabet.unk();
         let mut at = pretoken.start;
         for &id in ids {
-            let len = if Some(id) == unk { char_len(&text[at..pretoken.end]) } else { self.vocab.content(id).len() };
+            let len = match self.model.alphabet.level {
+                _ if at == pretoken.end => 0, // the end-of-word mark covers nothing, also where it is unknown
+                _ if Some(id) != unk => self.vocab.content(id).len(),
+                Level::Byte => 1,
+                Level::Char => char_len(&text[at..pretoken.end]),
+            };
             spans.push((at, at + len));
             at += len;
         }

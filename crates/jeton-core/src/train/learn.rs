@@ -20,6 +20,8 @@
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
 //! `learn_bpe.py`); the proof above is ours.
 
+use std::cell::RefCell;
+
 use hashbrown::HashTable;
 
 use super::cells::{Cells, MAX_CELLS};
@@ -30,6 +32,7 @@ use super::tokens::Tokens;
 use crate::alphabet::{EndOfWord, Level};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::Hash;
+use crate::interrupt::{GoOn, Looks};
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +91,7 @@ pub fn learn(
     options: &Options<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Merge>> {
-    let mut learner = Learner::new(counts, symbols, options)?;
+    let mut learner = Learner::new(counts, symbols, options, &mut || watch(0))?;
     let mut merges = Vec::new();
     while merges.len() < options.num_merges {
         if !watch(merges.len()) {
@@ -184,7 +187,9 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
 }
 
 impl Learner {
-    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
+    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
+        let watch = RefCell::new(watch);
+        let go_on = || watch.borrow_mut()();
         let mut learner = Self {
             tie_break: options.tie_break,
             min_frequency: options.min_frequency.max(1),
@@ -199,21 +204,23 @@ impl Learner {
             after: Side::default(),
             corpus_tokens: 0,
         };
-        learner.lay_out(counts, symbols, options)?;
+        learner.lay_out(counts, symbols, options, &go_on)?;
         let most_merges = options.num_merges.min(learner.cells.len()); // each takes a cell at least
         let num_ids = learner.tokens.len() + most_merges;
         learner.before.of.resize(num_ids, Neighbor::default());
         learner.after.of.resize(num_ids, Neighbor::default());
-        learner.find_pairs();
+        learner.find_pairs(&go_on)?;
         Ok(learner)
     }
 
     /// Fills the cells.
-    fn lay_out(&mut self, counts: &Counts, symbols: &Symbols, options: &Options<'_>) -> Result<()> {
+    fn lay_out(&mut self, counts: &Counts, symbols: &Symbols, options: &Options<'_>, go_on: GoOn<'_>) -> Result<()> {
         let alphabet = symbols.alphabet(options.level, options.end, None);
         let mut ids = Vec::new();
         let mut total: u128 = 0;
+        let mut looks = Looks::new(go_on);
         for (pretoken, count) in counts.iter() {
+            looks.now_and_then()?;
             ids.clear();
             alphabet.symbols(pretoken, &mut ids)?;
             total += u128::from(count) * ids.len() as u128;
@@ -238,10 +245,12 @@ impl Learner {
     }
 
     /// Counts all pairs, then lists the places of those that can ever be merged.
-    fn find_pairs(&mut self) {
+    fn find_pairs(&mut self, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
         let cells = std::mem::replace(&mut self.cells, Cells::new());
         let mut pair_at = vec![u32::MAX; cells.len()];
         for (at, left, right) in cells.initial_pairs() {
+            looks.now_and_then()?;
             let index = self.pair(left, right);
             self.pairs[index as usize].count += cells.weight(at);
             self.pairs[index as usize].num_places += 1;
@@ -269,6 +278,7 @@ impl Learner {
             (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].count >= self.min_frequency);
         let bounds = frequent.map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+        Ok(())
     }
 
     /// The index of a pair, which is made if it is new.

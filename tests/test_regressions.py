@@ -1,0 +1,142 @@
+"""Defects that were found once, each with the smallest case that shows it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from typing import Any
+
+import jeton
+import pytest
+
+
+def byte_level_with_unk() -> jeton.Tokenizer:
+    """A byte-level file with two of the 256 bytes and an unknown token."""
+    file = {
+        "added_tokens": [{"id": 1, "content": "<unk>", "special": True}],
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": {"a": 0, "<unk>": 1}, "merges": [], "unk_token": "<unk>"},
+    }
+    return jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+def test_an_unknown_byte_covers_one_byte() -> None:
+    tok = byte_level_with_unk()
+    assert tok.tokenize("éaé").byte_spans == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    assert len(tok.explain("éé").tokens) == 4
+
+
+def test_a_vocabulary_without_its_mark_is_refused() -> None:
+    tok = jeton.train(["low lower"], 20, end_of_word="</w>", unk_token="<unk>", progress=False)
+    file = json.loads(tok.to_bytes())
+    mark = file["model"]["jeton"]["end_of_word"]["spelling"]
+    file["model"]["vocab"] = {key: id for key, id in file["model"]["vocab"].items() if not key.endswith(mark)}
+    file["model"]["merges"] = []
+    with pytest.raises(jeton.FormatError, match="mark"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+@pytest.mark.parametrize("style", ["symbol", "suffix"])
+@pytest.mark.parametrize(
+    ("corpus", "mark"),
+    [(["a</w>b a </w> x</w>"], "</w>"), ({"xa": 3}, "x"), (["@@b @@b"], "@"), (["\ue000a \U0010fffda a"], "\ue000")],
+)
+def test_text_that_spells_the_mark_survives_saving(corpus: Any, mark: str, style: Any) -> None:
+    tok = jeton.train(corpus, 40, end_of_word=mark, end_of_word_style=style, progress=False)
+    back = pickle.loads(pickle.dumps(tok))
+    assert back == tok
+    assert dict(back.vocab) == dict(tok.vocab)
+    assert back.merges == tok.merges
+
+
+def test_special_tokens_may_hold_the_private_mark() -> None:
+    tok = jeton.train(["low lower"], 30, end_of_word="</w>", special_tokens=["\U0010fffd", "\ue000"], progress=False)
+    assert pickle.loads(pickle.dumps(tok)) == tok
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jeton.train(["a"], special_tokens=["\ud800"]),
+        lambda: jeton.train(["a"], end_of_word="\ud800"),
+        lambda: jeton.train(["a"], pattern="\ud800+"),
+        lambda: jeton.train({"\ud800": 1}),
+        lambda: jeton.train(["a"], vocab_size=2**64),
+        lambda: jeton.train(["a"], min_frequency=2**64),
+        lambda: jeton.Tokenizer.from_merges({-1: b"a"}, []),
+        lambda: jeton.Tokenizer.from_merges({2**32: b"a"}, []),
+        lambda: jeton.Tokenizer.from_merges({0: b"a"}, [], special_tokens={"\ud800": 1}),
+        lambda: jeton.Tokenizer.from_merges({0: b"a"}, [], special_tokens={"<a>": 2**24}),
+        lambda: jeton.Tokenizer.from_merges({0: b"a"}, []).add_tokens(["\ud800"]),
+        lambda: jeton.Tokenizer.from_merges({0: b"a"}, []).token_to_id("\ud800"),
+        lambda: jeton.Tokenizer.from_merges({0: b"a"}, []).vocab["x"],  # type: ignore[index]
+    ],
+)
+def test_odd_arguments_give_errors_of_ours(call: Any) -> None:
+    with pytest.raises(jeton.JetonError):
+        call()
+
+
+def test_a_mapping_answers_for_any_key() -> None:
+    tok = jeton.Tokenizer.from_merges({0: b"a"}, [])
+    assert "x" not in tok.vocab
+    assert 0 in tok.vocab
+    assert tok.vocab.get(7) is None
+
+
+def test_many_threads_are_not_a_million_threads() -> None:
+    tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
+    assert tok.encode_array("a" * (1 << 21), threads=2**65).shape == (1 << 21,)
+
+
+def test_permission_is_made_ready_once_a_call() -> None:
+    names = {f"<|{i}|>": 300 + i for i in range(20_000)}
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens=names)
+    began = time.perf_counter()
+    tok.encode_batch(["<|7|>"] * 2_000, special=set(list(names)[:19_999]))
+    assert time.perf_counter() - began < 2
+
+
+def test_many_added_tokens_load_in_linear_time() -> None:
+    names = {f"<|{i}|>": 300 + i for i in range(50_000)}
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens=names)
+    data = tok.to_bytes()
+    began = time.perf_counter()
+    assert jeton.Tokenizer.from_bytes(data) == tok
+    assert time.perf_counter() - began < 3
+
+
+def test_one_huge_token_in_a_rank_file(tmp_path: Any) -> None:
+    import base64
+
+    lines = [base64.b64encode(bytes([i])) + b" %d\n" % i for i in range(256)]
+    lines.append(base64.b64encode(b"ab" * 100_000) + b" 256\n")
+    path = tmp_path / "huge.tiktoken"
+    path.write_bytes(b"".join(lines))
+    began = time.perf_counter()
+    tok = jeton.load(path, pattern="none")
+    assert tok.encode(b"ab" * 100_000) == [256]
+    assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
+    assert time.perf_counter() - began < 3
+
+
+def test_a_huge_id_takes_no_gigabytes() -> None:
+    file = {"model": {"type": "BPE", "vocab": {"a": 2**28 - 1}, "merges": []}}
+    with pytest.raises(jeton.FormatError):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+def test_the_fingerprint_of_what_was_just_trained() -> None:
+    """It once copied the training log, and the tokenizer with it."""
+    tok = jeton.train(["a天 a天"], 300, special_tokens=["a"], progress=False)
+    assert tok.fingerprint == jeton.Tokenizer.from_bytes(tok.to_bytes()).fingerprint
+
+
+def test_explaining_a_long_pretoken_takes_linear_time_and_says_it_is_long() -> None:
+    tok = jeton.train(["ab" * 50 + "abc" * 30], 270, pattern="none", progress=False)
+    began = time.perf_counter()
+    explanation = tok.explain("abcab" * 20_000)
+    assert "too long to show" in str(explanation)
+    assert time.perf_counter() - began < 5
