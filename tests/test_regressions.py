@@ -7,8 +7,9 @@ import pickle
 import time
 from typing import Any
 
-import jeton
 import pytest
+
+import jeton
 
 
 def byte_level_with_unk() -> jeton.Tokenizer:
@@ -140,3 +141,68 @@ def test_explaining_a_long_pretoken_takes_linear_time_and_says_it_is_long() -> N
     explanation = tok.explain("abcab" * 20_000)
     assert "too long to show" in str(explanation)
     assert time.perf_counter() - began < 5
+
+
+def foreign(**changes: Any) -> bytes:
+    """A small file as HF writes it, changed at the top."""
+    file: dict[str, Any] = {
+        "added_tokens": [],
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []},
+    }
+    return json.dumps(file | changes).encode()
+
+
+def test_an_added_token_never_takes_the_place_of_an_entry() -> None:
+    with pytest.raises(jeton.FormatError, match="id of another token"):
+        jeton.Tokenizer.from_bytes(foreign(added_tokens=[{"id": 1, "content": "<x>", "special": True}]))
+
+
+def test_an_id_that_hf_would_not_give_is_refused() -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match="would give it 2"):
+        jeton.Tokenizer.from_bytes(foreign(added_tokens=[{"id": 20, "content": "<x>", "special": True}]))
+    tok = jeton.Tokenizer.from_bytes(foreign(added_tokens=[{"id": 2, "content": "<x>", "special": True}]))
+    assert tok.special_tokens == {"<x>": 2}
+
+
+def test_our_own_facts_do_not_overrule_the_pipeline() -> None:
+    file = json.loads(jeton.train(["low lower"], 260, pattern="gpt2", progress=False).to_bytes())
+    file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, file["pre_tokenizer"]]}
+    with pytest.raises(jeton.FormatError, match="different things"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+def test_counts_that_were_not_cut_at_a_special_token() -> None:
+    counts = jeton.count_pretokens(["<s>a<s>a"], pattern="none")
+    with pytest.raises(jeton.ConfigError, match="not cut"):
+        jeton.train(counts, 260, pattern="none", special_tokens=["<s>"])
+    counts = jeton.count_pretokens(["<s>a<s>a"], pattern="none", special_tokens=["<s>"])
+    assert jeton.train(counts, 260, pattern="none", special_tokens=["<s>"], progress=False).merges == ()
+
+
+def test_threads_do_not_decide_whether_a_regex_ends() -> None:
+    pattern = r"[a-z](?:(?=[a-z]*[0-9])|)|\s+|."
+    text = "\n" * (1 << 19) + ("a" * 1300 + "\n") * 400
+
+    def outcome(threads: int) -> str:
+        try:
+            return str(jeton.count_pretokens([text], pattern=pattern, threads=threads).total)
+        except jeton.InvalidTextError as error:
+            return str(error)
+
+    assert outcome(1) == outcome(2)
+
+
+def test_where_no_thread_can_start(tmp_path: Any) -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("resource")
+    code = (
+        "import numpy, resource, jeton; tok = jeton.Tokenizer.from_merges({97: b'a'}, []);"
+        "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)); resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31));"
+        "print(len(tok.encode_array('a' * (1 << 24), threads=256)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "16777216\n", done.stderr

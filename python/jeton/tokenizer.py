@@ -40,7 +40,7 @@ TOKEN, ENDS_WORD, ADDED, SPECIAL = 1, 2, 3, 4  # the core's `Kind`
 MAX_ID = (1 << 24) - 1
 
 # More threads than this no machine here has use for; it keeps a slip of the keyboard from starting a million.
-MAX_THREADS = 1024
+MAX_THREADS = 256
 
 # Texts under this length are never worth a second thread; the core decides from there on.
 LONG_TEXT = 1 << 18
@@ -195,6 +195,7 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
+        import_numpy()
         return self._core.encode_array(text, self._permission(special), threads=num_threads(threads))
 
     def encode_batch(
@@ -223,6 +224,7 @@ class Tokenizer:
         """
         if isinstance(texts, str | bytes):
             raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
+        import_numpy()
         ids, offsets = self._core.encode_batch(list(texts), self._permission(special), threads=num_threads(threads))
         return TokenBatch(ids, offsets)
 
@@ -405,8 +407,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def merges(self) -> tuple[tuple[int, int, int], ...]:
         """(left id, right id, new id) in order of rank.
 
-        Raises:
-            ConfigError: a rank file with an entry that no list of merges can reach.
+        For a rank file these are the merges that make each token; an entry that no merges reach has none.
         """
         return tuple(self._core.merges())
 
@@ -484,16 +485,21 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             found = self._core.find(token, False)
             if found is None and token.endswith(b" "):
                 found = self._core.find(token[:-1], True)
-            added = {content.encode(): id for id, content, _ in self._core.added_tokens()}
-            found = added.get(token) if found is None else found
+            found = self._added.get(token) if found is None else found
         else:
-            if any("\ud800" <= char <= "\udfff" for char in token):
-                raise UnknownTokenError(f"the token {token!r} is no Unicode text")
-            found = next((id for id, content, _ in self._core.added_tokens() if content == token), None)
+            try:
+                found = self._added.get(token.encode())
+            except UnicodeEncodeError:
+                raise UnknownTokenError(f"the token {token!r} is no Unicode text") from None
             found = self._find_spelling(token) if found is None else found
         if found is None:
             raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")
         return found
+
+    @cached_property
+    def _added(self) -> dict[bytes, int]:
+        """Content -> id of the added tokens."""
+        return {content.encode(): id for id, content, _ in self._core.added_tokens()}
 
     def _find_spelling(self, token: str) -> int | None:
         mark = self._definition.end_of_word
@@ -520,7 +526,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if isinstance(tokens, str):
             raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
-        known = {content for _, content, _ in self._core.added_tokens()}
+        known = {content.decode() for content in self._added}
         fresh: dict[str, int] = {}
         for token in tokens:
             is_entry = not special and self._core.find(spell(token, "tokens"), False) is not None
@@ -668,6 +674,11 @@ class _Vocab(Mapping[int, bytes]):
 
     def __repr__(self) -> str:
         return f"<vocabulary of {len(self)} tokens>"
+
+
+def import_numpy() -> None:
+    """Imports NumPy before the core does: an import that Ctrl-C cuts short is an error there, and an exception here."""
+    import numpy  # noqa: F401
 
 
 def num_threads(threads: int | None) -> int:

@@ -99,7 +99,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = Place { text: index, byte: 0 };
-        if pretokenizer.is_memoryless() {
+        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where it ends.
+        if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => Place { text: index, byte },
                 None => Place { text: index + 1, byte: 0 },
@@ -167,7 +168,7 @@ pub fn jobs<R: Send>(
     if threads == 0 {
         return (0..num_jobs).map(|i| job(i, &|| true)).collect();
     }
-    let (next, left, stop) = (AtomicUsize::new(0), AtomicUsize::new(threads), AtomicBool::new(false));
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let go_on = || !stop.load(Ordering::Relaxed);
     let caller = std::thread::current();
     let take_jobs = || {
@@ -179,13 +180,17 @@ pub fn jobs<R: Send>(
             }
             mine.push((i, if go_on() { job(i, &go_on) } else { Err(ErrorKind::Interrupted.into()) }));
         }
-        left.fetch_sub(1, Ordering::Release);
         caller.unpark();
         mine
     };
     let mut done: Vec<(usize, Result<R>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(take_jobs)).collect();
-        while left.load(Ordering::Acquire) > 0 && workers.iter().any(|worker| !worker.is_finished()) {
+        // Where the system has no thread left to give, fewer do the work, and the calling one where there are none.
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, take_jobs).ok();
+        let workers: Vec<_> = (0..threads.min(num_jobs)).map_while(start).collect();
+        if workers.is_empty() {
+            return take_jobs();
+        }
+        while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::park_timeout(LOOK_EVERY);
             if !watch() {
                 stop.store(true, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::{Bpe, Scratch};
 use jeton_core::pretokenize::{names, Pretokenizer};
-use jeton_core::tokenizer::{Permission, Piece, Tokenizer};
+use jeton_core::tokenizer::{Permission, Segment, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
@@ -66,13 +66,13 @@ proptest! {
     }
 
     #[test]
-    fn pieces_tile_and_decoding_gives_the_text_back(text in any_bytes(), all in any::<bool>()) {
+    fn segments_tile_and_decoding_gives_the_text_back(text in any_bytes(), all in any::<bool>()) {
         for name in names().iter().filter(|&&name| name != "whitespace") {
             let tok = tokenizer(name);
             let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();
             let mut end = 0;
-            tok.pieces(&text, &permit, &|| true, |piece| {
-                let (Piece::Added(span, _) | Piece::Pretoken(span)) = piece;
+            tok.for_each_segment(&text, &permit, &|| true, |segment| {
+                let (Segment::Added(span, _) | Segment::Pretoken(span)) = segment;
                 assert!(span.start == end && span.end > end, "{name}: {span:?} after {end}");
                 end = span.end;
                 Ok(())

@@ -51,7 +51,7 @@ impl Tokenizer {
                 Vocab::new(vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
             let alphabet = Alphabet::of(&vocab, level, end, unk);
             let model = match ranks {
-                "tokens" => Bpe::from_ranks(&vocab, alphabet)?,
+                "tokens" => Bpe::from_ranks(&vocab, alphabet),
                 _ => Bpe::from_merges(&vocab, alphabet, vocabulary.merges.clone(), whole_first)?,
             };
             core::Tokenizer::new(vocab, model, pretokenizer)

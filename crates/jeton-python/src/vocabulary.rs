@@ -87,6 +87,16 @@ impl SpelledVocabulary {
         self.file.has_merges
     }
 
+    /// How many entries `model.vocab` has.
+    fn __len__(&self) -> usize {
+        self.file.vocab.ids.len()
+    }
+
+    /// Whether some entry has this id. Linear: for error messages.
+    fn holds(&self, id: u32) -> bool {
+        self.file.vocab.ids.contains(&id)
+    }
+
     /// The id of a spelling.
     fn id(&self, spelling: &str) -> Option<u32> {
         self.file.vocab.id(spelling)

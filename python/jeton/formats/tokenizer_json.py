@@ -190,6 +190,8 @@ def _read(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
     parts = _own_parts(own) if own else read_parts(top, model)
+    if own and not own.get("losses") and not _same_pipeline(parts, top):
+        raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
     byte_level = parts["level"] == "byte"
     vocabulary = spelled.read(
         byte_alphabet=byte_level, end_of_word=parts.pop("spelling"), added={id: content for id, content, _ in added}
@@ -210,6 +212,14 @@ def _read(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("ignore_merges is neither true nor false", place="$.model.ignore_merges")
     definition = Definition(unk_token=unk, whole_first=whole_first, training=_training(own), **parts)
     return Tokenizer(definition, vocabulary, special)
+
+
+def _same_pipeline(parts: dict[str, Any], top: dict[str, Any]) -> bool:
+    """Whether HF would do what our own facts say: an edited file must not mean one thing here and another there."""
+    definition = Definition(**{name: value for name, value in parts.items() if name != "spelling"})
+    expected = write_parts(definition, parts["spelling"])
+    written = (expected.normalizer, expected.pre_tokenizer, expected.decoder)
+    return written == (top.get("normalizer"), top.get("pre_tokenizer"), top.get("decoder"))
 
 
 def _check_model(top: dict[str, Any], model: dict[str, Any], spelled: _core.SpelledVocabulary) -> None:
@@ -249,6 +259,7 @@ def _added_tokens(
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
     added: list[tuple[int, str, bool]] = []
     seen: set[str] = set()
+    highest = -1
     for i, token in enumerate(tokens):
         place = f"$.added_tokens[{i}]"
         id = token.get("id") if isinstance(token, dict) else None
@@ -272,6 +283,18 @@ def _added_tokens(
         if content in seen:
             raise FormatError(f"{content!r} is added twice", place=place)
         seen.add(content)
+        if in_vocab is None and not own:
+            # HF gives a token that is not in model.vocab the next id, whatever the file says.
+            given = max(len(spelled), highest + 1)
+            if id != given:
+                if spelled.holds(id) or any(id == other for other, _, _ in added):
+                    raise FormatError(f"{content!r} has the id of another token, {id}", place=f"{place}.id")
+                raise UnsupportedFeatureError(
+                    f"{content!r} has id {id}, but HF tokenizers would give it {given}, for it is not in model.vocab",
+                    place=f"{place}.id",
+                    feature="id",
+                )
+        highest = max(highest, id)
         added.append((id, content, bool(token.get("special"))))
     return added
 

@@ -132,6 +132,13 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
             f"the counts were made with pattern {counts.pattern.text!r}, and {asked} is another; pass the same",
             option="pattern",
         )
+    uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
+    if counts.pattern is not None and uncut:
+        raise ConfigError(
+            f"the counts were not cut at the special token {uncut[0]!r}, so it could be learned; pass special_tokens= "
+            "to count_pretokens, or add it afterwards with add_tokens",
+            option="special_tokens",
+        )
     return counts
 
 

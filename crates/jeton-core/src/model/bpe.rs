@@ -107,10 +107,7 @@ impl Bpe {
     }
 
     /// A model from a byte-level vocabulary whose ids are ranks.
-    ///
-    /// # Errors
-    /// None today; `Result` for symmetry with [`Bpe::from_merges`].
-    pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Result<Self> {
+    pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Self {
         let mut pairs = Pairs::with_capacity(vocab.num_tokens() * 2);
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let lengths: BTreeSet<usize> = tokens.map(|(_, _, content)| content.len()).collect();
@@ -128,7 +125,7 @@ impl Bpe {
                 }
             }
         }
-        Ok(Self { alphabet, ranks: Ranks::Tokens, merges: Vec::new(), pairs, whole_first: true })
+        Self { alphabet, ranks: Ranks::Tokens, merges: Vec::new(), pairs, whole_first: true }
     }
 
     /// A pretoken that is an entry is that entry, whatever the merges say.

@@ -1,6 +1,6 @@
 //! Why a text has the ids it has: the story of each of its pretokens.
 
-use super::{Permit, Piece, Tokenizer};
+use super::{Permit, Segment, Tokenizer};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::bpe::Scratch;
@@ -30,15 +30,15 @@ impl Tokenizer {
     pub fn explain(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Vec<Explained>> {
         let mut scratch = Scratch::default();
         let mut parts = Vec::new();
-        self.pieces(text, permit, go_on, |piece| {
+        self.for_each_segment(text, permit, go_on, |segment| {
             let mut ids = Vec::new();
-            parts.push(match piece {
-                Piece::Added(span, id) => {
+            parts.push(match segment {
+                Segment::Added(span, id) => {
                     ids.push(id);
                     let story = Story { symbols: vec![id], steps: Vec::new() };
                     Explained { span, added: true, whole: false, story, ids }
                 }
-                Piece::Pretoken(span) => {
+                Segment::Pretoken(span) => {
                     let pretoken = &text[span.start..span.end];
                     self.encode_pretoken(text, span, go_on, &mut scratch, &mut ids)?;
                     let whole = self.model.whole_first() && self.vocab.find(pretoken, false).is_some();

@@ -30,7 +30,7 @@ impl Tokenizer {
             self.encode(text, permit, &|| true, &mut Scratch::default(), &mut ids)?;
             return Ok(ids);
         }
-        self.segments(text, permit, |span, id| {
+        self.stretches(text, permit, |span, id| {
             ids.extend(id);
             if id.is_none() {
                 let add = |text: &[u8], pretoken, go_on: GoOn<'_>, scratch: &mut _, ids: &mut _| {
@@ -57,7 +57,7 @@ impl Tokenizer {
             *count += ids.len();
             Ok(())
         };
-        self.segments(text, permit, |span, id| {
+        self.stretches(text, permit, |span, id| {
             count += usize::from(id.is_some());
             if id.is_none() {
                 count += self.on_parts(text, span, threads, watch, &add)?.iter().map(|(count, _)| count).sum::<usize>();

@@ -24,7 +24,7 @@ use crate::vocab::{Kind, Vocab};
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
+pub enum Segment {
     /// An added token.
     Added(Span, u32),
     /// A pretoken.
@@ -81,23 +81,23 @@ impl Tokenizer {
         &self.pretokenizer
     }
 
-    /// Calls `each` with the pieces of `text`, in order.
+    /// Calls `each` with the segments of `text`, in order.
     ///
     /// Bytes that are not UTF-8 form pretokens of their own; the text between them is split by itself.
     ///
     /// # Errors
     /// `Special` under [`Permission::Raise`]; `Interrupted` when `go_on` returns false; what `each` and the pretokenizer
     /// return.
-    pub fn pieces(
+    pub fn for_each_segment(
         &self,
         text: &[u8],
         permit: &Permit<'_>,
         go_on: GoOn<'_>,
-        mut each: impl FnMut(Piece) -> Result<()>,
+        mut each: impl FnMut(Segment) -> Result<()>,
     ) -> Result<()> {
-        self.segments(text, permit, |span, id| match id {
-            Some(id) => each(Piece::Added(span, id)),
-            None => self.pretokens(text, span, go_on, &mut |span| each(Piece::Pretoken(span))),
+        self.stretches(text, permit, |span, id| match id {
+            Some(id) => each(Segment::Added(span, id)),
+            None => self.pretokens(text, span, go_on, &mut |span| each(Segment::Pretoken(span))),
         })
     }
 
@@ -137,7 +137,7 @@ impl Tokenizer {
     /// Appends the ids of `text` to `out`.
     ///
     /// # Errors
-    /// As [`Tokenizer::pieces`] and [`Bpe::encode`].
+    /// As [`Tokenizer::for_each_segment`] and [`Bpe::encode`].
     pub fn encode(
         &self,
         text: &[u8],
@@ -146,10 +146,10 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.pieces(text, permit, go_on, |piece| {
-            match piece {
-                Piece::Added(_, id) => out.push(id),
-                Piece::Pretoken(span) => self.encode_pretoken(text, span, go_on, scratch, out)?,
+        self.for_each_segment(text, permit, go_on, |segment| {
+            match segment {
+                Segment::Added(_, id) => out.push(id),
+                Segment::Pretoken(span) => self.encode_pretoken(text, span, go_on, scratch, out)?,
             }
             Ok(())
         })

@@ -51,7 +51,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with the added tokens of `text` and with the stretches between them (id `None`, perhaps empty), in order.
-    pub(super) fn segments(
+    pub(super) fn stretches(
         &self,
         text: &[u8],
         permit: &Permit<'_>,

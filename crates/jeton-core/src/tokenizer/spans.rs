@@ -1,6 +1,6 @@
 //! Where each id of a text comes from, in bytes and in characters.
 
-use super::{Permit, Piece, Tokenizer};
+use super::{Permit, Segment, Tokenizer};
 use crate::alphabet::Level;
 use crate::error::Result;
 use crate::interrupt::GoOn;
@@ -31,20 +31,20 @@ impl Tokenizer {
         let mut scratch = Scratch::default();
         let mut encoding = Encoding::default();
         let mut covered = 0;
-        self.pieces(text, permit, go_on, |piece| {
+        self.for_each_segment(text, permit, go_on, |segment| {
             let first = encoding.ids.len();
-            let (Piece::Added(span, _) | Piece::Pretoken(span)) = piece;
+            let (Segment::Added(span, _) | Segment::Pretoken(span)) = segment;
             if covered < span.start {
                 encoding.dropped.push((covered, span.start));
             }
             covered = span.end;
             encoding.pretokens.push((span.start, span.end, first));
-            match piece {
-                Piece::Added(span, id) => {
+            match segment {
+                Segment::Added(span, id) => {
                     encoding.ids.push(id);
                     encoding.byte_spans.push((span.start, span.end));
                 }
-                Piece::Pretoken(span) => {
+                Segment::Pretoken(span) => {
                     self.encode_pretoken(text, span, go_on, &mut scratch, &mut encoding.ids)?;
                     self.place(text, span, &encoding.ids[first..], &mut encoding.byte_spans);
                 }
