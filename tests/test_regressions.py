@@ -206,3 +206,13 @@ def test_where_no_thread_can_start(tmp_path: Any) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "16777216\n", done.stderr
+
+
+def test_a_counting_error_names_the_document_and_the_byte_in_it() -> None:
+    pattern = r"(?:a|aa)+$|b"
+    hard = "<s>" + "b" * 10 + "<s>" + "a" * 5000 + "c"
+    with pytest.raises(jeton.InvalidTextError, match=r"corpus\[2\]") as caught:
+        jeton.count_pretokens(["b", "<s>b", hard], pattern=pattern, special_tokens=["<s>"])
+    assert caught.value.source == "corpus[2]"
+    assert caught.value.position is not None
+    assert 16 <= caught.value.position < len(hard)

@@ -23,13 +23,14 @@ from .encoding import Encoding, TokenBatch
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
 from .special import Special, permission, spell
+from .threads import num_threads
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-__all__ = ["FILES", "Tokenizer", "num_threads"]
+__all__ = ["FILES", "Tokenizer"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -38,9 +39,6 @@ TOKEN, ENDS_WORD, ADDED, SPECIAL = 1, 2, 3, 4  # the core's `Kind`
 
 # As in the core: above it, arrays indexed by id would be far larger than any embedding.
 MAX_ID = (1 << 24) - 1
-
-# More threads than this no machine here has use for; it keeps a slip of the keyboard from starting a million.
-MAX_THREADS = 256
 
 # Texts under this length are never worth a second thread; the core decides from there on.
 LONG_TEXT = 1 << 18
@@ -195,8 +193,10 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        import_numpy()
-        return self._core.encode_array(text, self._permission(special), threads=num_threads(threads))
+        import numpy as np
+
+        ids = self._core.encode_array(text, self._permission(special), threads=num_threads(threads))
+        return np.frombuffer(ids, "<u4")
 
     def encode_batch(
         self,
@@ -224,9 +224,10 @@ class Tokenizer:
         """
         if isinstance(texts, str | bytes):
             raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
-        import_numpy()
+        import numpy as np
+
         ids, offsets = self._core.encode_batch(list(texts), self._permission(special), threads=num_threads(threads))
-        return TokenBatch(ids, offsets)
+        return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
 
     def tokenize(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
@@ -674,28 +675,6 @@ class _Vocab(Mapping[int, bytes]):
 
     def __repr__(self) -> str:
         return f"<vocabulary of {len(self)} tokens>"
-
-
-def import_numpy() -> None:
-    """Imports NumPy before the core does: an import that Ctrl-C cuts short is an error there, and an exception here."""
-    import numpy  # noqa: F401
-
-
-def num_threads(threads: int | None) -> int:
-    """How many threads to use: as asked, else RAYON_NUM_THREADS, else every core this process may run on.
-
-    Raises:
-        ConfigError: fewer than one.
-    """
-    if threads is None:
-        asked = os.environ.get("RAYON_NUM_THREADS", "")
-        if asked.isdecimal() and int(asked) > 0:
-            return int(asked)
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if threads < 1:
-        raise ConfigError(f"threads={threads}: at least one is needed", option="threads")
-    return min(threads, MAX_THREADS)
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

@@ -55,10 +55,15 @@ impl Part<'_> {
         self.texts[self.texts()].iter().map(|text| text.len()).sum()
     }
 
+    fn bytes_before(&self, index: usize) -> usize {
+        self.texts[..index].iter().map(|text| text.len()).sum()
+    }
+
     /// Calls `each` with every pretoken that starts in this part.
     ///
     /// # Errors
-    /// What `each` or the pretokenizer returns; `Interrupted` when `go_on` says no.
+    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch; `Interrupted` when
+    /// `go_on` says no.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
@@ -71,7 +76,7 @@ impl Part<'_> {
             let start = if index == self.start.text { self.start.byte } else { 0 };
             let end = if index == self.end.text { self.end.byte } else { usize::MAX };
             for span in pretokenizer.spans_from(text, start) {
-                let span = span?;
+                let span = span.map_err(|error| error.shifted(self.bytes_before(index)))?;
                 if span.start >= end {
                     return Ok(Place { text: index, byte: span.start });
                 }

@@ -34,7 +34,8 @@ impl Counter {
         Ok(Self(Mutex::new(Some(count::Counter::new(pretokenizer, special)))))
     }
 
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order.
+    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a position in
+    /// bytes.
     #[pyo3(signature = (documents, *, threads))]
     fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize) -> PyResult<()> {
         let mut texts = Vec::with_capacity(documents.len());
@@ -48,19 +49,18 @@ impl Counter {
         // Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
         let mut counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
         let mut watch = Watch::new(None);
-        let result = py.detach(|| {
-            let result = counter.add(&texts, threads, &mut || watch.go_on(0));
-            (result, counter)
-        });
-        match result {
-            (Ok(()), counter) => {
-                if let Ok(mut slot) = self.0.lock() {
-                    *slot = Some(counter);
-                }
-                Ok(())
+        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.go_on(0)));
+        watch.finish(done, |(index, failed)| {
+            let error = error::plain(py, failed);
+            match error.value(py).setattr("document", index) {
+                Ok(()) => error,
+                Err(failed) => failed,
             }
-            (Err(failed), _) => Err(watch.error(failed, |failed| error::plain(py, failed))),
+        })?;
+        if let Ok(mut slot) = self.0.lock() {
+            *slot = Some(counter);
         }
+        Ok(())
     }
 
     /// The counts, and (documents, bytes, special tokens met). The counter is empty afterwards.
@@ -147,7 +147,7 @@ impl Counts {
             let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
             Ok((symbols, Some(merges)))
         });
-        let (symbols, merges) = result.map_err(|failed| watch.error(failed, |failed| error::plain(py, failed)))?;
+        let (symbols, merges) = watch.finish(result, |failed| error::plain(py, failed))?;
         let num_symbols = symbols.symbols.len();
         let Some(merges) = merges else {
             return Err(error::ConfigError::new_err(format!(

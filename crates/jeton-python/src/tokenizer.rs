@@ -9,9 +9,9 @@ use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::{Bpe, Ranks};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyByteArray, PyBytes};
 
 use crate::arguments::{self, Text};
 use crate::counts::{read_end, read_level};
@@ -76,11 +76,12 @@ impl Tokenizer {
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(self.encode_long(py, text, special, threads)?.into_pyarray(py))
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let ids = self.encode_long(py, text, special, threads)?;
+        column(py, &ids, u32::to_le_bytes)
     }
 
-    /// (ids, offsets) of many texts.
+    /// (ids, offsets) of many texts: u32 and i64, little-endian.
     #[pyo3(signature = (texts, special=None, *, threads))]
     #[allow(clippy::type_complexity)]
     fn encode_batch<'py>(
@@ -89,22 +90,20 @@ impl Tokenizer {
         texts: Vec<Bound<'py, PyAny>>,
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
-    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_batch(&bytes, &permit, threads, &mut || watch.go_on(0)));
-        let (ids, offsets) = done.map_err(|(index, failed)| {
-            watch.error(failed, |failed| {
-                let error = borrowed[index].error(py, failed);
-                match error.add_note(py, format!("in text {index} of the batch")) {
-                    Ok(()) => error,
-                    Err(failed) => failed,
-                }
-            })
+        let (ids, offsets) = watch.finish(done, |(index, failed)| {
+            let error = borrowed[index].error(py, failed);
+            match error.add_note(py, format!("in text {index} of the batch")) {
+                Ok(()) => error,
+                Err(failed) => failed,
+            }
         })?;
-        Ok((ids.into_pyarray(py), offsets.into_pyarray(py)))
+        Ok((column(py, &ids, u32::to_le_bytes)?, column(py, &offsets, i64::to_le_bytes)?))
     }
 
     #[pyo3(signature = (text, special=None, *, threads))]
@@ -117,8 +116,8 @@ impl Tokenizer {
     ) -> PyResult<usize> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        py.detach(|| self.0.count(text.bytes(), &permit, threads, &mut || watch.go_on(0)))
-            .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
+        let done = py.detach(|| self.0.count(text.bytes(), &permit, threads, &mut || watch.go_on(0)));
+        watch.finish(done, |failed| text.error(py, failed))
     }
 
     /// (ids, their bytes, byte spans, char spans, (start, end, index of first id) of each pretoken, dropped byte ranges)
@@ -168,15 +167,15 @@ impl Tokenizer {
         self.decode_slice(py, &ids, skip_special)
     }
 
-    /// The same for an array, without a copy.
+    /// The same for a buffer of native u32.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
         py: Python<'py>,
-        ids: PyReadonlyArray1<'py, u32>,
+        ids: PyBuffer<u32>,
         skip_special: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.decode_slice(py, ids.as_slice()?, skip_special)
+        self.decode_slice(py, &ids.to_vec(py)?, skip_special)
     }
 
     /// The highest id plus one.
@@ -290,8 +289,8 @@ impl Tokenizer {
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        py.detach(|| self.0.encode_long(text.bytes(), &permit, threads, &mut || watch.go_on(0)))
-            .map_err(|failed| watch.error(failed, |failed| text.error(py, failed)))
+        let done = py.detach(|| self.0.encode_long(text.bytes(), &permit, threads, &mut || watch.go_on(0)));
+        watch.finish(done, |failed| text.error(py, failed))
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
@@ -307,6 +306,21 @@ impl Tokenizer {
     }
 }
 
+/// Integers as a buffer that NumPy reads in place. Not rust-numpy's arrays: loading its interface runs Python code, and a Ctrl-C
+/// that arrives there is a panic.
+fn column<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, values.len() * N, |buffer| {
+        for (place, &value) in buffer.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&bytes(value));
+        }
+        Ok(())
+    })
+}
+
 /// Runs work on the calling thread without the interpreter, and goes back to it now and then.
 fn watched<R: Send>(
     py: Python<'_>,
@@ -316,8 +330,8 @@ fn watched<R: Send>(
     let watch = Mutex::new(Watch::new(None));
     let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
     let done = py.detach(|| work(&go_on));
-    done.map_err(|failed| match watch.into_inner() {
-        Ok(watch) => watch.error(failed, |failed| text.error(py, failed)),
-        Err(_) => text.error(py, failed),
-    })
+    match watch.into_inner() {
+        Ok(watch) => watch.finish(done, |failed| text.error(py, failed)),
+        Err(_) => done.map_err(|failed| text.error(py, failed)),
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use jeton_core::error::{Error, ErrorKind};
 use pyo3::prelude::*;
 
 /// How often long work goes back to the interpreter. A tenth of the second in which Ctrl-C must work.
@@ -41,11 +40,12 @@ impl Watch {
         self.raised.is_none()
     }
 
-    /// The exception for a core error: for an interruption what the interpreter raised, else what `convert` makes of it.
-    pub fn error(self, failed: Error, convert: impl FnOnce(Error) -> PyErr) -> PyErr {
-        match (failed.kind(), self.raised) {
-            (ErrorKind::Interrupted, Some(raised)) => raised,
-            _ => convert(failed),
+    /// What the caller gets. What the interpreter raised comes first, also where the work was done before it noticed: an
+    /// exception that was taken from the interpreter and not raised would be lost, Ctrl-C among them.
+    pub fn finish<R, E>(self, done: Result<R, E>, convert: impl FnOnce(E) -> PyErr) -> PyResult<R> {
+        match self.raised {
+            Some(raised) => Err(raised),
+            None => done.map_err(convert),
         }
     }
 }

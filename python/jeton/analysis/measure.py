@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 
 from ..corpus import CorpusLike, open_corpus
 from ..progress import Progress, ProgressEvent, make_reporter
-from ..tokenizer import Tokenizer, num_threads
+from ..threads import num_threads
+from ..tokenizer import Tokenizer
 
 __all__ = ["Measure", "measure"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from .. import _core
-from ..corpus import Corpus, CorpusLike, open_corpus
+from ..corpus import Corpus, CorpusLike, Document, open_corpus
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
-from ..tokenizer import num_threads
+from ..threads import num_threads
 
 __all__ = ["Counts", "count", "count_pretokens"]
 
@@ -177,13 +177,13 @@ def count_pretokens(
         return count(opened, Pattern.of(pattern), list(special_tokens), num_threads(threads), report)
 
 
-def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[list[bytes]]:
+def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[list[Document]]:
     """The documents in groups of about BATCH_BYTES."""
-    batch: list[bytes] = []
+    batch: list[Document] = []
     size = 0
     report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
     for document in corpus:
-        batch.append(document.data)
+        batch.append(document)
         size += len(document.data) + 64
         if kept is not None:
             kept.append(document.data)
@@ -207,7 +207,11 @@ def count(
     """Counts an opened corpus. Documents are also appended to `kept`, for those who want to see them again."""
     counter = _core.Counter(pattern.text, is_regex=pattern.is_regex, special_tokens=special_tokens)
     for batch in _batches(corpus, report, kept):
-        counter.add(batch, threads=threads)
+        try:
+            counter.add([document.data for document in batch], threads=threads)
+        except InvalidTextError as error:  # a regex that takes too many steps
+            source = batch[getattr(error, "document", 0)].source
+            raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
     core, documents, corpus_bytes, found = counter.finish()
     for file, places in corpus.replaced.items():
         _log.warning("%s: %d places that are not UTF-8 became U+FFFD", file, places)

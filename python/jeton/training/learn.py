@@ -18,7 +18,8 @@ from ..corpus import CorpusLike, open_corpus
 from ..definition import Definition, EndOfWordStyle, Level, TieBreak, TrainingFacts
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
-from ..tokenizer import Tokenizer, num_threads
+from ..threads import num_threads
+from ..tokenizer import Tokenizer
 from .counts import Counts, count
 from .log import TrainingLog, write_log
 from .options import PRESETS, Plan

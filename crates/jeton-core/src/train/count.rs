@@ -11,7 +11,7 @@
 use hashbrown::hash_table::Entry;
 use hashbrown::HashTable;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hash::Hash;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
@@ -140,18 +140,28 @@ impl Counter {
     /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`].
     ///
     /// # Errors
-    /// [`Error::text`] for a regex that needs too many steps; as [`Counts::add`].
-    pub fn add(&mut self, documents: &[&str], threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
+    /// [`Counts::add`], with index 0.
+    pub fn add(
+        &mut self,
+        documents: &[&str],
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), (usize, Error)> {
         let mut segments = Vec::with_capacity(documents.len());
         for document in documents {
             self.totals.documents += 1;
             self.totals.bytes += document.len() as u64;
             self.cut(document, &mut segments);
         }
-        let bytes: usize = segments.iter().map(|s| s.len()).sum();
+        self.count(&segments, threads, watch).map_err(|error| locate(error, documents, &segments))
+    }
+
+    fn count(&mut self, segments: &[&str], threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
         let pretokenizer = &self.pretokenizer;
-        let parts = parallel::plan(&segments, pretokenizer, threads)?;
+        let parts = parallel::plan(segments, pretokenizer, threads)?;
         // The first part starts where the text does, so it is always right and counts straight into the whole.
         let first = std::sync::Mutex::new(Some(std::mem::take(&mut self.counts)));
         let work = |part: &Part<'_>, go_on: &dyn Fn() -> bool| {
@@ -179,6 +189,23 @@ impl Counter {
     pub fn finish(self) -> (Counts, Totals) {
         (self.counts, self.totals)
     }
+}
+
+/// The document of an error that names a byte of all segments together, and the error with the byte in that document.
+fn locate(error: Error, documents: &[&str], segments: &[&str]) -> (usize, Error) {
+    let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
+    let mut before = 0;
+    for segment in segments {
+        if *at < before + segment.len() {
+            let address = segment.as_ptr() as usize + (at - before);
+            let holds = |document: &&str| document.as_bytes().as_ptr_range().end as usize >= address;
+            let index = documents.iter().position(|document| document.as_ptr() as usize <= address && holds(document));
+            let index = index.unwrap_or(0);
+            return (index, Error::text(message, address - documents[index].as_ptr() as usize));
+        }
+        before += segment.len();
+    }
+    (0, error)
 }
 
 fn count_part(
