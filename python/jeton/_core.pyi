@@ -3,7 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
-from typing_extensions import Buffer
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Counter",
+    "Counts",
+    "SpelledVocabulary",
+    "Tokenizer",
+    "Vocabulary",
+    "find_invalid_utf8",
+    "oniguruma_pattern",
+    "pattern_names",
+    "published_pattern",
+    "read_bytes",
+    "read_tokenizer_json",
+    "spell_bytes",
+    "split_text",
+]
 
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
@@ -100,7 +117,7 @@ class Tokenizer:
         self, text: str | bytes, special: _Permission = None
     ) -> list[tuple[int, int, bool, bool, list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[int]]]: ...
     def decode(self, ids: Sequence[int], *, skip_special: bool) -> bytes: ...
-    def decode_array(self, ids: Buffer, *, skip_special: bool) -> bytes: ...
+    def decode_array(self, ids: NDArray[np.uint32], *, skip_special: bool) -> bytes: ...
     @property
     def vocab_size(self) -> int: ...
     @property
