@@ -209,10 +209,21 @@ def test_where_no_thread_can_start(tmp_path: Any) -> None:
 
 
 def test_a_counting_error_names_the_document_and_the_byte_in_it() -> None:
-    pattern = r"(?:a|aa)+$|b"
+    pattern = r"a(?=.*$)|b"
     hard = "<s>" + "b" * 10 + "<s>" + "a" * 5000 + "c"
     with pytest.raises(jeton.InvalidTextError, match=r"corpus\[2\]") as caught:
         jeton.count_pretokens(["b", "<s>b", hard], pattern=pattern, special_tokens=["<s>"])
     assert caught.value.source == "corpus[2]"
     assert caught.value.position is not None
     assert 16 <= caught.value.position < len(hard)
+
+
+def test_arrays_of_any_alignment_decode() -> None:
+    import numpy as np
+
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+    crooked = np.frombuffer(b"?" + np.array([104, 105], "<u4").tobytes(), "<u4", offset=1)
+    assert tok.decode(crooked) == "hi"
+    assert tok.decode(tok.encode_array("")) == ""
+    assert tok.decode(np.array([104, 0, 105, 0], np.uint32)[::2]) == "hi"
+    assert tok.encode_batch([]).offsets.tolist() == [0]

@@ -360,7 +360,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
             array = np.asarray(ids)
             if array.dtype == np.uint32 and array.ndim == 1:
-                return self._core.decode_array(np.ascontiguousarray(array), skip_special=skip_special_tokens)
+                data = np.ascontiguousarray(array, "<u4").view(np.uint8)
+                return self._core.decode_array(data, skip_special=skip_special_tokens)
             ids = array.tolist()
         ids = ids if isinstance(ids, list) else list(ids)
         try:

@@ -94,6 +94,13 @@ const PATTERNS: &[&str] = &[
     r"(((((a)))))|((b)(c))?d|()e",
     r"\p{L}+(?:['’]\p{L}+)*|\p{N}+(?:[.,]\p{N}+)*|\s+|.",
     r"(?:https?://|www\.)\S+|\w+|\s+|[^\w\s]+",
+    // what reads on to an end that may not come
+    r"[^\n]*\n",
+    r"\S*\s|[^.]*\.",
+    r"(?:a*?)*?b",
+    r".*[^A-Z]|[A-Z]",
+    r"(\w+\s?)*;",
+    r"(?:\w+\s)*?!|\S++\s|\s*?\n",
 ];
 
 #[test]
@@ -316,16 +323,20 @@ fn what_is_not_carried_is_refused_by_name() {
 fn the_budget_ends_what_backtracks() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
     let (a, spaces, lines) = ("a".repeat(size), " ".repeat(size) + "x", "a\n".repeat(size / 2));
-    let cases: [(&str, &str, bool); 14] = [
-        (r"(?:a*)*b", &a, false),
-        (r"(?:a|a)*b|a", &a, false),
-        (r"(?:a+)+$b|.", &a, false),
-        (r"a(?=.*b)|a", &a, false),
-        (r".*[^a]|a", &a, false),
-        (r"\s+$|[^x]", &spaces, false),
+    let cases: [(&str, &str, bool); 17] = [
         (r"(?<=a{9000})a|a", &a, false),
-        (r"(?s)(?!.*b)a|\n", &lines, false),
-        (r"(?:(?=.*b)a|a)+", &a, false),
+        (r"a{9000,}b|a", &a, false),
+        (r"a(?=.*$)|a", &a, false),
+        (r"(?s)(?!.*\n)a|.", &lines, false),
+        // a failure that is remembered makes these linear
+        (r"(?:a*)*b", &a, true),
+        (r"(?:a|a)*b|a", &a, true),
+        (r"(?:a+)+$b|.", &a, true),
+        (r"a(?=.*b)|a", &a, true),
+        (r".*[^a]|a", &a, true),
+        (r"\s+$|[^x]", &spaces, true),
+        (r"(?s)(?!.*b)a|\n", &lines, true),
+        (r"(?:(?=.*b)a|a)+", &a, true),
         (r"(?:a|b)+", &a, true),
         (r"(?:ab?)+", &a, true),
         (r"(?:a?b?)*", &a, true),
@@ -349,6 +360,36 @@ fn the_budget_ends_what_backtracks() {
                 );
             }
         }
+    }
+}
+
+/// Everyday patterns on a text where each start reads on to the end: the oracle's automata take it, and so do we.
+#[test]
+fn what_fails_is_not_tried_again() {
+    let size = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
+    let line = "The quick brown fox jumps over 12 lazy dogs, ".repeat(size / 45);
+    let (word, upper) = (line.replace(' ', "_"), "ABC".repeat(size / 3));
+    let prose = line.replace("dogs,", "dogs.\n") + &line;
+    let a = "a".repeat(size);
+    for (pattern, text) in [
+        (r"[^\n]*\n", &prose),
+        (r"[^\n]*?\n", &prose),
+        (r"[^\n]*+\n", &prose),
+        (r"\S*\s", &word),
+        (r"[^.]*\.", &prose),
+        (r"(?:a*?)*?b", &a),
+        (r".*[^A-Z]|[A-Z]", &upper),
+        (r"(\w+\s?)*;", &word),
+        (r"(\w+[\s,]*)*;", &line),
+        (r"(?:\w+?[\s,]+?)+?;", &line),
+        (r"(?:(?:x*)*|\w\s?,?)*;", &word),
+        (r"\w(?=[^!]*!)|\w(?![^?]*\?)", &line),
+    ] {
+        let start = Instant::now();
+        let found = spans_from(&Pretokenizer::regex(pattern).unwrap(), text, 0);
+        let took = start.elapsed();
+        println!("{pattern}: {took:?} for {} pretokens of {} bytes", found.len(), text.len());
+        assert!(took < Duration::from_secs(5), "{pattern} took {took:?}");
     }
 }
 

@@ -167,15 +167,17 @@ impl Tokenizer {
         self.decode_slice(py, &ids, skip_special)
     }
 
-    /// The same for a buffer of native u32.
+    /// The same for the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
         py: Python<'py>,
-        ids: PyBuffer<u32>,
+        ids: PyBuffer<u8>,
         skip_special: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        self.decode_slice(py, &ids.to_vec(py)?, skip_special)
+        let ids = ids.to_vec(py)?;
+        let ids: Vec<u32> = ids.chunks_exact(4).map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]])).collect();
+        self.decode_slice(py, &ids, skip_special)
     }
 
     /// The highest id plus one.

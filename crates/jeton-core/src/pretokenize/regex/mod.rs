@@ -8,10 +8,12 @@
 //! syntax      text → tree
 //! program     tree → instructions
 //! matcher     instructions × text → matches
+//! memo        where a search has failed
 //! oniguruma   tree → the text that HF tokenizers needs
 //! ```
 
 mod matcher;
+mod memo;
 mod oniguruma;
 mod program;
 mod syntax;
@@ -50,7 +52,7 @@ impl Regex {
 
     /// A search through `text`, with the budget for what follows `start`.
     pub(super) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
-        Matcher::new(&self.program, text, matcher::budget(text.len() - start))
+        Matcher::new(&self.program, text, text.len() - start)
     }
 
     /// The first match that is not empty and starts at `start` or later.
@@ -61,7 +63,7 @@ impl Regex {
                 Exhausted::Alternatives => "repeats a group so often that too many alternatives stay open",
             };
             let hint = "make its repeats possessive (`a++`) or its lookarounds shorter";
-            Error::text(format!("the pattern `{}` {why} at byte {start} of the text; {hint}", self.text), start)
+            Error::text(format!("the pattern `{}` {why}; {hint}", self.text), start)
         })
     }
 }

@@ -102,17 +102,37 @@ pub(super) struct Program {
     pub(super) sets: Vec<Set>,
     /// How many slots the instructions use.
     pub(super) num_slots: usize,
+    /// For each instruction, the choice that it is, if its failures can be remembered.
+    pub(super) choices: Vec<Option<Choice>>,
+    pub(super) num_choices: usize,
     /// The set of `\w`, where a word boundary asks for it.
     pub(super) word: Option<usize>,
     /// Whether an instruction looks at what precedes the match.
     pub(super) looks_back: bool,
 }
 
+/// A split, or a run of any length: what every loop passes through.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) number: usize,
+    /// The slot of the innermost loop around it that has a mark, within the same lookaround or atomic group.
+    pub(super) mark: Option<usize>,
+}
+
 /// Compiles a tree.
 pub(super) fn compile(node: &Node) -> Result<Program, Refusal> {
     let mut compiler = Compiler {
-        program: Program { instructions: Vec::new(), sets: Vec::new(), num_slots: 0, word: None, looks_back: false },
+        program: Program {
+            instructions: Vec::new(),
+            sets: Vec::new(),
+            num_slots: 0,
+            choices: Vec::new(),
+            num_choices: 0,
+            word: None,
+            looks_back: false,
+        },
         set_of: HashMap::new(),
+        mark: None,
     };
     compiler.node(node)?;
     compiler.emit(Instruction::Match)?;
@@ -123,6 +143,8 @@ struct Compiler {
     program: Program,
     /// ranges of a set -> its index
     set_of: HashMap<Vec<(char, char)>, usize>,
+    /// As [`Choice::mark`], for what is compiled now.
+    mark: Option<usize>,
 }
 
 impl Compiler {
@@ -134,6 +156,10 @@ impl Compiler {
         if self.here() == MAX_INSTRUCTIONS {
             return refuse(format!("more than {MAX_INSTRUCTIONS} steps once its intervals are written out"));
         }
+        let is_choice = matches!(instruction, Instruction::Split { .. } | Instruction::Run { max: u32::MAX, .. });
+        let choice = Choice { number: self.program.num_choices, mark: self.mark };
+        self.program.choices.push(is_choice.then_some(choice));
+        self.program.num_choices += usize::from(is_choice);
         self.program.instructions.push(instruction);
         Ok(self.here() - 1)
     }
@@ -256,7 +282,10 @@ impl Compiler {
             if let Some(slot) = mark {
                 self.emit(Instruction::Mark(slot))?;
             }
+            let outer = self.mark;
+            self.mark = mark.or(outer);
             self.node(node)?;
+            self.mark = outer;
             if let Some(slot) = mark {
                 skips.push(self.emit(Instruction::Moved { slot, exit: UNKNOWN })?);
             }
@@ -286,7 +315,9 @@ impl Compiler {
     fn atomic(&mut self, body: impl FnOnce(&mut Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
         let slot = self.slots(2);
         self.emit(Instruction::Begin(slot))?;
+        let outer = self.mark.take();
         body(self)?;
+        self.mark = outer;
         self.emit(Instruction::Commit(slot))?;
         Ok(())
     }
@@ -297,12 +328,14 @@ impl Compiler {
             true => Instruction::BeginNot { slot, after: UNKNOWN },
             false => Instruction::Begin(slot),
         })?;
+        let outer = self.mark.take();
         if ahead {
             self.node(node)?;
         } else {
             self.program.looks_back = true;
             self.alternate(node, false)?;
         }
+        self.mark = outer;
         self.emit(if negated { Instruction::Fail(slot) } else { Instruction::Return(slot) })?;
         self.patch(begin, self.here());
         Ok(())
