@@ -233,11 +233,15 @@ def main() -> int:
         library, path, *rest = json.loads(args.child)
         print(json.dumps(asdict(measure_here(library, Path(path), *rest))))
         return 0
+    chosen = [case for case in cases(args.min_frequency) if args.only in case.name]
+    if not chosen:
+        names = ", ".join(case.name for case in cases(args.min_frequency))
+        parser.error(f"no case has {args.only!r} in its name; cases: {names}")
     record: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_corpora(folder, args.megabytes)
-        for case in (case for case in cases(args.min_frequency) if args.only in case.name):
+        for case in chosen:
             results = take_turns(case, folder, args.rounds, args.threads)
             if different := differences(results):
                 print(f"{case.name}: different merges, so no times", *different, sep="\n  ")
