@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple, TextIO
 
-__all__ = ["Drawn", "Part", "PartKind", "cells", "draw", "to_html", "to_terminal", "visible", "wants_color"]
+__all__ = ["Drawn", "Part", "PartKind", "cells", "draw", "quoted", "to_html", "to_terminal", "visible", "wants_color"]
 
 SPACE, TAB, NEWLINE, EMPTY, SEPARATOR = "·", "→", "↵", "∅", "│"
 DOTTED_CIRCLE = "◌"  # what Unicode draws under a combining mark that has no letter to stand on
@@ -383,3 +383,16 @@ class _Canvas:
     def lines(self) -> list[str]:
         """All lines; the last one only if it holds something."""
         return [*self._lines, self._line] if self._line or not self._lines else self._lines
+
+
+def quoted(token: bytes) -> str:
+    """A token on one line of a table: as Python spells the string, or the bytes where they are no text.
+
+    Examples:
+        >>> print(quoted(b" the"), quoted("小".encode()), quoted(b"a"))
+        ' the' '小' 'a'
+    """
+    try:
+        return repr(token.decode())
+    except UnicodeDecodeError:
+        return repr(token)

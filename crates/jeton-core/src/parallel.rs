@@ -5,7 +5,8 @@
 //! the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a boundary does not
 //! depend on what precedes it) the guess is *checked* for free: the part before runs on until its first boundary at or past
 //! the cut. If that is the cut, the parts fit, by induction from the start of the text. If not, the later part is done again
-//! from where the earlier one ended. So results never depend on the number of threads, in any script, for any such pattern.
+//! from where the earlier one ended. So results never depend on the number of threads, in any script, for any such pattern. A
+//! text that a user's regex splits is not cut: its budget of steps is one for the whole text.
 //!
 //! Cost: no copy of the text; 20 ms of latency at most for the caller's `watch`.
 //! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.

@@ -38,12 +38,6 @@ pub fn pattern_names() -> Vec<&'static str> {
     pretokenize::names().to_vec()
 }
 
-/// The text of a named pattern in tiktoken's dialect.
-#[pyfunction]
-pub fn published_pattern(name: &str) -> Option<&'static str> {
-    pretokenize::published(name)
-}
-
 /// (text in Oniguruma's dialect, None) or (None, what cannot be said there).
 #[pyfunction]
 #[pyo3(signature = (pattern, *, is_regex))]

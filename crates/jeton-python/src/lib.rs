@@ -23,9 +23,7 @@ mod _core {
     #[pymodule_export]
     use crate::counts::{Counter, Counts};
     #[pymodule_export]
-    use crate::files::{
-        oniguruma_pattern, pattern_names, published_pattern, read_bytes, read_tokenizer_json, spell_bytes, split_text,
-    };
+    use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 from ..atomic import write_atomically
+from ..drawing import quoted
 from ..tokenizer import ADDED, ENDS_WORD, SPECIAL, TOKEN, Tokenizer
 
 __all__ = ["lines", "write"]
@@ -32,18 +33,11 @@ def lines(tok: Tokenizer) -> Iterator[str]:
     made = {new: (left, right) for left, right, new in tok.merges}
     for id in tok._core.ids():
         spelled = tok._spelled(id)
-        columns = [str(id), _KINDS[tok._core.kind(id)], spelled.hex(), _readable(spelled)]
+        columns = [str(id), _KINDS[tok._core.kind(id)], spelled.hex(), quoted(spelled)]
         if id in made:
             left, right = made[id]
-            columns.append(f"{left}+{right} {_readable(tok._spelled(left))}+{_readable(tok._spelled(right))}")
+            columns.append(f"{left}+{right} {quoted(tok._spelled(left))}+{quoted(tok._spelled(right))}")
         yield "\t".join(columns)
-
-
-def _readable(token: bytes) -> str:
-    try:
-        return repr(token.decode())
-    except UnicodeDecodeError:
-        return repr(token)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str]) -> None:

@@ -8,6 +8,7 @@ from typing import overload
 
 from ..atomic import write_atomically
 from ..definition import TrainingFacts, TrainingStep
+from ..drawing import quoted
 from ..errors import TrainingError
 from ..tokenizer import Tokenizer
 
@@ -49,14 +50,6 @@ def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
     with write_atomically(path) as file:
         file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())
         for step in facts.log:
-            pair = "+".join(_readable(spell(id)) for id in (step.left, step.right))
-            row = [*step[:4], pair, _readable(step.token), *step[5:8], f"{step.bytes_per_token:.4f}"]
+            pair = "+".join(quoted(spell(id)) for id in (step.left, step.right))
+            row = [*step[:4], pair, quoted(step.token), *step[5:8], f"{step.bytes_per_token:.4f}"]
             file.write(("\t".join(map(str, row)) + "\n").encode())
-
-
-def _readable(token: bytes) -> str:
-    """A token on one line of a table: Python's spelling of the string, or of the bytes where they are no text."""
-    try:
-        return repr(token.decode())
-    except UnicodeDecodeError:
-        return repr(token)

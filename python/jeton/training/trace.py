@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ..drawing import quoted
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 
@@ -48,7 +49,7 @@ def trace_training(tok: Tokenizer, texts: Sequence[bytes], *, split: bool, write
     for rank, (left, right, new) in enumerate(tok.merges):
         sequences = [_merge(sequence, left, right, new) for sequence in sequences]
         count = f" ×{log[rank].pair_count}" if log else ""
-        write(f"({left}, {right}) -> {new} {_name(tok, new)}{count}  {_line(tok, sequences)}")
+        write(f"({left}, {right}) -> {new} {quoted(tok._spelled(new))}{count}  {_line(tok, sequences)}")
 
 
 def _pretokens(tok: Tokenizer, text: bytes, split: bool) -> Iterator[bytes]:
@@ -93,13 +94,5 @@ def _merge(sequence: list[int], left: int, right: int, new: int) -> list[int]:
     return merged
 
 
-def _name(tok: Tokenizer, id: int) -> str:
-    spelled = tok._spelled(id)
-    try:
-        return repr(spelled.decode())
-    except UnicodeDecodeError:
-        return repr(spelled)
-
-
 def _line(tok: Tokenizer, sequences: list[list[int]]) -> str:
-    return " | ".join("[" + ", ".join(_name(tok, id) for id in sequence) + "]" for sequence in sequences)
+    return " | ".join("[" + ", ".join(quoted(tok._spelled(id)) for id in sequence) + "]" for sequence in sequences)
