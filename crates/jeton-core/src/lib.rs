@@ -2,12 +2,12 @@
 //! network.
 //!
 //! ```text
-//! text    ─ match added tokens ─ pretokenize ─ model (BPE) ─►  ids
+//! text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
 //! ids     ─ decode ─►  bytes
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `pretokenize`, `model` and `decode` do not know each other; [`tokenizer`] owns them; [`train`] and [`format`] stand beside
+//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them; [`train`] and [`format`] stand beside
 //! it. `tools/check_layers.py` keeps it so.
 
 pub mod error;
@@ -22,7 +22,10 @@ pub mod vocab;
 
 // text → ids, ids → text
 pub mod decode;
+pub mod draft;
 pub mod model;
+pub mod normalize;
+pub mod postprocess;
 pub mod pretokenize;
 pub mod special;
 pub mod tokenizer;

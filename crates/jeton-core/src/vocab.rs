@@ -25,12 +25,18 @@ pub enum Kind {
     Added = 3,
     /// A special token: matched only by permission.
     Special = 4,
+    /// An entry that merges may pass through and that is never the result (SentencePiece).
+    Unused = 5,
+    /// An entry that stands for one byte, `<0x0A>`, and that no text spells (SentencePiece).
+    Byte = 6,
 }
 
 impl Kind {
     /// The kind with this number.
     pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::Hole, Self::Token, Self::EndsWord, Self::Added, Self::Special].get(usize::from(number)).copied()
+        const KINDS: [Kind; 7] =
+            [Kind::Hole, Kind::Token, Kind::EndsWord, Kind::Added, Kind::Special, Kind::Unused, Kind::Byte];
+        KINDS.get(usize::from(number)).copied()
     }
 }
 
@@ -101,7 +107,7 @@ impl Vocab {
         if content.is_empty() && kind != Kind::EndsWord {
             return Err(Error::config(format!("the token with id {id} is empty")));
         }
-        if matches!(kind, Kind::Token | Kind::EndsWord) {
+        if matches!(kind, Kind::Token | Kind::EndsWord | Kind::Unused) {
             if let Some(other) = self.find(content, kind == Kind::EndsWord) {
                 return Err(Error::config(format!("ids {other} and {id} have the same content, {:?}", show(content))));
             }

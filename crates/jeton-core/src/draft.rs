@@ -1,0 +1,253 @@
+//! A text on its way from the input to the model: cut into pieces, rewritten piece by piece, with the way back.
+//!
+//! Every stage before the model is one of two things: it rewrites pieces (a normalizer) or cuts them (a matcher of added tokens, a
+//! pre-tokenizer). Both work on one [`Draft`], in order, so stages compose without knowing each other.
+//!
+//! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the range of
+//! the input that it stands for.
+//!
+//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte.
+//! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
+
+use crate::error::{Error, Result};
+
+/// A half-open byte range of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// First byte.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// A part of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// First byte in the draft's text.
+    pub start: usize,
+    /// One past the last.
+    pub end: usize,
+    /// The input it was cut from; only where the draft is traced.
+    pub origin: Origin,
+    /// The added token it is; later stages leave it alone.
+    pub id: Option<u32>,
+}
+
+/// Where to cut: a byte range of a piece's text, and the added token it is. What lies between cuts is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// First byte, counted from the start of the piece.
+    pub start: usize,
+    /// One past the last.
+    pub end: usize,
+    /// The added token.
+    pub id: Option<u32>,
+}
+
+/// A text on its way.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    text: String,
+    origins: Option<Vec<Origin>>, // one for each byte of text
+    pieces: Vec<Piece>,
+}
+
+impl Draft {
+    /// The input as one piece. A traced draft remembers where each byte comes from.
+    ///
+    /// # Errors
+    /// [`Error::text`] for an input of 4 GiB or more.
+    pub fn new(input: &str, traced: bool) -> Result<Self> {
+        let end = u32::try_from(input.len())
+            .map_err(|_| Error::text("a text of 4 GiB or more cannot be normalized: encode it in parts", 0))?;
+        let origins = traced.then(|| {
+            let chars = input.char_indices().map(|(at, c)| (at as u32, c.len_utf8()));
+            chars
+                .flat_map(|(at, len)| std::iter::repeat_n(Origin { start: at, end: at + len as u32 }, len))
+                .collect::<Vec<_>>()
+        });
+        let whole = Piece { start: 0, end: input.len(), origin: Origin { start: 0, end }, id: None };
+        let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
+        Ok(Self { text: input.to_owned(), origins, pieces })
+    }
+
+    /// The text as it stands now.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its pieces, in order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Whether it remembers where its bytes come from.
+    pub fn is_traced(&self) -> bool {
+        self.origins.is_some()
+    }
+
+    /// Where each byte of the text comes from; empty where the draft is not traced.
+    pub fn origins(&self) -> &[Origin] {
+        self.origins.as_deref().unwrap_or_default()
+    }
+
+    /// What of the input a range of the text stands for, from its first byte's start to its last byte's end.
+    pub fn origin(&self, start: usize, end: usize) -> Option<Origin> {
+        let origins = self.origins().get(start..end)?;
+        Some(Origin { start: origins.first()?.start, end: origins.last()?.end })
+    }
+
+    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that is left empty
+    /// disappears.
+    ///
+    /// # Errors
+    /// What `write` returns.
+    pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut Writer<'_>) -> Result<()>) -> Result<()> {
+        let mut text = String::with_capacity(self.text.len() + self.text.len() / 8 + 16);
+        let mut origins = self.origins.as_ref().map(|old| Vec::with_capacity(old.len() + old.len() / 8 + 16));
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            let old = &self.text[piece.start..piece.end];
+            let old_origins = self.origins.as_ref().map(|origins| &origins[piece.start..piece.end]);
+            let start = text.len();
+            let mut writer =
+                Writer { old, old_origins, from: piece.origin, at: 0, text: &mut text, origins: origins.as_mut() };
+            match piece.id {
+                Some(_) => writer.copy(old.len()),
+                None => write(old, &mut writer)?,
+            }
+            if start < text.len() {
+                pieces.push(Piece { start, end: text.len(), ..*piece });
+            }
+        }
+        *self = Self { text, origins, pieces };
+        Ok(())
+    }
+
+    /// Cuts every piece that is no added token: `cut` gets the piece and its text and appends the parts that stay, in order. Empty
+    /// parts are left out.
+    ///
+    /// # Errors
+    /// What `cut` returns.
+    pub fn cut(&mut self, mut cut: impl FnMut(&Piece, &str, &mut Vec<Cut>) -> Result<()>) -> Result<()> {
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        let mut cuts = Vec::new();
+        for piece in &self.pieces {
+            if piece.id.is_some() {
+                pieces.push(*piece);
+                continue;
+            }
+            cuts.clear();
+            cut(piece, &self.text[piece.start..piece.end], &mut cuts)?;
+            for part in cuts.iter().filter(|part| part.start < part.end) {
+                let (start, end) = (piece.start + part.start, piece.start + part.end);
+                pieces.push(Piece { start, end, origin: self.origin(start, end).unwrap_or_default(), id: part.id });
+            }
+        }
+        self.pieces = pieces;
+        Ok(())
+    }
+}
+
+/// Writes what takes a piece's place, from its start to its end, and keeps the trace.
+#[derive(Debug)]
+pub struct Writer<'d> {
+    old: &'d str,
+    old_origins: Option<&'d [Origin]>,
+    from: Origin, // of the piece
+    at: usize,    // bytes of `old` that are done
+    text: &'d mut String,
+    origins: Option<&'d mut Vec<Origin>>,
+}
+
+impl Writer<'_> {
+    /// Bytes of the old text that are done.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What is left of the old text.
+    pub fn rest(&self) -> &str {
+        &self.old[self.at..]
+    }
+
+    /// Leaves out the next `chars` characters of the old text.
+    pub fn skip(&mut self, chars: usize) {
+        self.at += self.rest().chars().take(chars).map(char::len_utf8).sum::<usize>();
+    }
+
+    /// Writes one character.
+    ///
+    /// `change` > 0: it is new and stands for what the byte before stands for. 0: it takes the place of the next old character.
+    /// −n: the same, and the n old characters after that are left out.
+    pub fn put(&mut self, c: char, change: isize) {
+        let start = self.from.start;
+        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
+            let origin = match change {
+                1.. if self.at == 0 => Origin { start, end: start },
+                1.. => old[self.at - 1],
+                _ => old.get(self.at).copied().unwrap_or(Origin { start: self.from.end, end: self.from.end }),
+            };
+            origins.extend(std::iter::repeat_n(origin, c.len_utf8()));
+        }
+        self.text.push(c);
+        if change <= 0 {
+            self.skip(1 + change.unsigned_abs());
+        }
+    }
+
+    /// Copies the next `bytes` bytes of the old text, which end at a character.
+    pub fn copy(&mut self, bytes: usize) {
+        let end = self.at + bytes;
+        self.text.push_str(&self.old[self.at..end]);
+        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
+            origins.extend_from_slice(&old[self.at..end]);
+        }
+        self.at = end;
+    }
+
+    /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes it stands
+    /// for the empty range at this place.
+    pub fn replace(&mut self, bytes: usize, new: &str) {
+        let end = self.at + bytes;
+        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
+            let origin = match old.get(self.at..end) {
+                Some([first, .., last]) => Origin { start: first.start, end: last.end },
+                Some([only]) => *only,
+                _ => {
+                    let here = old.get(self.at).map_or(self.from.end, |next| next.start);
+                    Origin { start: here, end: here }
+                }
+            };
+            origins.extend(std::iter::repeat_n(origin, new.len()));
+        }
+        self.text.push_str(new);
+        self.at = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_know_where_they_come_from() -> Result<()> {
+        let mut draft = Draft::new("ab cé", true)?;
+        draft.cut(|_, _, cuts| {
+            cuts.extend([Cut { start: 0, end: 2, id: Some(7) }, Cut { start: 3, end: 6, id: None }]);
+            Ok(())
+        })?;
+        draft.rewrite(|_, writer| {
+            writer.put('_', 0);
+            writer.put('c', 1);
+            writer.replace(2, "xyz");
+            Ok(())
+        })?;
+        assert_eq!(draft.text(), "ab_cxyz");
+        let [added, free] = draft.pieces() else { panic!("two pieces") };
+        assert_eq!((added.id, free.id, free.origin), (Some(7), None, Origin { start: 3, end: 6 }));
+        assert_eq!(draft.origin(2, 4), Some(Origin { start: 3, end: 4 }));
+        assert_eq!(draft.origin(4, 7), Some(Origin { start: 4, end: 6 }));
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+//! Text → text before splitting.
