@@ -471,9 +471,7 @@ def test_the_fingerprint_is_unmoved_by_what_changes_no_id(kind: str) -> None:
     assert len(tok.fingerprint) == 3 + 64
     assert tok.with_options(special="all").fingerprint == tok.fingerprint
     assert tok.add_tokens(["<a>"]).fingerprint == tok.fingerprint
-    bare = jeton.Tokenizer(
-        Definition(**{**_fields(tok.definition), "training": None}), tok._core.vocabulary(), tok.special_tokens
-    )
+    bare = jeton.Tokenizer(Definition(**{**_fields(tok.definition), "training": None}), tok._core.vocabulary())
     assert bare.training is None
     assert bare.fingerprint == tok.fingerprint
 

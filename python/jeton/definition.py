@@ -4,6 +4,10 @@ How it was trained is part of it, though it changes no id.
 
 Every format reads into a `Definition` and a core vocabulary, and writes from them. Vocabulary entries and merges stay
 in the core; Python never looks inside.
+
+The stages around the model are lists of *parts*: JSON objects with a ``"type"``, in the words of Hugging Face's
+`tokenizer.json` for what that has, and a few of our own for what it lacks: ``Pattern`` (a split in tiktoken's dialect,
+by name or regex), ``SentencePiece`` (the whole of its normalizer, and its decoder), ``Join`` (tokens with a separator).
 """
 
 from __future__ import annotations
@@ -11,14 +15,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from . import _core
 from .errors import ConfigError
 
-__all__ = ["Definition", "EndOfWordStyle", "Level", "Pattern", "TieBreak", "TrainingFacts", "TrainingStep"]
+__all__ = [
+    "Bpe",
+    "Chars",
+    "Definition",
+    "EndOfWordStyle",
+    "Level",
+    "Model",
+    "Part",
+    "Pattern",
+    "Pieces",
+    "TieBreak",
+    "TrainingFacts",
+    "TrainingStep",
+    "Unigram",
+    "WordLevel",
+    "WordPiece",
+    "Words",
+]
 
+Part: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; never changed
 Level = Literal["byte", "char"]
 TieBreak = Literal["first", "lowest_ids", "highest_pair", "shortest"]
 EndOfWordStyle = Literal["symbol", "suffix"]
@@ -69,6 +91,17 @@ class Pattern:
             )
         _core.split_text("", pattern, is_regex=True)  # compiles it, so that the error comes here and not later
         return cls(pattern, True)
+
+    def part(self) -> Part | None:
+        """The pre-tokenizer that splits like this; None where there is nothing to split.
+
+        Examples:
+            >>> Pattern.of("o200k").part()
+            {'type': 'Pattern', 'name': 'o200k'}
+        """
+        if self.text == "none" and not self.is_regex:
+            return None
+        return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
         """The byte ranges of the pretokens of a text.
@@ -133,50 +166,222 @@ class TrainingFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """All options of a tokenizer that its vocabulary does not show.
+class Bpe:
+    """Byte-pair encoding by a list of merges, or by the ids of what pairs make.
 
     Attributes:
         level: the unit of an initial symbol.
-        pattern: how text is split before merging.
         ranks: what gives a pair its rank: the list of merges, or the id of the token it makes (tiktoken).
-        whole_first: a pretoken that is an entry is that entry, whatever the merges say.
+        whole_first: a pretoken that is an entry is that entry, whatever the merges say (``ignore_merges`` in HF).
         end_of_word: how the mark at the end of a word is spelled; None when there is none.
         end_of_word_style: whether that mark is a symbol of its own or glued to the last unit.
         unk_token: what stands in for characters that are not in the vocabulary; None raises instead.
-        training: how it was trained, where that is known. Changes no id.
+        fuse_unk: neighboring unknown characters are one token.
+        byte_fallback: characters that are not in the vocabulary become bytes, ``<0x0A>``.
+        continuing_subword_prefix: what symbols inside a word begin with.
     """
 
+    type: ClassVar = "BPE"
     level: Level = "byte"
-    pattern: Pattern = field(default_factory=lambda: Pattern("none", False))
     ranks: Literal["merges", "tokens"] = "merges"
     whole_first: bool = False
     end_of_word: str | None = None
     end_of_word_style: EndOfWordStyle = "symbol"
     unk_token: str | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    continuing_subword_prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """SentencePiece's BPE: neighbors merge when together they are a piece, the best score first."""
+
+    type: ClassVar = "Pieces"
+    unk_token: str | None
+    byte_fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unigram:
+    """The segmentation whose scores add up to most.
+
+    Attributes:
+        unk_token: what stands in for characters that no piece covers; None raises instead.
+        byte_fallback: these characters become bytes instead, ``<0x0A>``.
+        fuse_unk: neighboring unknown characters are one token.
+        single_precision: scores are added in 32 bits, as SentencePiece does, and user-defined pieces always win; HF
+            adds in 64 bits.
+    """
+
+    type: ClassVar = "Unigram"
+    unk_token: str | None
+    byte_fallback: bool = False
+    fuse_unk: bool = True
+    single_precision: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WordPiece:
+    """Greedy, the longest entry first; a word that cannot be covered is one unknown token."""
+
+    type: ClassVar = "WordPiece"
+    unk_token: str
+    continuing_subword_prefix: str = "##"
+    max_chars_per_word: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WordLevel:
+    """Pretokens are entries, or unknown (HF)."""
+
+    type: ClassVar = "WordLevel"
+    unk_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """SentencePiece's word model: what stands between white space is an entry, or unknown."""
+
+    type: ClassVar = "Words"
+    unk_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """SentencePiece's character model."""
+
+    type: ClassVar = "Chars"
+    unk_token: str | None
+    byte_fallback: bool = False
+
+
+Model: TypeAlias = Bpe | Pieces | Unigram | WordPiece | WordLevel | Words | Chars
+_MODELS: dict[str, type[Model]] = {
+    model.type: model for model in (Bpe, Pieces, Unigram, WordPiece, WordLevel, Words, Chars)
+}
+
+
+def ordered(part: Any) -> Any:
+    """JSON with its keys in one order: ``"type"`` first, then by name.
+
+    Examples:
+        >>> ordered({"content": "", "type": "Strip"})
+        {'type': 'Strip', 'content': ''}
+    """
+    if isinstance(part, Mapping):
+        return {name: ordered(part[name]) for name in sorted(part, key=lambda name: (name != "type", name))}
+    return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
+
+
+# what the core calls options
+_SHORT = {
+    "continuing_subword_prefix": "prefix",
+    "max_chars_per_word": "max_chars",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """All options of a tokenizer that its vocabulary does not show.
+
+    Attributes:
+        model: pretoken → ids.
+        normalizer: parts that rewrite text, in order.
+        pretokenizer: parts that cut it, in order.
+        decoder: parts that make text of tokens, in order; None joins what the tokens spell.
+        template: what is added around one text or a pair: ``{"single": [...], "pair": [...]}`` of items ``{"sequence":
+            "A", "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, and how offsets are trimmed.
+        roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
+        chat_template: Jinja source, as its file has it. Changes no id.
+        training: how it was trained, where that is known. Changes no id.
+
+    Examples:
+        >>> import jeton
+        >>> spec = jeton.train(["low lower"], 258, progress=False).definition
+        >>> spec.model.level, spec.pattern.text
+        ('byte', 'o200k')
+    """
+
+    model: Model = field(default_factory=Bpe)
+    normalizer: tuple[Part, ...] = ()
+    pretokenizer: tuple[Part, ...] = ()
+    decoder: tuple[Part, ...] | None = None
+    template: Part | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    chat_template: Any = None
     training: TrainingFacts | None = None
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The pattern, where splitting is by one pattern alone, ``none`` included; else None."""
+        match self.pretokenizer:
+            case ():
+                return Pattern("none", False)
+            case ({"type": "Pattern", "name": str(name)},):
+                return Pattern(name, False)
+            case ({"type": "Pattern", "regex": str(regex)},):
+                return Pattern(regex, True)
+        return None
+
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether the model's units are bytes, so that its entries need not be UTF-8."""
+        return isinstance(self.model, Bpe) and self.model.level == "byte"
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that can change ids or decoded bytes, as one JSON object."""
+        return {
+            "model": ordered({"type": self.model.type, **asdict(self.model)}),
+            "normalizer": ordered(self.normalizer),
+            "pretokenizer": ordered(self.pretokenizer),
+            "decoder": ordered(self.decoder),
+            "template": ordered(self.template),
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any], **others: Any) -> Definition:
+        """Reads what `to_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: it did not write that.
+        """
+        options = dict(facts["model"])
+        kind = _MODELS[options.pop("type")]
+        if not set(options) <= {f.name for f in fields(kind)}:
+            raise ValueError(f"unknown options of the model {kind.type}")
+        return cls(
+            kind(**options),
+            normalizer=tuple(facts["normalizer"]),
+            pretokenizer=tuple(facts["pretokenizer"]),
+            decoder=None if facts["decoder"] is None else tuple(facts["decoder"]),
+            template=facts["template"],
+            **others,
+        )
 
     def canonical(self) -> bytes:
         """What of it can change ids or decoded bytes, as JSON with sorted keys."""
-        facts: dict[str, Any] = {
-            "level": self.level,
-            "pattern": {"text": self.pattern.text, "is_regex": self.pattern.is_regex},
-            "ranks": self.ranks,
-            "whole_first": self.whole_first,
-            "end_of_word_style": self.end_of_word_style if self.end_of_word else None,
-            "unk_token": self.unk_token,
-        }
+        facts = self.to_json()
+        if isinstance(self.model, Bpe):  # how the mark is spelled changes nothing
+            end = self.model.end_of_word
+            facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
-    def build(self, vocabulary: _core.Vocabulary, special_tokens: Mapping[str, int]) -> _core.Tokenizer:
-        """The core's tokenizer for this definition."""
-        return _core.Tokenizer(
-            vocabulary,
-            pattern=self.pattern.text,
-            is_regex=self.pattern.is_regex,
-            level=self.level,
-            end_of_word_style=self.end_of_word_style if self.end_of_word else None,
-            unk=special_tokens.get(self.unk_token) if self.unk_token else None,
-            ranks=self.ranks,
-            whole_first=self.whole_first,
-        )
+    def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
+        """The core's tokenizer for this definition.
+
+        Raises:
+            ConfigError: the vocabulary does not fit, or a part is not what its type needs.
+        """
+        facts = self.to_json()
+        model = facts["model"]
+        unk = model.pop("unk_token")  # a file may name one that it does not have: then the unknown is an error
+        model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
+        for name, short in _SHORT.items():
+            if name in model:
+                model[short] = model.pop(name)
+        if isinstance(self.model, Unigram):
+            model["precision"] = "f32" if model.pop("single_precision") else "f64"
+        if isinstance(self.model, Bpe):
+            model["end_of_word"] = self.model.end_of_word_style if self.model.end_of_word else None
+        return _core.Tokenizer(vocabulary, json.dumps(facts))

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
-from .definition import Definition, Pattern, TrainingFacts
+from .definition import Bpe, Definition, Pattern, TrainingFacts
 from .encoding import Encoding, TokenBatch
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
@@ -35,7 +35,7 @@ __all__ = ["FILES", "Tokenizer"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-TOKEN, ENDS_WORD, ADDED, SPECIAL = 1, 2, 3, 4  # the core's `Kind`
+TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # the core's `Kind`
 
 # As in the core: above it, arrays indexed by id would be far larger than any embedding.
 MAX_ID = (1 << 24) - 1
@@ -74,17 +74,16 @@ class Tokenizer:
         'low lower'
     """
 
-    def __init__(self, definition: Definition, vocabulary: _core.Vocabulary, special_tokens: Mapping[str, int]) -> None:
+    def __init__(self, definition: Definition, vocabulary: _core.Vocabulary) -> None:
         """From parts, as readers of files and training have them. Users call `jeton.load` and the like.
 
         Args:
             definition: all options.
             vocabulary: entries and merges, the added tokens among them.
-            special_tokens: the special tokens among the added ones.
         """
         self._definition = definition
-        self._special_tokens = dict(special_tokens)
-        self._core = definition.build(vocabulary, self._special_tokens)
+        self._core = definition.build(vocabulary)
+        self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
         self._defaults = _Defaults()
 
     @classmethod
@@ -123,7 +122,8 @@ class Tokenizer:
         vocabulary = vocabulary.with_added(
             list(special.values()), [spell(token) for token in special], [True] * len(special)
         )
-        return cls(Definition(pattern=Pattern.of(pattern)), vocabulary, special)
+        part = Pattern.of(pattern).part()
+        return cls(Definition(pretokenizer=(part,) if part else ()), vocabulary)
 
     # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -298,7 +298,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
             for at, pair, result, rivals, candidates in steps
         ]
-        lengths = None if added or self._definition.level == "byte" else self._lengths(text[start:end], symbols)
+        lengths = None if added or self._definition.is_byte_level else self._lengths(text[start:end], symbols)
         return ExplainedPretoken((start, end), text[start:end], added, symbols, merges, ids, lengths, whole)
 
     def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
@@ -308,7 +308,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _spelled(self, id: int) -> bytes:
         content = self._core.content(id) or b""
-        mark = self._definition.end_of_word
+        mark = self._end_of_word
         return content + mark.encode() if mark and self._core.kind(id) == ENDS_WORD else content
 
     # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -420,8 +420,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def roles(self) -> dict[str, str]:
-        """Role -> special token, for the roles the tokenizer knows: ``{"unk": "<unk>"}``."""
-        return {"unk": self._definition.unk_token} if self._definition.unk_token else {}
+        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``."""
+        unk = self._definition.model.unk_token
+        return {**({"unk": unk} if unk else {}), **self._definition.roles}
 
     @property
     def definition(self) -> Definition:
@@ -467,7 +468,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         self.id_to_bytes(id)
         spelled = self._spelled(id)
-        if self._definition.level == "byte" and self._core.kind(id) in (TOKEN, ENDS_WORD):
+        if self._definition.is_byte_level and self._core.kind(id) in (TOKEN, ENDS_WORD):
             content = self._core.content(id) or b""
             return _core.spell_bytes(content) + spelled[len(content) :].decode()
         return spelled.decode()
@@ -501,13 +502,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @cached_property
     def _added(self) -> dict[bytes, int]:
         """Content -> id of the added tokens."""
-        return {content.encode(): id for id, content, _ in self._core.added_tokens()}
+        return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
 
     def _find_spelling(self, token: str) -> int | None:
-        mark = self._definition.end_of_word
+        mark = self._end_of_word
         ends_word = mark is not None and token.endswith(mark)
         text = token[: -len(mark)] if mark and ends_word else token
-        if self._definition.level == "char":
+        if not self._definition.is_byte_level:
             return self._core.find(text.encode(), ends_word)
         content = _core.read_bytes(text)
         return None if content is None else self._core.find(content, ends_word)
@@ -539,8 +540,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         vocabulary = self._core.vocabulary().with_added(
             list(fresh.values()), [spell(token, "tokens") for token in fresh], [special] * len(fresh)
         )
-        names = {**self._special_tokens, **fresh} if special else self._special_tokens
-        made = type(self)(self._definition, vocabulary, names)
+        made = type(self)(self._definition, vocabulary)
         made._defaults = self._defaults
         return made
 
@@ -632,11 +632,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        kind = "byte-level" if self._definition.level == "byte" else "character-level"
-        pattern = self._definition.pattern.text
-        return f"Tokenizer({kind} BPE, {self.num_tokens} tokens, pattern {pattern[:40]!r}, {self.fingerprint[:15]}…)"
+        level = "byte-level " if self._definition.is_byte_level else ""
+        pattern = self._definition.pattern
+        split = f", pattern {pattern.text[:40]!r}" if pattern else ""
+        kind = self._definition.model.type
+        return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
 
     # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _end_of_word(self) -> str | None:
+        model = self._definition.model
+        return model.end_of_word if isinstance(model, Bpe) else None
 
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)

@@ -186,7 +186,7 @@ fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) ->
         }
         let kind = entry(merge.right).1;
         vocabulary.entries.push((merge.result, kind, content));
-        vocabulary.merges.push((merge.left, merge.right, merge.result));
+        vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
     }
     Ok(vocabulary)
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Mutex;
 
-use jeton_core::alphabet::Alphabet;
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
-use jeton_core::model::bpe::{Bpe, Ranks};
+use jeton_core::model::bpe::Ranks;
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
@@ -14,7 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
 use crate::arguments::{self, Text};
-use crate::counts::{read_end, read_level};
 use crate::error;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
@@ -29,32 +27,12 @@ type Explained = (usize, usize, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // s
 
 #[pymethods]
 impl Tokenizer {
-    /// `ranks`: `"merges"` or `"tokens"`.
+    /// `options`: a `Definition` as JSON.
     #[new]
-    #[pyo3(signature = (vocabulary, *, pattern, is_regex, level, end_of_word_style, unk, ranks, whole_first))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        py: Python<'_>,
-        vocabulary: &Vocabulary,
-        pattern: &str,
-        is_regex: bool,
-        level: &str,
-        end_of_word_style: Option<&str>,
-        unk: Option<u32>,
-        ranks: &str,
-        whole_first: bool,
-    ) -> PyResult<Self> {
-        let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
-        let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
+    fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str) -> PyResult<Self> {
         let build = || {
-            let vocab =
-                Vocab::new(vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
-            let alphabet = Alphabet::of(&vocab, level, end, unk);
-            let model = match ranks {
-                "tokens" => Bpe::from_ranks(&vocab, alphabet),
-                _ => Bpe::from_merges(&vocab, alphabet, vocabulary.merges.clone(), whole_first)?,
-            };
-            core::Tokenizer::new(vocab, model, pretokenizer)
+            let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
+            core::Tokenizer::from_json(options, Vocab::new(entries)?, vocabulary.extras.clone())
         };
         py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
     }
@@ -219,11 +197,11 @@ impl Tokenizer {
         self.0.vocab().iter().map(|(id, _, _)| id).collect()
     }
 
-    /// Added tokens: (id, content, special).
-    fn added_tokens(&self) -> Vec<(u32, String, bool)> {
+    /// Added tokens: (id, content, special, flags).
+    fn added_tokens(&self) -> Vec<(u32, String, bool, u8)> {
         let vocab = self.0.vocab();
         let text = |id| String::from_utf8_lossy(vocab.content(id)).into_owned();
-        self.0.added().iter().map(|&id| (id, text(id), vocab.kind(id) == Kind::Special)).collect()
+        self.0.added().iter().map(|&id| (id, text(id), vocab.kind(id) == Kind::Special, self.0.flags(id))).collect()
     }
 
     /// Merges in order of rank: (left, right, result).
@@ -235,17 +213,19 @@ impl Tokenizer {
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
         let entries = self.0.vocab().iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
         let merges = if self.0.model().ranks == Ranks::Merges { self.merges(py)? } else { Vec::new() };
-        Ok(Vocabulary { entries, merges })
+        let (scores, flags) = (self.0.scores().to_vec(), self.0.all_flags().to_vec());
+        Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
     /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id that is not a
-    /// hole, ascending, u32 id, u8 kind, u32 length and the content; then, for a model with a merge list, three u32 a merge. All
-    /// integers little-endian.
+    /// hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 a merge;
+    /// then the scores as f64, where the model has them. All numbers little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
             bytes.extend_from_slice(&id.to_le_bytes());
             bytes.push(kind as u8);
+            bytes.push(self.0.flags(id));
             bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
             bytes.extend_from_slice(content);
         }
@@ -256,7 +236,13 @@ impl Tokenizer {
                 }
             }
         }
+        self.0.scores().iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// `model.vocab` of a Unigram model as JSON text; None where the vocabulary has holes.
+    fn pieces_json(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        py.detach(|| hf_json::pieces_json(self.0.vocab(), self.0.scores())).map_err(|failed| error::plain(py, failed))
     }
 
     /// `model.vocab` as JSON text, and the added tokens that cannot stand in it.

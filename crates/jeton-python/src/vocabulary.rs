@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
+use jeton_core::tokenizer::Extras;
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 
@@ -17,22 +18,30 @@ pub type Entry = (u32, Kind, Vec<u8>);
 #[derive(Clone, Default)]
 pub struct Vocabulary {
     pub entries: Vec<Entry>,
-    pub merges: Vec<(u32, u32, u32)>, // in order of rank: (left, right, result)
+    pub extras: Extras,
 }
 
 #[pymethods]
 impl Vocabulary {
-    /// From lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word).
+    /// From lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …), `scores` are by id.
     #[new]
-    fn new(ids: Vec<u32>, kinds: Vec<u8>, contents: Vec<Vec<u8>>, merges: Vec<(u32, u32, u32)>) -> PyResult<Self> {
-        let wrong = || error::ConfigError::new_err("ids, kinds and contents must be of one length, and kinds 0 to 4");
+    #[pyo3(signature = (ids, kinds, contents, merges, scores=None))]
+    fn new(
+        ids: Vec<u32>,
+        kinds: Vec<u8>,
+        contents: Vec<Vec<u8>>,
+        merges: Vec<(u32, u32, u32)>,
+        scores: Option<Vec<f64>>,
+    ) -> PyResult<Self> {
+        let wrong = || error::ConfigError::new_err("ids, kinds and contents must be of one length, and kinds 0 to 6");
         if ids.len() != kinds.len() || ids.len() != contents.len() {
             return Err(wrong());
         }
         let rows = ids.into_iter().zip(kinds).zip(contents);
         let entries =
             rows.map(|((id, kind), content)| Some((id, Kind::from_u8(kind)?, content))).collect::<Option<_>>();
-        Ok(Self { entries: entries.ok_or_else(wrong)?, merges })
+        let entries = entries.ok_or_else(wrong)?;
+        Ok(Self { entries, extras: Extras { merges, scores: scores.unwrap_or_default(), ..Extras::default() } })
     }
 
     /// From tiktoken's rank file.
@@ -40,16 +49,27 @@ impl Vocabulary {
     fn from_ranks(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let tokens = py.detach(|| ranks::read(data)).map_err(|failed| error::plain(py, failed))?;
         let entries = tokens.into_iter().map(|(rank, bytes)| (rank, Kind::Token, bytes)).collect();
-        Ok(Self { entries, merges: Vec::new() })
+        Ok(Self { entries, extras: Extras::default() })
     }
 
-    /// The same with more entries; of an ordinary entry with the same id the new one takes the place.
-    fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>) -> Self {
+    /// The same with more added tokens; of an ordinary entry with the same id the new one takes the place. `flags`: 1 strips white
+    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text.
+    #[pyo3(signature = (ids, contents, special, flags=None))]
+    fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
         let mut entries: Vec<Entry> = self.entries.iter().filter(|entry| !taken.contains(&entry.0)).cloned().collect();
+        let mut extras = self.extras.clone();
+        extras.flags.retain(|(id, _)| !taken.contains(id));
+        let flagged = ids.iter().copied().zip(flags.unwrap_or_default());
+        extras.flags.extend(flagged.filter(|&(_, flags)| flags != 0));
         let kinds = special.into_iter().map(|special| if special { Kind::Special } else { Kind::Added });
         entries.extend(ids.into_iter().zip(kinds).zip(contents).map(|((id, kind), content)| (id, kind, content)));
-        Self { entries, merges: self.merges.clone() }
+        Self { entries, extras }
+    }
+
+    /// The id of the entry with this content, whatever its kind.
+    fn find_any(&self, content: &[u8]) -> Option<u32> {
+        self.entries.iter().find(|entry| entry.2 == content).map(|entry| entry.0)
     }
 
     /// The highest id plus one.
@@ -85,6 +105,17 @@ impl SpelledVocabulary {
     #[getter]
     fn has_merges(&self) -> bool {
         self.file.has_merges
+    }
+
+    /// Whether the vocabulary was a list of pieces with scores.
+    #[getter]
+    fn has_scores(&self) -> bool {
+        !self.file.vocab.scores.is_empty()
+    }
+
+    /// The spelling of an entry of such a list.
+    fn token(&self, id: usize) -> Option<&str> {
+        self.file.vocab.tokens.get(id).map(String::as_str)
     }
 
     /// How many entries `model.vocab` has.
@@ -134,6 +165,7 @@ impl SpelledVocabulary {
             .collect::<jeton_core::error::Result<Vec<Entry>>>()
         };
         let entries = py.detach(read).map_err(|failed| error::plain(py, failed))?;
-        Ok(Vocabulary { entries, merges: self.file.merges.clone() })
+        let (merges, scores) = (self.file.merges.clone(), columns.scores.clone());
+        Ok(Vocabulary { entries, extras: Extras { merges, scores, ..Extras::default() } })
     }
 }

@@ -1,20 +1,42 @@
-"""The pipeline parts of `tokenizer.json`: how HF spells what a `Definition` says, and back.
+"""The parts around the model in `tokenizer.json`: how HF spells what a `Definition` says, and back.
 
-Each shape that is written here is one that is read here; anything else is refused by the name HF gives it.
+A `Definition` has parts in HF's own words, so most pass through as they are. What differs: a Sequence is a tuple; a
+split by a known pattern is that pattern, by name; raw bytes need no ByteLevel; and what joins tokens as they are needs
+no decoder.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
-from ..definition import Definition, Pattern
-from ..errors import FormatError, UnsupportedFeatureError
+from ..definition import Bpe, Definition, Part, Pattern, ordered
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from .hf_template import read_template, write_template
 
 __all__ = ["Parts", "read_parts", "write_parts"]
 
 JSON = dict[str, Any]
+
+NORMALIZERS = (
+    "BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
+    "Replace", "Strip", "StripAccents",
+)  # fmt: skip
+PRE_TOKENIZERS = (
+    "BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace", "Punctuation", "Split",
+    "UnicodeScripts", "Whitespace", "WhitespaceSplit",
+)  # fmt: skip
+DECODERS = (
+    "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece",
+)  # fmt: skip
+
+_BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+_JOIN: JSON = {"type": "Join", "separator": " "}  # what HF does without a decoder
+_FUSE: JSON = {"type": "Fuse"}
+# Not HF's Strip, which panics on an empty text.
+_STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
 
 
 @dataclass
@@ -22,13 +44,14 @@ class Parts:
     """What surrounds the model in the file.
 
     Attributes:
-        normalizer, pre_tokenizer, decoder: as HF spells them; None where there is none.
+        normalizer, pre_tokenizer, post_processor, decoder: as HF spells them; None where there is none.
         mark: what tokens that end a word are spelled with at their end.
         losses: name -> what HF cannot express.
     """
 
     normalizer: JSON | None
     pre_tokenizer: JSON | None
+    post_processor: JSON | None
     decoder: JSON | None
     mark: str
     losses: dict[str, str] = field(default_factory=dict)
@@ -52,9 +75,7 @@ def _replace(old: str, new: str) -> JSON:
     return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
-_BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-# Not HF's Strip, which panics on an empty text.
-_STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def write_parts(definition: Definition, mark: str) -> Parts:
@@ -64,115 +85,190 @@ def write_parts(definition: Definition, mark: str) -> Parts:
         definition: what to spell.
         mark: for a mark of its own, the private-use character that stands for it; for a suffix, the suffix.
     """
-    byte_level = definition.level == "byte"
     losses: dict[str, str] = {}
-    splits, use_regex = _write_pattern(definition.pattern, byte_level, losses)
-    pre = [*splits, *([_byte_level(use_regex=use_regex)] if byte_level else [])]
-    decoder = _BYTES if byte_level else {"type": "Fuse"}
-    parts = Parts(None, _sequence("pretokenizers", pre), decoder, mark, losses)
-    if definition.end_of_word is None:
-        return parts
-    if definition.end_of_word_style == "symbol":
-        if byte_level:
+    normalizer = _write_normalizer(definition.normalizer, losses)
+    splits = _write_pretokenizer(definition, losses)
+    decoder = _write_decoder(definition, mark, losses)
+    model = definition.model
+    if isinstance(model, Bpe) and model.end_of_word is not None and model.end_of_word_style == "symbol":
+        if model.level == "byte":
             losses["end_of_word"] = "an end-of-word symbol at byte level"
-        parts.normalizer = {"type": "Replace", "pattern": {"Regex": r"(?<=\S)(?=\s|$)"}, "content": mark}
-        parts.decoder = _sequence("decoders", [_replace(mark, " "), {"type": "Fuse"}, _STRIP_LAST_SPACE])
-    elif byte_level:
-        space = "\u0120"  # a space in the byte alphabet
-        parts.decoder = _sequence("decoders", [_replace(mark, space), _BYTES, _STRIP_LAST_SPACE])
-    else:
-        parts.decoder = {"type": "BPEDecoder", "suffix": mark}
-    return parts
+        normalizer = [{"type": "Replace", "pattern": {"Regex": r"(?<=\S)(?=\s|$)"}, "content": mark}]
+    return Parts(
+        _sequence("normalizers", normalizer),
+        _sequence("pretokenizers", splits),
+        write_template(definition.template),
+        decoder,
+        mark,
+        losses,
+    )
 
 
-def _write_pattern(pattern: Pattern, byte_level: bool, losses: dict[str, str]) -> tuple[list[JSON], bool]:
-    """Pre-tokenizers that split as the pattern does, and whether ByteLevel's own regex is one of them."""
-    if pattern.text == "none" and not pattern.is_regex:
-        return [], False
-    if pattern.text == "whitespace" and not pattern.is_regex:
-        return [{"type": "WhitespaceSplit"}], False
-    if pattern.text == "gpt2" and not pattern.is_regex and byte_level:
-        return [], True
-    regex, construct = _core.oniguruma_pattern(pattern.text, is_regex=pattern.is_regex)
-    if regex is None:
-        losses["pattern"] = f"the pattern {pattern.text!r}: {construct} means something else, or nothing, in Oniguruma"
-        return [], False
-    return [_split(regex)], False
+def _write_normalizer(parts: Iterable[Part], losses: dict[str, str]) -> list[JSON]:
+    """SentencePiece's normalizer in HF's parts: the same text where its character map is the identity."""
+    written: list[JSON] = []
+    for part in parts:
+        if part["type"] != "SentencePiece":
+            written.append(ordered(part))
+            continue
+        if part["precompiled_charsmap"]:
+            losses["precompiled_charsmap"] = (
+                "SentencePiece's use of its character map (HF applies it to grapheme clusters)"
+            )
+            written.append({"type": "Precompiled", "precompiled_charsmap": part["precompiled_charsmap"]})
+        if part["remove_extra_whitespaces"]:
+            written.append({"type": "Replace", "pattern": {"Regex": "^ +| +$"}, "content": ""})
+            written.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+        if part["add_dummy_prefix"]:
+            if part["treat_whitespace_as_suffix"]:
+                losses["treat_whitespace_as_suffix"] = "a dummy prefix at the end of the text"
+            written.append({"type": "Prepend", "prepend": "▁" if part["escape_whitespaces"] else " "})
+        if part["escape_whitespaces"]:
+            written.append(_replace(" ", "▁"))
+    return written
 
 
-def read_parts(top: JSON, model: JSON) -> JSON:
-    """The fields of a `Definition` from a file that is not ours, and ``spelling``, the mark's.
+def _write_pretokenizer(definition: Definition, losses: dict[str, str]) -> list[JSON]:
+    """Pre-tokenizers that split as the definition's do, and ByteLevel where units are bytes."""
+    splits: list[JSON] = []
+    bytes_done = not definition.is_byte_level or _has_byte_level(definition)
+    for part in definition.pretokenizer:
+        if part["type"] != "Pattern":
+            splits.append(ordered(part))
+            continue
+        name = part.get("name")
+        spelled = str(part["regex"] if name is None else name)
+        if name == "whitespace":
+            splits.append({"type": "WhitespaceSplit"})
+        elif name == "gpt2" and not bytes_done and len(definition.pretokenizer) == 1:
+            return [_byte_level(use_regex=True)]
+        else:
+            translated, construct = _core.oniguruma_pattern(spelled, is_regex=name is None)
+            if translated is None:
+                losses["pattern"] = (
+                    f"the pattern {spelled!r}: {construct} means something else, or nothing, in Oniguruma"
+                )
+            else:
+                splits.append(_split(translated))
+    return splits if bytes_done else [*splits, _byte_level()]
+
+
+def _has_byte_level(definition: Definition) -> bool:
+    return any(part["type"] == "ByteLevel" for part in (*definition.normalizer, *definition.pretokenizer))
+
+
+def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) -> JSON | None:
+    model = definition.model
+    if definition.decoder is None:
+        if isinstance(model, Bpe) and model.end_of_word is not None:
+            if model.end_of_word_style == "symbol":
+                return _sequence("decoders", [_replace(mark, " "), _FUSE, _STRIP_LAST_SPACE])
+            if model.level == "byte":
+                space = "\u0120"  # a space in the byte alphabet
+                return _sequence("decoders", [_replace(mark, space), _BYTES, _STRIP_LAST_SPACE])
+            return {"type": "BPEDecoder", "suffix": mark}
+        return _BYTES if definition.is_byte_level else _FUSE
+    if definition.decoder == (_JOIN,):
+        return None
+    written: list[JSON] = []
+    for part in definition.decoder:
+        if part["type"] == "Join":
+            losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
+        elif part["type"] == "SentencePiece":
+            written += [_replace("▁", " "), {"type": "ByteFallback"}, _FUSE]
+            if part["add_dummy_prefix"]:
+                written.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+        else:
+            written.append(ordered(part))
+    return _sequence("decoders", written)
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_parts(top: JSON, *, byte_level_model: bool, suffix: str) -> JSON:
+    """The fields of a `Definition` around the model, and whether its units are bytes (``is_byte_level``).
+
+    Args:
+        top: the file.
+        byte_level_model: the model is BPE, whose units are bytes where text passes through the byte alphabet.
+        suffix: what HF glues to the last unit of a pretoken; empty where there is none.
 
     Raises:
         UnsupportedFeatureError: a part that is not carried; names it and its place.
     """
-    if top.get("normalizer") is not None:
-        raise _refuse("normalizer", top["normalizer"], "$.normalizer")
-    pre = top.get("pre_tokenizer")
-    chain = pre.get("pretokenizers") if isinstance(pre, dict) and pre.get("type") == "Sequence" else [pre]
-    if not isinstance(chain, list):
-        raise FormatError("a Sequence needs a list", place="$.pre_tokenizer.pretokenizers")
-    byte_level, pattern = False, Pattern("none", False)
-    for part in chain:
-        if part is None:
-            continue
-        kind = part.get("type") if isinstance(part, dict) else None
-        first = pattern == Pattern("none", False)
-        if kind == "ByteLevel" and not byte_level and not part.get("add_prefix_space", True):
-            byte_level = True
+    normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
+    pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)
+    decoders = _flatten(top.get("decoder"), "decoders", "$.decoder", "decoder", DECODERS)
+    is_byte_level = byte_level_model and any(part["type"] == "ByteLevel" for part in (*normalizer, *pre))
+    pretokenizer: list[Part] = []
+    for index, part in enumerate(pre):
+        is_last = index == len(pre) - 1
+        if part["type"] == "ByteLevel" and is_last and is_byte_level and not part.get("add_prefix_space", True):
             if part.get("use_regex", True):
-                if not first:
-                    raise _refuse("pre-tokenizer", part, "$.pre_tokenizer", "a second split")
-                pattern = Pattern("gpt2", False)
-        elif kind == "WhitespaceSplit" and first and not byte_level:
-            pattern = Pattern("whitespace", False)
-        elif kind == "Split" and first and not byte_level:
-            pattern = _read_split(part)
+                pretokenizer.append({"type": "Pattern", "name": "gpt2"})
+        elif part["type"] == "WhitespaceSplit":
+            pretokenizer.append({"type": "Pattern", "name": "whitespace"})
+        elif part["type"] == "Split":
+            pretokenizer.append(_read_split(part))
         else:
-            raise _refuse("pre-tokenizer", part, "$.pre_tokenizer")
-    suffix = model.get("end_of_word_suffix") or None
-    if suffix is not None and pattern.text != "whitespace":
-        raise UnsupportedFeatureError(
-            "end_of_word_suffix is carried with WhitespaceSplit only",
-            place="$.model.end_of_word_suffix",
-            feature="end_of_word_suffix",
-        )
-    decoder = top.get("decoder")
-    expected = write_parts(
-        Definition(
-            level="byte" if byte_level else "char", pattern=pattern, end_of_word=suffix, end_of_word_style="suffix"
-        ),
-        suffix or "",
-    ).decoder
-    kind = decoder.get("type") if isinstance(decoder, dict) else None
-    if expected is None or (decoder != expected and not (kind == expected["type"] and kind in ("ByteLevel", "Fuse"))):
-        raise _refuse("decoder", decoder, "$.decoder")
-    parts: JSON = {"level": "byte" if byte_level else "char", "pattern": pattern, "spelling": suffix or ""}
-    if suffix is not None:
-        parts |= {"end_of_word": suffix, "end_of_word_style": "suffix"}
-    return parts
+            pretokenizer.append(part)
+    return {
+        "normalizer": tuple(normalizer),
+        "pretokenizer": tuple(pretokenizer),
+        "decoder": _read_decoder(top.get("decoder"), decoders, is_byte_level, suffix),
+        "template": read_template(top.get("post_processor"), "$.post_processor"),
+        "is_byte_level": is_byte_level,
+    }
 
 
-def _read_split(part: JSON) -> Pattern:
+def _read_decoder(spelled: object, parts: list[Part], is_byte_level: bool, suffix: str) -> tuple[Part, ...] | None:
+    """The decoder, or None where joining what tokens spell (and a space where words end) is the same."""
+    if spelled is None:
+        return (_JOIN,)
+    types = [part["type"] for part in parts]
+    if suffix:
+        plain = Definition(Bpe("byte" if is_byte_level else "char", end_of_word=suffix, end_of_word_style="suffix"))
+        return None if _write_decoder(plain, suffix, {}) == spelled else tuple(parts)
+    if types == (["ByteLevel"] if is_byte_level else ["Fuse"]):
+        return None
+    return tuple(parts)
+
+
+def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str, ...]) -> list[Part]:
+    """The parts of a Sequence, of Sequences in it, or of a part alone."""
+    if spelled is None:
+        return []
+    flat: list[Part] = []
+    pending: list[tuple[object, str]] = [(spelled, place)]
+    while pending:
+        part, where = pending.pop()
+        kind = part.get("type") if isinstance(part, dict) else None
+        if not isinstance(part, dict) or not isinstance(kind, str):
+            raise FormatError(f'a {role} is an object with a "type"', place=where)
+        if kind == "Sequence":
+            inner = part.get(key)
+            if not isinstance(inner, list):
+                raise FormatError("a Sequence needs a list", place=f"{where}.{key}")
+            pending.extend((inner[i], f"{where}.{key}[{i}]") for i in reversed(range(len(inner))))
+        elif kind not in known:
+            raise UnsupportedFeatureError(f"there is no {role} {kind!r} here", place=where, feature=kind)
+        else:
+            flat.append(part)
+    return flat
+
+
+def _read_split(part: Part) -> Part:
+    """The pattern that a Split isolates, where there is one by name or in both dialects; else the Split."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None
     if not isinstance(regex, str) or part.get("behavior") != "Isolated" or part.get("invert"):
-        raise _refuse("pre-tokenizer", part, "$.pre_tokenizer", "only isolated matches of a regex are carried")
+        return part
     for name in Pattern.names():
         if _core.oniguruma_pattern(name, is_regex=False)[0] == regex:
-            return Pattern(name, False)
-    translated, construct = _core.oniguruma_pattern(regex, is_regex=True)
-    if translated != regex:  # what reads the same in both dialects means the same in both
-        what = construct or "a construct of Oniguruma"
-        raise UnsupportedFeatureError(
-            f"the regex {regex!r} holds {what}, which means something else here",
-            place="$.pre_tokenizer",
-            feature="Split",
-        )
-    return Pattern.of(regex)
-
-
-def _refuse(role: str, part: object, place: str, why: str = "") -> UnsupportedFeatureError:
-    name = part.get("type") if isinstance(part, dict) else part
-    details = f" ({why})" if why else ""
-    return UnsupportedFeatureError(f"the {role} {name!r} is not carried yet{details}", place=place, feature=str(name))
+            return {"type": "Pattern", "name": name}
+    try:
+        same = _core.oniguruma_pattern(regex, is_regex=True)[0] == regex
+    except ConfigError:
+        return part
+    return Pattern.of(regex).part() or part if same else part

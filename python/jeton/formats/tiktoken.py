@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Definition, Pattern
+from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..special import spell
 from ..tokenizer import Tokenizer
@@ -73,7 +73,8 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         pattern = known.pattern
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
-    definition = Definition(pattern=Pattern.of(pattern), ranks="tokens", whole_first=True)
+    part = Pattern.of(pattern).part()
+    definition = Definition(Bpe(ranks="tokens", whole_first=True), pretokenizer=(part,) if part else ())
     spelled = [spell(token) for token in special_tokens]
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
@@ -83,7 +84,7 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
         taken = set(vocabulary.ids()) & set(special_tokens.values())
         if not taken:
             vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
-            return Tokenizer(definition, vocabulary, special_tokens)
+            return Tokenizer(definition, vocabulary)
     except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
         raise FormatError(f"{source}: {error}", format="tiktoken", place=getattr(error, "place", None)) from None
     raise ConfigError(
@@ -97,13 +98,14 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: a tokenizer whose ids are no ranks, or a loss that was not accepted.
     """
-    if tok.definition.ranks != "tokens":
+    model, pattern = tok.definition.model, tok.definition.pattern
+    if not isinstance(model, Bpe) or model.ranks != "tokens":
         raise UnsupportedFeatureError(
             "a rank file orders merges by the ids of what they make, and this tokenizer has a list of merges",
             format="tiktoken",
             feature="merges",
         )
-    losses = {"pattern": f"the pattern {tok.definition.pattern.text!r}"}
+    losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
     if tok.special_tokens:
         losses["special_tokens"] = f"the special tokens {', '.join(tok.special_tokens)}"
     for name, what in losses.items():

@@ -19,11 +19,11 @@ import warnings
 from collections.abc import Collection
 from dataclasses import fields
 from operator import methodcaller
-from typing import Any, cast
+from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Definition, Pattern, TrainingFacts
+from ..definition import Bpe, Definition, Model, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import ENDS_WORD, Tokenizer
 from .hf_parts import Parts, read_parts, write_parts
@@ -31,6 +31,7 @@ from .hf_parts import Parts, read_parts, write_parts
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
 
 FORMAT = "tokenizer.json"
+JSON = dict[str, Any]
 _TRANSIENT = ("seconds", "log")  # facts of one run, which would make equal tokenizers different files
 
 
@@ -61,12 +62,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     """
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok))
-    spelling: dict[str, Any] = {"byte_alphabet": definition.level == "byte", "end_of_word": parts.mark}
-    vocab, clashes = tok._core.vocab_json(**spelling)
-    if clashes:
-        names = ", ".join(repr(tok.id_to_token(id)) for id in clashes[:5])
-        parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
-    merges = tok._core.merges_json(**spelling)
+    spelling: dict[str, Any] = {"byte_alphabet": definition.is_byte_level, "end_of_word": parts.mark}
+    model, members = _write_model(tok, parts, spelling)
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
@@ -79,19 +76,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
             warnings.warn(
                 f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
             )
-    model = {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": definition.unk_token,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": parts.mark
-        if definition.end_of_word and definition.end_of_word_style == "suffix"
-        else None,
-        "fuse_unk": False,
-        "byte_fallback": False,
-        "ignore_merges": definition.whole_first,
-        "jeton": _own_facts(definition, parts),
-    }
+    model["jeton"] = _own_facts(definition, parts)
     top = {
         "version": "1.0",
         "truncation": None,
@@ -99,31 +84,85 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
         "added_tokens": [_added_token(*token) for token in tok._core.added_tokens()],
         "normalizer": parts.normalizer,
         "pre_tokenizer": parts.pre_tokenizer,
-        "post_processor": None,
+        "post_processor": parts.post_processor,
         "decoder": parts.decoder,
     }
     head = _dumps(top)[:-1] + ',"model":' + _dumps(model)[:-1]
-    return f'{head},"vocab":{vocab},"merges":{merges}}}}}\n'.encode()
+    return (head + "".join(f',"{name}":{json}' for name, json in members.items()) + "}}\n").encode()
+
+
+def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tuple[JSON, dict[str, str]]:
+    """The model's small fields, and its big members as JSON text."""
+    model = tok.definition.model
+    if isinstance(model, Unigram):
+        pieces = tok._core.pieces_json()
+        if pieces is None:
+            raise UnsupportedFeatureError(
+                "tokenizer.json lists the pieces of a Unigram model by id, and this vocabulary has holes",
+                format=FORMAT,
+                feature="holes",
+            )
+        unk = tok.token_to_id(model.unk_token) if model.unk_token else None
+        return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces}
+    vocab, clashes = tok._core.vocab_json(**spelling)
+    if clashes:
+        names = ", ".join(repr(tok.id_to_token(id)) for id in clashes[:5])
+        parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
+    members = {"vocab": vocab}
+    match model:
+        case Bpe():
+            suffix = model.end_of_word and model.end_of_word_style == "suffix"
+            fields: JSON = {
+                "dropout": None,
+                "unk_token": model.unk_token,
+                "continuing_subword_prefix": model.continuing_subword_prefix,
+                "end_of_word_suffix": parts.mark if suffix else None,
+                "fuse_unk": model.fuse_unk,
+                "byte_fallback": model.byte_fallback,
+                "ignore_merges": model.whole_first,
+            }
+            members["merges"] = tok._core.merges_json(**spelling)
+        case WordPiece():
+            fields = {
+                "unk_token": model.unk_token,
+                "continuing_subword_prefix": model.continuing_subword_prefix,
+                "max_input_chars_per_word": model.max_chars_per_word,
+            }
+        case WordLevel():
+            fields = {"unk_token": model.unk_token}
+        case _:
+            raise UnsupportedFeatureError(
+                f"tokenizer.json has no model {model.type!r}", format=FORMAT, feature=model.type
+            )
+    return {"type": model.type, **fields}, members
 
 
 def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _added_token(id: int, content: str, special: bool) -> dict[str, Any]:
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    return {"id": id, "content": content, **flags, "special": special}
+FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+
+
+def _added_token(id: int, content: str, special: bool, flags: int) -> JSON:
+    return {
+        "id": id,
+        "content": content,
+        **{name: bool(flags & bit) for name, bit in FLAGS.items()},
+        "special": special,
+    }
 
 
 def _free_mark(tok: Tokenizer) -> str:
     """What the tokens that end a word end in: for a suffix the mark itself, where no other token ends in it, else a
     private-use character that no token holds.
     """
-    mark = tok.definition.end_of_word
-    if mark is None:
+    model = tok.definition.model
+    mark = model.end_of_word if isinstance(model, Bpe) else None
+    if mark is None or not isinstance(model, Bpe):
         return ""
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
-    if tok.definition.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
+    if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
     for code in range(0x10FFFD, 0x100000, -1):  # from the far end: U+E000 and its neighbors stand in texts, as icons
@@ -132,18 +171,12 @@ def _free_mark(tok: Tokenizer) -> str:
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
 
 
-def _own_facts(definition: Definition, parts: Parts) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "level": definition.level,
-        "pattern": {"regex" if definition.pattern.is_regex else "name": definition.pattern.text},
-        "ranks": definition.ranks,
-    }
-    if definition.end_of_word is not None:
-        facts["end_of_word"] = {
-            "name": definition.end_of_word,
-            "style": definition.end_of_word_style,
-            "spelling": parts.mark,
-        }
+def _own_facts(definition: Definition, parts: Parts) -> JSON:
+    facts: JSON = {"definition": definition.to_json()}
+    if parts.mark:
+        facts["end_of_word"] = parts.mark
+    if definition.roles:
+        facts["roles"] = dict(definition.roles)
     if definition.training is not None:
         training = {f.name: getattr(definition.training, f.name) for f in fields(definition.training)}
         facts["training"] = {name: value for name, value in training.items() if name not in _TRANSIENT}
@@ -180,84 +213,126 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         raise FormatError(f"{source}: {error}", format=FORMAT, place="$.model") from None
 
 
-def _read(top: dict[str, Any], spelled: _core.SpelledVocabulary) -> Tokenizer:
+def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     model = top.get("model")
     if not isinstance(model, dict):
         raise FormatError("there is no model, so this is no tokenizer.json", place="$.model")
-    _check_model(top, model, spelled)
+    for name in ("truncation", "padding"):
+        if top.get(name) is not None:
+            raise UnsupportedFeatureError(f"{name} in the file is not carried yet", place=f"$.{name}", feature=name)
     own = model.get("jeton") or {}
     if not isinstance(own, dict):
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
-    parts = _own_parts(own) if own else read_parts(top, model)
-    if own and not own.get("losses") and not _same_pipeline(parts, top):
+    definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    if own and not own.get("losses") and not _same_pipeline(definition, mark, top):
         raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
-    byte_level = parts["level"] == "byte"
     vocabulary = spelled.read(
-        byte_alphabet=byte_level, end_of_word=parts.pop("spelling"), added={id: content for id, content, _ in added}
+        byte_alphabet=definition.is_byte_level,
+        end_of_word=mark,
+        added={id: content for id, content, _, _ in added},
+    ).with_added(
+        [id for id, _, _, _ in added],
+        [content.encode() for _, content, _, _ in added],
+        [special for _, _, special, _ in added],
+        [flags for _, _, _, flags in added],
     )
-    vocabulary = vocabulary.with_added(
-        [id for id, _, _ in added], [content.encode() for _, content, _ in added], [special for _, _, special in added]
-    )
-    special = {content: id for id, content, is_special in added if is_special}
-    unk = model.get("unk_token")
-    if unk is not None and not isinstance(unk, str):
-        raise FormatError("unk_token is not a string", place="$.model.unk_token")
-    if unk is not None and unk not in special:
-        raise UnsupportedFeatureError(
-            f"the unknown token {unk!r} is not among the special tokens", place="$.model.unk_token", feature="unk_token"
-        )
-    whole_first = model.get("ignore_merges") or False
-    if not isinstance(whole_first, bool):
-        raise FormatError("ignore_merges is neither true nor false", place="$.model.ignore_merges")
-    definition = Definition(unk_token=unk, whole_first=whole_first, training=_training(own), **parts)
-    return Tokenizer(definition, vocabulary, special)
+    return Tokenizer(definition, vocabulary)
 
 
-def _same_pipeline(parts: dict[str, Any], top: dict[str, Any]) -> bool:
+def _same_pipeline(definition: Definition, mark: str, top: JSON) -> bool:
     """Whether HF would do what our own facts say: an edited file must not mean one thing here and another there."""
-    definition = Definition(**{name: value for name, value in parts.items() if name != "spelling"})
-    expected = write_parts(definition, parts["spelling"])
-    written = (expected.normalizer, expected.pre_tokenizer, expected.decoder)
-    return written == (top.get("normalizer"), top.get("pre_tokenizer"), top.get("decoder"))
+    expected = write_parts(definition, mark)
+    parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
+    return all(top.get(name) == part for name, part in parts.items())
 
 
-def _check_model(top: dict[str, Any], model: dict[str, Any], spelled: _core.SpelledVocabulary) -> None:
-    kind = model.get("type", "BPE" if spelled.has_merges else None)
-    if kind != "BPE":
-        raise UnsupportedFeatureError(f"the model {kind!r} is not carried yet", place="$.model.type", feature=str(kind))
-    if not spelled.has_merges:
-        raise FormatError("a BPE model needs a list of merges", place="$.model.merges")
-    off: dict[str, tuple[object, ...]] = {
-        "dropout": (None, 0, 0.0),
-        "continuing_subword_prefix": (None, ""),
-        "fuse_unk": (None, False),
-        "byte_fallback": (None, False),
-    }
-    for name, values in off.items():
-        if model.get(name) not in values:
-            raise UnsupportedFeatureError(
-                f"{name}={model[name]!r} is not carried yet", place=f"$.model.{name}", feature=name
+def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) -> tuple[Definition, str]:
+    """What a file of HF's means, and what its tokens that end a word end in."""
+    kind = _model_type(model, spelled)
+    suffix = _string(model, "end_of_word_suffix") or "" if kind == "BPE" else ""
+    parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix)
+    is_byte_level = parts.pop("is_byte_level")
+    unk = _string(model, "unk_token")
+    read: Model
+    match kind:
+        case "BPE":
+            if not spelled.has_merges:
+                raise FormatError("a BPE model needs a list of merges", place="$.model.merges")
+            if model.get("dropout"):
+                raise UnsupportedFeatureError(
+                    f"dropout={model['dropout']} in the file would make its ids random; ask for it with "
+                    "encode(dropout=…) and take it out of the file",
+                    place="$.model.dropout",
+                    feature="dropout",
+                )
+            read = Bpe(
+                level="byte" if is_byte_level else "char",
+                whole_first=_flag(model, "ignore_merges"),
+                end_of_word=suffix or None,
+                end_of_word_style="suffix" if suffix else "symbol",
+                unk_token=unk,
+                fuse_unk=_flag(model, "fuse_unk"),
+                byte_fallback=_flag(model, "byte_fallback"),
+                continuing_subword_prefix=_string(model, "continuing_subword_prefix") or None,
             )
-    for name in ("truncation", "padding"):
-        if top.get(name) is not None:
-            raise UnsupportedFeatureError(f"{name} in the file is not carried yet", place=f"$.{name}", feature=name)
-    post = top.get("post_processor")
-    # ByteLevel only moves the edges of HF's offsets, which are not our spans.
-    if post is not None and (not isinstance(post, dict) or post.get("type") != "ByteLevel"):
-        kind = post.get("type") if isinstance(post, dict) else post
-        raise UnsupportedFeatureError(
-            f"the post-processor {kind!r} is not carried yet", place="$.post_processor", feature=str(kind)
-        )
+        case "WordPiece":
+            longest = model.get("max_input_chars_per_word", 100)
+            if isinstance(longest, bool) or not isinstance(longest, int) or not 0 <= longest < 1 << 32:
+                raise FormatError(
+                    "max_input_chars_per_word is no number of characters", place="$.model.max_input_chars_per_word"
+                )
+            prefix = _string(model, "continuing_subword_prefix")
+            read = WordPiece("[UNK]" if unk is None else unk, "##" if prefix is None else prefix, longest)
+        case "WordLevel":
+            read = WordLevel("<unk>" if unk is None else unk)
+        case "Unigram":
+            read = Unigram(_unigram_unk(model, spelled), byte_fallback=_flag(model, "byte_fallback"))
+        case _:
+            raise UnsupportedFeatureError(f"there is no model {kind!r} here", place="$.model.type", feature=str(kind))
+    return Definition(model=read, **parts), suffix
 
 
-def _added_tokens(
-    top: dict[str, Any], spelled: _core.SpelledVocabulary, own: dict[str, Any]
-) -> list[tuple[int, str, bool]]:
+def _model_type(model: JSON, spelled: _core.SpelledVocabulary) -> str:
+    """The model's type; old files do not say it."""
+    kind = model.get("type")
+    if isinstance(kind, str):
+        return kind
+    if spelled.has_merges:
+        return "BPE"
+    if spelled.has_scores:
+        return "Unigram"
+    return "WordPiece" if "continuing_subword_prefix" in model else "WordLevel"
+
+
+def _unigram_unk(model: JSON, spelled: _core.SpelledVocabulary) -> str | None:
+    id = model.get("unk_id")
+    if id is None:
+        return None
+    if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < len(spelled):
+        raise FormatError("unk_id is no id of the vocabulary", place="$.model.unk_id")
+    return spelled.token(id)
+
+
+def _flag(model: JSON, name: str) -> bool:
+    value = model.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise FormatError(f"{name} is neither true nor false", place=f"$.model.{name}")
+    return bool(value)
+
+
+def _string(model: JSON, name: str) -> str | None:
+    value = model.get(name)
+    if value is not None and not isinstance(value, str):
+        raise FormatError(f"{name} is not a string", place=f"$.model.{name}")
+    return value
+
+
+def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> list[tuple[int, str, bool, int]]:
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
-    added: list[tuple[int, str, bool]] = []
+    added: list[tuple[int, str, bool, int]] = []
     seen: set[str] = set()
     highest = -1
     for i, token in enumerate(tokens):
@@ -272,11 +347,6 @@ def _added_tokens(
             or not 0 <= id < 1 << 28
         ):
             raise FormatError("an added token needs an id and a content that is not empty", place=place)
-        for flag in ("single_word", "lstrip", "rstrip"):
-            if token.get(flag):
-                raise UnsupportedFeatureError(
-                    f"{flag} of {content!r} is not carried yet", place=f"{place}.{flag}", feature=flag
-                )
         in_vocab = spelled.id(content)
         if in_vocab is not None and in_vocab != id and "special_tokens" not in own.get("losses", ()):
             raise FormatError(f"{content!r} has id {id} here and {in_vocab} in model.vocab", place=f"{place}.id")
@@ -287,7 +357,7 @@ def _added_tokens(
             # HF gives a token that is not in model.vocab the next id, whatever the file says.
             given = max(len(spelled), highest + 1)
             if id != given:
-                if spelled.holds(id) or any(id == other for other, _, _ in added):
+                if spelled.holds(id) or any(id == other for other, *_ in added):
                     raise FormatError(f"{content!r} has the id of another token, {id}", place=f"{place}.id")
                 raise UnsupportedFeatureError(
                     f"{content!r} has id {id}, but HF tokenizers would give it {given}, for it is not in model.vocab",
@@ -295,37 +365,25 @@ def _added_tokens(
                     feature="id",
                 )
         highest = max(highest, id)
-        added.append((id, content, bool(token.get("special"))))
+        flags = sum(bit for name, bit in FLAGS.items() if token.get(name))
+        added.append((id, content, bool(token.get("special")), flags))
     return added
 
 
-def _own_parts(own: dict[str, Any]) -> dict[str, Any]:
+def _own_definition(own: JSON) -> tuple[Definition, str]:
     """What a file of ours says of itself."""
-    end = own.get("end_of_word")
-    pattern = own.get("pattern")
+    mark = own.get("end_of_word", "")
+    roles = own.get("roles", {})
     try:
-        if own["level"] not in ("byte", "char") or own.get("ranks", "merges") not in ("merges", "tokens"):
-            raise KeyError
-        ((kind, text),) = cast("dict[str, str]", pattern).items()
-        if not isinstance(text, str):
-            raise KeyError
-        parts = {
-            "level": own["level"],
-            "ranks": own.get("ranks", "merges"),
-            "pattern": Pattern(text, True) if kind == "regex" else Pattern.of(text),
-            "spelling": "",
-        }
-        if end is not None:
-            names = [end["name"], end["spelling"]]
-            if end["style"] not in ("symbol", "suffix") or not all(isinstance(name, str) and name for name in names):
-                raise KeyError
-            parts |= {"end_of_word": end["name"], "end_of_word_style": end["style"], "spelling": end["spelling"]}
+        if not isinstance(mark, str) or not all(isinstance(name, str) for pair in roles.items() for name in pair):
+            raise TypeError
+        definition = Definition.from_json(own["definition"], roles=roles, training=_training(own))
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FormatError("Jeton's own facts are incomplete or damaged", place="$.model.jeton") from None
-    return parts
+    return definition, mark
 
 
-def _training(own: dict[str, Any]) -> TrainingFacts | None:
+def _training(own: JSON) -> TrainingFacts | None:
     facts = own.get("training")
     if facts is None:
         return None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from ..corpus import CorpusLike, open_corpus
-from ..definition import Definition, EndOfWordStyle, Level, TieBreak, TrainingFacts
+from ..definition import Bpe, Definition, EndOfWordStyle, Level, TieBreak, TrainingFacts
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
@@ -169,14 +169,14 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
     vocabulary = vocabulary.with_added(
         list(special.values()), [token.encode() for token in special], [True] * len(special)
     )
-    definition = Definition(
+    model = Bpe(
         level=plan.level,
-        pattern=plan.pattern,
         end_of_word=plan.end_of_word,
         end_of_word_style=plan.end_of_word_style,
         unk_token=plan.unk_token,
     )
-    tok = Tokenizer(definition, vocabulary, special)
+    part = plan.pattern.part()
+    tok = Tokenizer(Definition(model, pretokenizer=(part,) if part else ()), vocabulary)
     stopped = _why_stopped(num_merges, room - num_symbols, plan.min_frequency)
     if stopped:
         _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)

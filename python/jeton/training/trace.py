@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ..definition import Bpe
 from ..drawing import quoted
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
@@ -57,20 +58,22 @@ def _pretokens(tok: Tokenizer, text: bytes, split: bool) -> Iterator[bytes]:
         yield text
         return
     *_, pretokens, _ = tok._core.tokenize(text, "all")
-    added = {content.encode() for _, content, _ in tok._core.added_tokens()}
+    added = {content.encode() for _, content, _, _ in tok._core.added_tokens()}
     for start, end, _ in pretokens:
         if text[start:end] not in added:
             yield text[start:end]
 
 
 def _symbols(tok: Tokenizer, pretoken: bytes) -> Iterator[int]:
-    definition = tok.definition
-    byte_level = definition.level == "byte"
+    model = tok.definition.model
+    if not isinstance(model, Bpe):
+        raise RuntimeError(f"a {model.type} model has no merges to trace")
+    byte_level = model.level == "byte"
     units = [bytes([byte]) for byte in pretoken] if byte_level else [char.encode() for char in pretoken.decode()]
-    suffix = definition.end_of_word is not None and definition.end_of_word_style == "suffix"
+    suffix = model.end_of_word is not None and model.end_of_word_style == "suffix"
     for index, unit in enumerate(units):
         yield _find(tok, unit, suffix and index == len(units) - 1)
-    if definition.end_of_word and not suffix:
+    if model.end_of_word and not suffix:
         yield _find(tok, b"", True)
 
 

@@ -37,6 +37,8 @@ pub struct Columns {
     pub tokens: Vec<String>,
     /// Their ids.
     pub ids: Vec<u32>,
+    /// Their scores, for the vocabulary of a Unigram model.
+    pub scores: Vec<f64>,
     rows: HashTable<u32>, // spelling -> row
     hash: Hash,
 }
@@ -250,9 +252,13 @@ impl<'de> Visitor<'de> for VocabSeed<'_> {
         Ok(())
     }
 
-    // The vocabulary of a Unigram model; the caller sees the model's type in the rest and says what is missing.
+    // The vocabulary of a Unigram model: pairs of piece and score, whose places are their ids.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        while let Some((token, score)) = seq.next_element::<(String, f64)>()? {
+            self.0.ids.push(self.0.tokens.len() as u32);
+            self.0.tokens.push(token);
+            self.0.scores.push(score);
+        }
         Ok(())
     }
 }
@@ -347,6 +353,25 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<(String, Vec
     }
     json.push('}');
     Ok((json, left_out))
+}
+
+/// `model.vocab` of a Unigram model: every id's spelling and score. `None` where the vocabulary has holes, which a list cannot hold.
+///
+/// # Errors
+/// As [`Spelling::write`].
+pub fn pieces_json(vocab: &Vocab, scores: &[f64]) -> Result<Option<String>> {
+    if vocab.num_tokens() < vocab.len() {
+        return Ok(None);
+    }
+    let spelling = Spelling { byte_alphabet: false, end_of_word: "" };
+    let mut json = String::from("[");
+    for (id, kind, content) in vocab.iter() {
+        let comma = if id > 0 { "," } else { "" };
+        let score = scores.get(id as usize).copied().unwrap_or(0.0);
+        json.push_str(&format!("{comma}[{},{score:?}]", quote(&spelling.write(kind, content)?)?));
+    }
+    json.push(']');
+    Ok(Some(json))
 }
 
 /// `model.merges`.

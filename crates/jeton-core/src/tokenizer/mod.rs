@@ -5,11 +5,13 @@
 //!
 //! `long` cuts long texts and batches for threads, `spans` says where each id comes from, `explain` why.
 
+mod build;
 mod explain;
 mod long;
 mod permit;
 mod spans;
 
+pub use build::Extras;
 pub use explain::Explained;
 pub use permit::{Permission, Permit};
 pub use spans::Encoding;
@@ -35,7 +37,9 @@ pub enum Segment {
 #[derive(Debug)]
 pub struct Tokenizer {
     vocab: Vocab,
-    added: Vec<u32>, // ids of added tokens, special or not
+    added: Vec<u32>,       // ids of added tokens, special or not
+    flags: Vec<(u32, u8)>, // of added tokens that have any, by rising id
+    scores: Vec<f64>,      // by id; empty where the model has none
     model: Bpe,
     pretokenizer: Pretokenizer,
     vocabulary_tokens: Option<Matcher>, // added, not special
@@ -58,12 +62,38 @@ impl Tokenizer {
         let vocabulary_tokens = matcher(&|kind| kind == Kind::Added)?;
         let every_token = matcher(&is_added)?;
         let special_tokens = matcher(&|kind| kind == Kind::Special)?;
-        Ok(Self { vocab, added, model, pretokenizer, vocabulary_tokens, every_token, special_tokens })
+        Ok(Self {
+            vocab,
+            added,
+            flags: Vec::new(),
+            scores: Vec::new(),
+            model,
+            pretokenizer,
+            vocabulary_tokens,
+            every_token,
+            special_tokens,
+        })
     }
 
     /// The ids of all added tokens, special or not, ascending.
     pub fn added(&self) -> &[u32] {
         &self.added
+    }
+
+    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8 matches
+    /// normalized text.
+    pub fn flags(&self, id: u32) -> u8 {
+        self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
+    }
+
+    /// All flags that are not 0, by rising id.
+    pub fn all_flags(&self) -> &[(u32, u8)] {
+        &self.flags
+    }
+
+    /// The scores by id; empty where the model has none.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
     }
 
     /// id ↔ bytes.
