@@ -102,19 +102,52 @@ class Vocabulary:
 @final
 class Tokenizer:
     def __new__(cls, vocabulary: Vocabulary, options: str) -> Tokenizer: ...
-    def encode(self, text: str | bytes, special: _Permission = None) -> list[int]: ...
-    def encode_array(self, text: str | bytes, special: _Permission = None, *, threads: int) -> bytearray: ...
+    def encode(
+        self,
+        text: str | bytes,
+        special: _Permission = None,
+        *,
+        pair: str | bytes | None = None,
+        template: bool = False,
+        noise: tuple[float, float, int] | None = None,
+    ) -> list[int]: ...
+    def encode_array(
+        self, text: str | bytes, special: _Permission = None, *, threads: int, template: bool = False
+    ) -> bytearray: ...
     def encode_batch(
-        self, texts: Sequence[str | bytes], special: _Permission = None, *, threads: int
+        self, texts: Sequence[str | bytes], special: _Permission = None, *, threads: int, template: bool = False
     ) -> tuple[bytearray, bytearray]: ...
     def count(self, text: str | bytes, special: _Permission = None, *, threads: int) -> int: ...
+    def num_template_ids(self) -> int: ...
     def tokenize(
-        self, text: str | bytes, special: _Permission = None
-    ) -> tuple[list[int], list[bytes], list[_Span], list[_Span], list[tuple[int, int, int]], list[_Span]]: ...
+        self,
+        text: str | bytes,
+        special: _Permission = None,
+        *,
+        pair: str | bytes | None = None,
+        template: bool = False,
+    ) -> tuple[
+        tuple[
+            list[int],
+            list[bytes],
+            list[_Span],
+            list[_Span],
+            list[_Span],
+            list[int],
+            list[bool],
+            list[int | None],
+        ],
+        list[tuple[int, int, int]],
+        list[_Span],
+    ]: ...
+    def nbest(self, text: str | bytes, n: int, special: _Permission = None) -> list[tuple[list[int], float]]: ...
     def explain(
         self, text: str | bytes, special: _Permission = None
-    ) -> list[tuple[int, int, bool, bool, list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[int]]]: ...
+    ) -> list[
+        tuple[int, int, bytes, bool, bool, list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[int]]
+    ]: ...
     def decode(self, ids: Sequence[int], *, skip_special: bool) -> bytes: ...
+    def decode_text(self, ids: Sequence[int], *, skip_special: bool) -> str: ...
     def decode_array(self, ids: NDArray[np.uint8], *, skip_special: bool) -> bytes: ...
     @property
     def vocab_size(self) -> int: ...

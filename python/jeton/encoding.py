@@ -47,6 +47,13 @@ class Encoding(Sequence[Token]):
         byte_spans, char_spans: n half-open ranges.
         pretokens: the pretokens and added tokens the text was cut into, as ranges of bytes.
         dropped: ranges of bytes that no token covers (white space, where words are what is kept).
+        type_ids: n integers, which part of the input each token belongs to, by the tokenizer's template.
+        special_mask: n times whether the template put the token there.
+        sequence_ids: n times which text the token comes from: 0, 1 for a pair's second, None for the template's own.
+        hf_offsets: n ranges of characters as Hugging Face counts them (``offset_mapping``): tokens of one character share
+            it, and a template may trim white space.
+
+    Of a pair, spans count in the token's own text; `pretokens` and `dropped` are those of the first.
 
     Examples:
         >>> import jeton
@@ -64,6 +71,10 @@ class Encoding(Sequence[Token]):
     char_spans: list[tuple[int, int]]
     pretokens: list[tuple[int, int]]
     dropped: list[tuple[int, int]]
+    type_ids: list[int]
+    special_mask: list[bool]
+    sequence_ids: list[int | None]
+    hf_offsets: list[tuple[int, int]]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -135,19 +135,22 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
         dropout: float = 0.0,
+        alpha: float | None = None,
         seed: int | None = None,
     ) -> list[int]:
         """The ids of a text.
 
         Args:
             text: any `str`; `bytes` too: any bytes at byte level, else UTF-8.
-            pair: a second text, for tokenizers with a template for pairs.
+            pair: a second text, put after the first as the tokenizer's template for pairs says; without one, as it is.
             special: which special tokens the text may contain: ``"none"`` (their spelling is plain text; the default),
                 ``"all"``, ``"raise"``, or a set of exactly those permitted. Added tokens that are not special are
                 always matched.
             add_special_tokens: what the tokenizer's template adds; without a template, nothing.
-            dropout: probability with which a merge is left out.
-            seed: makes dropout repeat.
+            dropout: probability with which each merge is left out (BPE).
+            alpha: draw a segmentation with probability proportional to its probability to the power of this (Unigram);
+                0 draws evenly, large values come near to the best one.
+            seed: makes chance repeat, on any machine; without it every call differs.
 
         Returns:
             n ≥ 0 ids below `vocab_size`. Same text, same ids, on every machine.
@@ -167,8 +170,31 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        self._refuse(pair=pair, dropout=dropout, seed=seed)
-        return self._core.encode(text, self._permission(special))
+        noise = self._noise(dropout, alpha, seed) if dropout or alpha is not None else None
+        return self._core.encode(
+            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=noise
+        )
+
+    def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
+        """The n best segmentations of a text with their scores, best first (Unigram).
+
+        Args:
+            text: as `encode`.
+            n: how many, at most.
+            special: as `encode`.
+
+        Returns:
+            Up to n pairs of ids and score, the natural logarithm of a probability.
+
+        Raises:
+            ConfigError: the model has but one segmentation of a text.
+
+        Source:
+            Kudo 2018, arXiv 1804.10959.
+        """
+        if n < 1:
+            raise ConfigError(f"n={n} segmentations: at least one", option="n")
+        return self._core.nbest(text, n, self._permission(special))
 
     def encode_array(
         self,
@@ -195,7 +221,9 @@ class Tokenizer:
         """
         import numpy as np
 
-        ids = self._core.encode_array(text, self._permission(special), threads=num_threads(threads))
+        ids = self._core.encode_array(
+            text, self._permission(special), threads=num_threads(threads), template=self._adds(add_special_tokens)
+        )
         return np.frombuffer(ids, "<u4")
 
     def encode_batch(
@@ -226,16 +254,27 @@ class Tokenizer:
             raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
         import numpy as np
 
-        ids, offsets = self._core.encode_batch(list(texts), self._permission(special), threads=num_threads(threads))
+        ids, offsets = self._core.encode_batch(
+            list(texts),
+            self._permission(special),
+            threads=num_threads(threads),
+            template=self._adds(add_special_tokens),
+        )
         return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
 
     def tokenize(
-        self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
+        self,
+        text: str | bytes,
+        pair: str | bytes | None = None,
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
     ) -> Encoding:
         """The tokens of a text with their places in it.
 
         Args:
             text: as `encode`.
+            pair: as `encode`.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -245,8 +284,22 @@ class Tokenizer:
             [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
-        ids, tokens, byte_spans, char_spans, pretokens, dropped = self._core.tokenize(text, self._permission(special))
-        return Encoding(ids, tokens, byte_spans, char_spans, [(start, end) for start, end, _ in pretokens], dropped)
+        columns, pretokens, dropped = self._core.tokenize(
+            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens)
+        )
+        ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_mask, sequence_ids = columns
+        return Encoding(
+            ids,
+            tokens,
+            byte_spans,
+            char_spans,
+            [(start, end) for start, end, _ in pretokens],
+            dropped,
+            type_ids,
+            special_mask,
+            sequence_ids,
+            hf_offsets,
+        )
 
     def count(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
@@ -258,7 +311,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             2
         """
         threads = num_threads(None) if len(text) >= LONG_TEXT else 1  # asking the system costs more than a short text
-        return self._core.count(text, self._permission(special), threads=threads)
+        added = self._core.num_template_ids() if self._adds(add_special_tokens) else 0
+        return self._core.count(text, self._permission(special), threads=threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
         """How a text becomes tokens: every merge, its rank, and what competed. Print it, or take `.json` or `.html`.
@@ -278,14 +332,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
-        pretokens = [self._explained(data, *part) for part in parts]
+        pretokens = [self._explained(*part) for part in parts]
         return Explanation(data, pretokens, self.tokenize(text, special=special), self._spelled)
 
     def _explained(
         self,
-        text: bytes,
         start: int,
         end: int,
+        text: bytes,
         added: bool,
         whole: bool,
         symbols: list[int],
@@ -298,8 +352,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
             for at, pair, result, rivals, candidates in steps
         ]
-        lengths = None if added or self._definition.is_byte_level else self._lengths(text[start:end], symbols)
-        return ExplainedPretoken((start, end), text[start:end], added, symbols, merges, ids, lengths, whole)
+        lengths = None if added or self._definition.is_byte_level else self._lengths(text, symbols)
+        return ExplainedPretoken((start, end), text, added, symbols, merges, ids, lengths, whole)
 
     def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
         """Bytes of the text that each initial symbol at character level covers."""
@@ -338,6 +392,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        if errors == "replace" and self._definition.decoder is not None:
+            return self._checked(self._core.decode_text, ids, skip_special_tokens)
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", errors)
@@ -363,9 +419,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 data = np.ascontiguousarray(array, "<u4").view(np.uint8)
                 return self._core.decode_array(data, skip_special=skip_special_tokens)
             ids = array.tolist()
+        return self._checked(self._core.decode, ids, skip_special_tokens)
+
+    def _checked(self, decode: Callable[..., _T], ids: Iterable[int], skip_special_tokens: bool) -> _T:
         ids = ids if isinstance(ids, list) else list(ids)
         try:
-            return self._core.decode(ids, skip_special=skip_special_tokens)
+            return decode(ids, skip_special=skip_special_tokens)
         except (OverflowError, TypeError) as error:
             for position, id in enumerate(ids):
                 if isinstance(id, int) and not 0 <= id < self.vocab_size:
@@ -648,11 +707,23 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
 
-    def _refuse(self, *, pair: object, dropout: float, seed: int | None) -> None:
-        if pair is not None:
-            raise ConfigError("this tokenizer has no template for pairs of texts", option="pair")
-        if dropout or seed is not None:
-            raise ConfigError("dropout is not carried yet: encode without dropout= and seed=", option="dropout")
+    def _adds(self, add_special_tokens: bool | None) -> bool:
+        return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
+
+    def _noise(self, dropout: float, alpha: float | None, seed: int | None) -> tuple[float, float, int]:
+        kind = self._definition.model.type
+        if alpha is not None and kind != "Unigram":
+            raise ConfigError(f"alpha= draws segmentations of a Unigram model, and this is {kind}", option="alpha")
+        if dropout and kind not in ("BPE", "Pieces"):
+            raise ConfigError(f"dropout= leaves merges out, and a {kind} model has none", option="dropout")
+        if not 0 <= dropout <= 1:
+            raise ConfigError(f"dropout={dropout} is no probability", option="dropout")
+        if alpha is not None and not 0 <= alpha < float("inf"):
+            raise ConfigError(f"alpha={alpha} is no exponent: a number from 0 up", option="alpha")
+        seed = int.from_bytes(os.urandom(8)) if seed is None else seed
+        if not 0 <= seed < 1 << 64:
+            raise ConfigError("seed is an integer from 0 to 2^64 - 1", option="seed")
+        return dropout, alpha or 0.0, seed
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
         place = "" if position is None else f" at position {position}"

@@ -58,15 +58,24 @@ impl Draft {
     /// # Errors
     /// [`Error::text`] for an input of 4 GiB or more.
     pub fn new(input: &str, traced: bool) -> Result<Self> {
-        let end = u32::try_from(input.len())
+        Self::part_of(input, 0, traced)
+    }
+
+    /// The same for a part of an input, which begins at byte `at` of it.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn part_of(input: &str, at: usize, traced: bool) -> Result<Self> {
+        let end = u32::try_from(at + input.len())
             .map_err(|_| Error::text("a text of 4 GiB or more cannot be normalized: encode it in parts", 0))?;
+        let from = at as u32;
         let origins = traced.then(|| {
-            let chars = input.char_indices().map(|(at, c)| (at as u32, c.len_utf8()));
+            let chars = input.char_indices().map(|(at, c)| (from + at as u32, c.len_utf8()));
             chars
                 .flat_map(|(at, len)| std::iter::repeat_n(Origin { start: at, end: at + len as u32 }, len))
                 .collect::<Vec<_>>()
         });
-        let whole = Piece { start: 0, end: input.len(), origin: Origin { start: 0, end }, id: None };
+        let whole = Piece { start: 0, end: input.len(), origin: Origin { start: from, end }, id: None };
         let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
         Ok(Self { text: input.to_owned(), origins, pieces })
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
-use jeton_core::model::bpe::Ranks;
+use jeton_core::model::Noise;
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
@@ -23,7 +23,9 @@ pub struct Tokenizer(core::Tokenizer);
 type Spans = Vec<(usize, usize)>;
 type Candidate = (u32, u32, u32); // left, right, rank
 type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
-type Explained = (usize, usize, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, added, whole, symbols, steps, ids
+type Explained<'py> = (usize, usize, Bound<'py, PyBytes>, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, bytes, added, whole, symbols, steps, ids
+type Columns<'py> =
+    (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
 
 #[pymethods]
 impl Tokenizer {
@@ -37,30 +39,48 @@ impl Tokenizer {
         py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
-    #[pyo3(signature = (text, special=None))]
+    /// The ids of a text or a pair. `noise`: (dropout, alpha, seed) of a random encoding.
+    #[pyo3(signature = (text, special=None, *, pair=None, template=false, noise=None))]
     fn encode(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
+        pair: Option<&Bound<'_, PyAny>>,
+        template: bool,
+        noise: Option<(f64, f64, u64)>,
     ) -> PyResult<Vec<u32>> {
-        self.encode_long(py, text, special, 1)
+        let mut chance = noise.map(|(dropout, alpha, seed)| Noise::new(dropout, alpha, seed));
+        let mut one = |text| match &mut chance {
+            Some(noise) => self.sample(py, text, special, noise),
+            None => self.encode_long(py, text, special, 1),
+        };
+        let first = one(text)?;
+        let second = pair.map(one).transpose()?;
+        if !template && second.is_none() {
+            return Ok(first);
+        }
+        Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    #[pyo3(signature = (text, special=None, *, threads))]
+    #[pyo3(signature = (text, special=None, *, threads, template=false))]
     fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
+        template: bool,
     ) -> PyResult<Bound<'py, PyByteArray>> {
-        let ids = self.encode_long(py, text, special, threads)?;
+        let mut ids = self.encode_long(py, text, special, threads)?;
+        if template {
+            ids = self.0.template().apply(&ids, None, true, |id| id).tokens;
+        }
         column(py, &ids, u32::to_le_bytes)
     }
 
     /// (ids, offsets) of many texts: u32 and i64, little-endian.
-    #[pyo3(signature = (texts, special=None, *, threads))]
+    #[pyo3(signature = (texts, special=None, *, threads, template=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch<'py>(
         &self,
@@ -68,19 +88,23 @@ impl Tokenizer {
         texts: Vec<Bound<'py, PyAny>>,
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
+        template: bool,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_batch(&bytes, &permit, threads, &mut || watch.go_on(0)));
-        let (ids, offsets) = watch.finish(done, |(index, failed)| {
+        let (mut ids, mut offsets) = watch.finish(done, |(index, failed)| {
             let error = borrowed[index].error(py, failed);
             match error.add_note(py, format!("in text {index} of the batch")) {
                 Ok(()) => error,
                 Err(failed) => failed,
             }
         })?;
+        if template {
+            (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
+        }
         Ok((column(py, &ids, u32::to_le_bytes)?, column(py, &offsets, i64::to_le_bytes)?))
     }
 
@@ -98,35 +122,62 @@ impl Tokenizer {
         watch.finish(done, |failed| text.error(py, failed))
     }
 
-    /// (ids, their bytes, byte spans, char spans, (start, end, index of first id) of each pretoken, dropped byte ranges)
-    #[pyo3(signature = (text, special=None))]
+    /// How many ids the template adds to one text.
+    fn num_template_ids(&self) -> usize {
+        self.0.template().num_added(false)
+    }
+
+    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes, byte span, char
+    /// span, HF's offsets, type id, whether the template put it there, and which text it comes from.
+    #[pyo3(signature = (text, special=None, *, pair=None, template=false))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Vec<(usize, usize, usize)>, Spans)> {
-        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let encoding = watched(py, &text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on))?;
-        let core::Encoding { ids, byte_spans, char_spans, pretokens, dropped } = encoding;
-        let mut adds = Vec::new();
-        let mut bytes = |id| {
-            adds.clear();
-            self.0.vocab().write_decoded(id, &mut adds);
+        pair: Option<&Bound<'py, PyAny>>,
+        template: bool,
+    ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
+        let permit = self.permit(py, special)?;
+        let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let encode = |text: &Text<'_>| {
+            watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on))
+        };
+        let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
+        let framed = self.0.frame_encodings(&encodings, template);
+        let bytes = |id| {
+            let mut adds = Vec::new();
+            self.0.decode_one(id, &mut adds);
             PyBytes::new(py, &adds)
         };
-        let tokens = ids.iter().map(|&id| bytes(id)).collect();
-        Ok((ids, tokens, byte_spans, char_spans, pretokens, dropped))
+        let tokens = framed.ids.iter().map(|&id| bytes(id)).collect();
+        let core::Framed { ids, byte_spans, char_spans, offsets, type_ids, special_mask, sequences } = framed;
+        let columns = (ids, tokens, byte_spans, char_spans, offsets, type_ids, special_mask, sequences);
+        let core::Encoding { pretokens, dropped, .. } = encodings.into_iter().next().unwrap_or_default();
+        Ok((columns, pretokens, dropped))
     }
 
-    #[pyo3(signature = (text, special=None))]
-    fn explain(
+    /// The n best segmentations of a text and their scores.
+    #[pyo3(signature = (text, n, special=None))]
+    fn nbest(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
+        n: usize,
         special: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<Explained>> {
+    ) -> PyResult<Vec<(Vec<u32>, f64)>> {
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        watched(py, &text, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on))
+    }
+
+    #[pyo3(signature = (text, special=None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Explained<'py>>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let parts = watched(py, &text, |go_on| self.0.explain(text.bytes(), &permit, go_on))?;
         let candidate = |c: jeton_core::model::explain::Candidate| (c.left, c.right, c.rank);
@@ -135,7 +186,8 @@ impl Tokenizer {
         };
         let part = |part: core::Explained| {
             let steps = part.story.steps.into_iter().map(step).collect();
-            (part.span.start, part.span.end, part.added, part.whole, part.story.symbols, steps, part.ids)
+            let bytes = PyBytes::new(py, &part.bytes);
+            (part.span.start, part.span.end, bytes, part.added, part.whole, part.story.symbols, steps, part.ids)
         };
         Ok(parts.into_iter().map(part).collect())
     }
@@ -143,6 +195,12 @@ impl Tokenizer {
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode<'py>(&self, py: Python<'py>, ids: Vec<u32>, skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
         self.decode_slice(py, &ids, skip_special)
+    }
+
+    /// Text instead of bytes, with replacement characters where the tokenizer's own library puts them.
+    #[pyo3(signature = (ids, *, skip_special))]
+    fn decode_text(&self, py: Python<'_>, ids: Vec<u32>, skip_special: bool) -> PyResult<String> {
+        py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
     }
 
     /// The same for the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
@@ -174,10 +232,10 @@ impl Tokenizer {
         self.0.vocab().kind(id) as u8
     }
 
-    /// What an id adds to decoded text: its content, and a space where it ends a word.
+    /// What an id adds in the middle of decoded text.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
-        self.0.vocab().write_decoded(id, &mut bytes);
+        self.0.decode_one(id, &mut bytes);
         (self.0.vocab().kind(id) != Kind::Hole).then(|| PyBytes::new(py, &bytes))
     }
 
@@ -212,7 +270,7 @@ impl Tokenizer {
     /// The entries and merges, to build another tokenizer from.
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
         let entries = self.0.vocab().iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
-        let merges = if self.0.model().ranks == Ranks::Merges { self.merges(py)? } else { Vec::new() };
+        let merges = if self.0.model().has_merges() { self.merges(py)? } else { Vec::new() };
         let (scores, flags) = (self.0.scores().to_vec(), self.0.all_flags().to_vec());
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
@@ -229,7 +287,7 @@ impl Tokenizer {
             bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
             bytes.extend_from_slice(content);
         }
-        if self.0.model().ranks == Ranks::Merges {
+        if self.0.model().has_merges() {
             for (left, right, result) in self.merges(py)? {
                 for id in [left, right, result] {
                     bytes.extend_from_slice(&id.to_le_bytes());
@@ -279,6 +337,17 @@ impl Tokenizer {
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_long(text.bytes(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
+    }
+
+    fn sample(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+        noise: &mut Noise,
+    ) -> PyResult<Vec<u32>> {
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        watched(py, &text, |go_on| self.0.sample(text.bytes(), &permit, noise, go_on))
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {

@@ -5,12 +5,22 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Tokenizer;
-use crate::alphabet::{Alphabet, EndOfWord, Level};
+use super::{Matchers, Tokenizer};
+use crate::decode::Decoder;
+use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::model::bpe::Bpe;
-use crate::pretokenize::Pretokenizer;
-use crate::vocab::Vocab;
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::postprocess::Template;
+use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::special::{Added, Matcher};
+use crate::vocab::{Kind, Vocab};
+
+/// Flags of added tokens.
+const LSTRIP: u8 = 1;
+const RSTRIP: u8 = 2;
+const SINGLE_WORD: u8 = 4;
+const NORMALIZED: u8 = 8;
 
 /// What surrounds a vocabulary.
 #[derive(Deserialize)]
@@ -20,15 +30,10 @@ struct Options {
     normalizer: Vec<Value>,
     #[serde(default)]
     pretokenizer: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-struct BpeOptions {
-    level: String,
-    ranks: String,
-    whole_first: bool,
-    end_of_word: Option<String>,
-    unk: Option<u32>,
+    #[serde(default)]
+    decoder: Value,
+    #[serde(default)]
+    template: Value,
 }
 
 /// What a vocabulary has beside its entries.
@@ -48,32 +53,114 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::config`] for options that are not what their type needs, or that contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
-        let wrong = |error: serde_json::Error| Error::config(format!("the options of a tokenizer: {error}"));
-        let options: Options = serde_json::from_str(options).map_err(wrong)?;
-        let bpe: BpeOptions = serde_json::from_value(options.model).map_err(wrong)?;
-        let end = match bpe.end_of_word.as_deref() {
-            None => EndOfWord::None,
-            Some("suffix") => EndOfWord::Suffix,
-            Some(_) => EndOfWord::Symbol,
+        let options: Options = serde_json::from_str(options)
+            .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
+        let is_type = |part: &Value, name: &str| part["type"] == name;
+        let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
+        let parts = options.normalizer.iter().chain(&options.pretokenizer);
+        let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
+        // SentencePiece's own matching of user-defined pieces is part of its normalizer and of its models.
+        let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
+            || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
+        let user_defined: Vec<&[u8]> = match sentencepiece {
+            true => vocab.iter().filter(|&(_, kind, _)| kind == Kind::Added).map(|(_, _, content)| content).collect(),
+            false => Vec::new(),
         };
-        let level = if bpe.level == "byte" { Level::Byte } else { Level::Char };
-        let alphabet = Alphabet::of(&vocab, level, end, bpe.unk);
-        let model = match bpe.ranks.as_str() {
-            "tokens" => Bpe::from_ranks(&vocab, alphabet),
-            _ => Bpe::from_merges(&vocab, alphabet, extras.merges, bpe.whole_first)?,
+        let normalizers = options.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
+        let normalizers = normalizers.collect::<Result<Vec<_>>>()?;
+        let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
+        let splitters = splitters.collect::<Result<Vec<_>>>()?;
+        let plain = match (&normalizers[..], &splitters[..]) {
+            ([], []) => Some(Pretokenizer::none()),
+            ([], [only]) => only.as_pattern().cloned(),
+            _ => None,
         };
-        if !options.normalizer.is_empty() {
-            return Err(Error::config("normalizers are not here yet"));
-        }
-        let pretokenizer = match &options.pretokenizer[..] {
-            [] => Pretokenizer::none(),
-            [part] if part["name"].is_string() => Pretokenizer::named(part["name"].as_str().unwrap_or_default())
-                .ok_or_else(|| Error::config("there is no such pattern"))?,
-            [part] => Pretokenizer::regex(part["regex"].as_str().unwrap_or_default())?,
-            _ => return Err(Error::config("pre-tokenizers are not here yet")),
+        let decoder = Decoder::from_json(&options.decoder.to_string(), &vocab, byte_level)?;
+        let template = match &options.template {
+            Value::Null => Template::default(),
+            template => Template::from_json(&template.to_string())?,
         };
+        let added = vocab.iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special)).map(|(id, ..)| id);
+        let added: Vec<u32> = added.collect();
         let mut flags = extras.flags;
         flags.sort_unstable();
-        Ok(Self { flags, scores: extras.scores, ..Self::new(vocab, model, pretokenizer)? })
+        let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)?;
+        let needs_origins = splitters.iter().any(Splitter::needs_origins);
+        let mut tokenizer = Self {
+            vocab,
+            added,
+            flags,
+            scores: extras.scores,
+            model,
+            decoder,
+            template,
+            normalizers,
+            splitters,
+            plain,
+            byte_alphabet,
+            needs_origins,
+            model_finds_added: sentencepiece,
+            spellings: Vec::new(),
+            matchers: Default::default(),
+        };
+        tokenizer.spellings = tokenizer.normalized_spellings()?;
+        let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
+        let made = [
+            tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,
+            tokenizer.matchers_for(|id| tokenizer.always_matched(id) || is_special(id))?,
+            tokenizer.matchers_for(is_special)?,
+        ];
+        tokenizer.matchers = made;
+        Ok(tokenizer)
+    }
+
+    /// Whether an added token is found in any text, and not by the model.
+    pub(super) fn always_matched(&self, id: u32) -> bool {
+        self.vocab.kind(id) == Kind::Added && !self.model_finds_added
+    }
+
+    /// What looks for these added tokens.
+    pub(super) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
+        let tokens = |normalized: bool| {
+            let ids = self.added.iter().copied().filter(|&id| wanted(id));
+            let ids = ids.filter(move |&id| (self.flags(id) & NORMALIZED != 0) == normalized);
+            Matcher::new(ids.filter_map(|id| {
+                let flags = self.flags(id);
+                let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
+                let content = spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice());
+                let has = |flag: u8| flags & flag != 0;
+                (!content.is_empty()).then(|| Added {
+                    content,
+                    id,
+                    single_word: has(SINGLE_WORD),
+                    lstrip: has(LSTRIP),
+                    rstrip: has(RSTRIP),
+                    passed_over: false,
+                })
+            }))
+        };
+        Ok(Matchers { raw: tokens(false)?, normalized: tokens(true)? })
+    }
+
+    /// What normalizers make of the added tokens that are looked for in normalized text, where it differs.
+    fn normalized_spellings(&self) -> Result<Vec<(u32, Vec<u8>)>> {
+        let mut spellings = Vec::new();
+        if self.normalizers.is_empty() {
+            return Ok(spellings);
+        }
+        for &(id, flags) in &self.flags {
+            let Ok(content) = std::str::from_utf8(self.vocab.content(id)) else { continue };
+            if flags & NORMALIZED == 0 {
+                continue;
+            }
+            let mut draft = Draft::new(content, false)?;
+            for normalizer in &self.normalizers {
+                normalizer.apply(&mut draft, &|| true)?;
+            }
+            if draft.text() != content {
+                spellings.push((id, draft.text().as_bytes().to_vec()));
+            }
+        }
+        Ok(spellings)
     }
 }

@@ -1,10 +1,10 @@
 //! Why a text has the ids it has: the story of each of its pretokens.
 
-use super::{Permit, Segment, Tokenizer};
+use super::{Permit, Place, Tokenizer};
 use crate::error::Result;
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
 use crate::model::explain::Story;
+use crate::model::{Model, Out, Scratch};
 use crate::pretokenize::Span;
 
 /// How one part of a text was encoded.
@@ -12,6 +12,8 @@ use crate::pretokenize::Span;
 pub struct Explained {
     /// Its byte range.
     pub span: Span,
+    /// What the model saw of it.
+    pub bytes: Vec<u8>,
     /// It is an added token: there is nothing to explain.
     pub added: bool,
     /// It was an entry as a whole, and the model looks there first.
@@ -30,22 +32,27 @@ impl Tokenizer {
     pub fn explain(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Vec<Explained>> {
         let mut scratch = Scratch::default();
         let mut parts = Vec::new();
-        self.for_each_segment(text, permit, go_on, |segment| {
+        self.for_each_segment(text, permit, true, go_on, |segment| {
             let mut ids = Vec::new();
-            parts.push(match segment {
-                Segment::Added(span, id) => {
-                    ids.push(id);
-                    let story = Story { symbols: vec![id], steps: Vec::new() };
-                    Explained { span, added: true, whole: false, story, ids }
-                }
-                Segment::Pretoken(span) => {
-                    let pretoken = &text[span.start..span.end];
-                    self.encode_pretoken(text, span, go_on, &mut scratch, &mut ids)?;
-                    let whole = self.model.whole_first() && self.vocab.find(pretoken, false).is_some();
-                    let story = self.model.explain(pretoken, go_on).map_err(|error| error.shifted(span.start))?;
-                    Explained { span, added: false, whole, story, ids }
-                }
-            });
+            self.encode_segment(&segment, go_on, &mut scratch, &mut Out { ids: &mut ids, ends: None })?;
+            let (start, end) = match segment.place {
+                Place::At(at) => (at, at + segment.bytes.len()),
+                Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+                Place::After(at) => (at, at),
+            };
+            let mut part = Explained {
+                span: Span { start, end },
+                bytes: segment.bytes.to_vec(),
+                added: segment.added.is_some(),
+                whole: false,
+                story: Story { symbols: ids.clone(), steps: Vec::new() },
+                ids,
+            };
+            if let (Model::Bpe(model), None) = (&self.model, segment.added) {
+                part.whole = model.whole_first() && self.vocab.find(segment.bytes, false).is_some();
+                part.story = model.explain(segment.bytes, go_on).map_err(|error| segment.located(error))?;
+            }
+            parts.push(part);
             Ok(())
         })?;
         Ok(parts)

@@ -1,11 +1,9 @@
 //! Long texts and many texts: cut for threads, and stopped when the caller wants it.
 
-use std::cell::RefCell;
-
-use super::{Permit, Tokenizer};
+use super::{Permit, Place, Segment, Tokenizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
+use crate::model::{Out, Scratch};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 
@@ -30,18 +28,12 @@ impl Tokenizer {
             self.encode(text, permit, &|| true, &mut Scratch::default(), &mut ids)?;
             return Ok(ids);
         }
-        self.stretches(text, permit, |span, id| {
-            ids.extend(id);
-            if id.is_none() {
-                let add = |text: &[u8], pretoken, go_on: GoOn<'_>, scratch: &mut _, ids: &mut _| {
-                    self.encode_pretoken(text, pretoken, go_on, scratch, ids)
-                };
-                for part in self.on_parts(text, span, threads, watch, &add)? {
-                    ids.extend_from_slice(&part);
-                }
-            }
-            Ok(())
-        })?;
+        let add = |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, ids: &mut Vec<u32>| {
+            self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })
+        };
+        for part in self.in_parts(text, permit, threads, watch, &add)? {
+            ids.extend_from_slice(&part);
+        }
         Ok(ids)
     }
 
@@ -50,51 +42,76 @@ impl Tokenizer {
     /// # Errors
     /// As [`Tokenizer::encode_long`].
     pub fn count(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<usize> {
-        let mut count = 0;
-        let add = |text: &[u8], pretoken, go_on: GoOn<'_>, scratch: &mut _, (count, ids): &mut (usize, Vec<u32>)| {
+        let add = |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, (count, ids): &mut (usize, Vec<u32>)| {
             ids.clear();
-            self.encode_pretoken(text, pretoken, go_on, scratch, ids)?;
+            self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })?;
             *count += ids.len();
             Ok(())
         };
-        self.stretches(text, permit, |span, id| {
-            count += usize::from(id.is_some());
-            if id.is_none() {
-                count += self.on_parts(text, span, threads, watch, &add)?.iter().map(|(count, _)| count).sum::<usize>();
-            }
-            Ok(())
-        })?;
-        Ok(count)
+        Ok(self.in_parts(text, permit, threads, watch, &add)?.iter().map(|(count, _)| count).sum())
     }
 
-    /// Calls `add` with every pretoken of a stretch of text without added tokens; one result for each part it was cut in.
+    /// Calls `add` with every segment of a text; one result for each part it was cut in.
+    fn in_parts<R: Default + Send>(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: Watch<'_>,
+        add: &(impl Fn(&Segment<'_>, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
+    ) -> Result<Vec<R>> {
+        if self.plain.is_none() || permit.normalized().is_some() || std::str::from_utf8(text).is_err() {
+            let whole = |_, go_on: GoOn<'_>| {
+                let (mut scratch, mut result) = (Scratch::default(), R::default());
+                self.for_each_segment(text, permit, false, go_on, |segment| {
+                    add(&segment, go_on, &mut scratch, &mut result)
+                })?;
+                Ok(result)
+            };
+            let threads = usize::from(text.len() >= BYTES_WORTH_A_THREAD); // the calling thread watches
+            return parallel::jobs(1, threads, watch, whole).into_iter().collect();
+        }
+        let mut results = Vec::new();
+        self.stretches(text, permit, |span, id| {
+            if id.is_none() {
+                results.extend(self.on_parts(text, span, threads, watch, add)?);
+                return Ok(());
+            }
+            let (mut scratch, mut result) = (Scratch::default(), R::default());
+            let bytes = &text[span.start..span.end];
+            add(&Segment { bytes, added: id, place: Place::At(span.start) }, &|| true, &mut scratch, &mut result)?;
+            results.push(result);
+            Ok(())
+        })?;
+        Ok(results)
+    }
+
+    /// The same for a stretch of text without added tokens, which is cut by one pattern.
     fn on_parts<R: Default + Send>(
         &self,
         text: &[u8],
         stretch: Span,
         threads: usize,
         watch: Watch<'_>,
-        add: &(impl Fn(&[u8], Span, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
+        add: &(impl Fn(&Segment<'_>, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
     ) -> Result<Vec<R>> {
         let Span { start, end } = stretch;
-        let Ok(text_str) = std::str::from_utf8(&text[start..end]) else {
-            let watch = RefCell::new(watch);
-            let go_on = || watch.borrow_mut()();
-            let (mut scratch, mut result) = (Scratch::default(), R::default());
-            let mut add = |pretoken| add(text, pretoken, &go_on, &mut scratch, &mut result);
-            self.pretokens(text, stretch, &go_on, &mut add)?;
-            return Ok(vec![result]);
+        let (Some(pretokenizer), Ok(text)) = (&self.plain, std::str::from_utf8(&text[start..end])) else {
+            return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
         };
         if !watch() {
             return Err(ErrorKind::Interrupted.into());
         }
-        let texts = [text_str];
+        let texts = [text];
         let threads = threads.min((end - start) / BYTES_WORTH_A_THREAD).max(1);
-        let parts = parallel::plan(&texts, &self.pretokenizer, threads).map_err(|error| error.shifted(start))?;
+        let parts = parallel::plan(&texts, pretokenizer, threads).map_err(|error| error.shifted(start))?;
         let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(R, Landing)> {
             let (mut scratch, mut result) = (Scratch::default(), R::default());
-            let add = |text: &str, pretoken| add(text.as_bytes(), pretoken, go_on, &mut scratch, &mut result);
-            let landing = part.for_each_span(&self.pretokenizer, go_on, add)?;
+            let add = |text: &str, span: Span| {
+                let bytes = &text.as_bytes()[span.start..span.end];
+                add(&Segment { bytes, added: None, place: Place::At(span.start) }, go_on, &mut scratch, &mut result)
+            };
+            let landing = part.for_each_span(pretokenizer, go_on, add)?;
             Ok((result, landing))
         };
         parallel::run(&parts, watch, work).map_err(|error| error.shifted(start))

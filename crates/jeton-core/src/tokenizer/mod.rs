@@ -1,37 +1,38 @@
-//! The pipeline that owns the stages: match added tokens, pretokenize, model.
+//! The pipeline that owns the stages: match added tokens, normalize, pretokenize, model, postprocess; and decode.
 //!
 //! Invariant: same text, same tokenizer, same ids, for any number of threads and any grouping of texts.
 //! Nothing here changes after construction, so a tokenizer can be shared between threads.
 //!
-//! `long` cuts long texts and batches for threads, `spans` says where each id comes from, `explain` why.
+//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts it, segments are
+//! borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
+//!
+//! `build` puts a tokenizer together, `segments` cuts, `long` serves long texts and batches on threads, `spans` says where each id
+//! comes from, `explain` why.
 
 mod build;
 mod explain;
+mod frame;
 mod long;
 mod permit;
+mod segments;
 mod spans;
 
 pub use build::Extras;
 pub use explain::Explained;
+pub use frame::Framed;
 pub use permit::{Permission, Permit};
+pub use segments::{Place, Segment};
 pub use spans::Encoding;
 
-use crate::decode;
+use crate::decode::Decoder;
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
-use crate::model::bpe::{Bpe, Scratch};
-use crate::pretokenize::{Pretokenizer, Span};
+use crate::interrupt::GoOn;
+use crate::model::{Model, Noise, Out, Scratch};
+use crate::normalize::Normalizer;
+use crate::postprocess::Template;
+use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::special::Matcher;
-use crate::vocab::{Kind, Vocab};
-
-/// A part of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Segment {
-    /// An added token.
-    Added(Span, u32),
-    /// A pretoken.
-    Pretoken(Span),
-}
+use crate::vocab::Vocab;
 
 /// A tokenizer.
 #[derive(Debug)]
@@ -40,41 +41,27 @@ pub struct Tokenizer {
     added: Vec<u32>,       // ids of added tokens, special or not
     flags: Vec<(u32, u8)>, // of added tokens that have any, by rising id
     scores: Vec<f64>,      // by id; empty where the model has none
-    model: Bpe,
-    pretokenizer: Pretokenizer,
-    vocabulary_tokens: Option<Matcher>, // added, not special
-    every_token: Option<Matcher>,       // all added
-    special_tokens: Option<Matcher>,    // special only
+    model: Model,
+    decoder: Decoder,
+    template: Template,
+    normalizers: Vec<Normalizer>,
+    splitters: Vec<Splitter>,
+    plain: Option<Pretokenizer>, // all that happens before the model, where that is one pattern
+    byte_alphabet: bool,         // pieces spell bytes in the byte alphabet
+    needs_origins: bool,         // a splitter looks where its pieces come from
+    model_finds_added: bool,     // SentencePiece: user-defined pieces are its normalizer's and its model's business
+    spellings: Vec<(u32, Vec<u8>)>, // what normalized text holds of added tokens that are looked for there
+    matchers: [Matchers; 3],     // for no special tokens, for all, and to find special tokens only
+}
+
+/// What looks for added tokens in raw and in normalized text.
+#[derive(Debug, Clone, Default)]
+struct Matchers {
+    raw: Option<Matcher>,
+    normalized: Option<Matcher>,
 }
 
 impl Tokenizer {
-    /// Puts a tokenizer together.
-    ///
-    /// # Errors
-    /// As [`Matcher::new`].
-    pub fn new(vocab: Vocab, model: Bpe, pretokenizer: Pretokenizer) -> Result<Self> {
-        let is_added = |kind| matches!(kind, Kind::Added | Kind::Special);
-        let added: Vec<u32> = vocab.iter().filter(|&(_, kind, _)| is_added(kind)).map(|(id, _, _)| id).collect();
-        let matcher = |wanted: &dyn Fn(Kind) -> bool| {
-            let ids = added.iter().copied().filter(|&id| wanted(vocab.kind(id)));
-            Matcher::new(ids.map(|id| (vocab.content(id), id)))
-        };
-        let vocabulary_tokens = matcher(&|kind| kind == Kind::Added)?;
-        let every_token = matcher(&is_added)?;
-        let special_tokens = matcher(&|kind| kind == Kind::Special)?;
-        Ok(Self {
-            vocab,
-            added,
-            flags: Vec::new(),
-            scores: Vec::new(),
-            model,
-            pretokenizer,
-            vocabulary_tokens,
-            every_token,
-            special_tokens,
-        })
-    }
-
     /// The ids of all added tokens, special or not, ascending.
     pub fn added(&self) -> &[u32] {
         &self.added
@@ -102,72 +89,19 @@ impl Tokenizer {
     }
 
     /// The model.
-    pub fn model(&self) -> &Bpe {
+    pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// How text is split.
-    pub fn pretokenizer(&self) -> &Pretokenizer {
-        &self.pretokenizer
-    }
-
-    /// Calls `each` with the segments of `text`, in order.
-    ///
-    /// Bytes that are not UTF-8 form pretokens of their own; the text between them is split by itself.
-    ///
-    /// # Errors
-    /// `Special` under [`Permission::Raise`]; `Interrupted` when `go_on` returns false; what `each` and the pretokenizer
-    /// return.
-    pub fn for_each_segment(
-        &self,
-        text: &[u8],
-        permit: &Permit<'_>,
-        go_on: GoOn<'_>,
-        mut each: impl FnMut(Segment) -> Result<()>,
-    ) -> Result<()> {
-        self.stretches(text, permit, |span, id| match id {
-            Some(id) => each(Segment::Added(span, id)),
-            None => self.pretokens(text, span, go_on, &mut |span| each(Segment::Pretoken(span))),
-        })
-    }
-
-    /// Calls `each` with the pretokens of a stretch of text without added tokens.
-    fn pretokens(
-        &self,
-        text: &[u8],
-        stretch: Span,
-        go_on: GoOn<'_>,
-        each: &mut impl FnMut(Span) -> Result<()>,
-    ) -> Result<()> {
-        let mut at = stretch.start;
-        let mut broken = at; // start of the present run of bytes that are not UTF-8
-        let mut looks = Looks::new(go_on);
-        for chunk in text[stretch.start..stretch.end].utf8_chunks() {
-            if !chunk.valid().is_empty() {
-                if broken < at {
-                    each(Span { start: broken, end: at })?;
-                }
-                for span in self.pretokenizer.spans(chunk.valid()) {
-                    let span = span.map_err(|error| error.shifted(at))?;
-                    each(Span { start: at + span.start, end: at + span.end })?;
-                    looks.now_and_then()?;
-                }
-                at += chunk.valid().len();
-                broken = at;
-            }
-            at += chunk.invalid().len();
-        }
-        looks.look()?;
-        if broken < at {
-            each(Span { start: broken, end: at })?;
-        }
-        Ok(())
+    /// What stands around a text or a pair.
+    pub fn template(&self) -> &Template {
+        &self.template
     }
 
     /// Appends the ids of `text` to `out`.
     ///
     /// # Errors
-    /// As [`Tokenizer::for_each_segment`] and [`Bpe::encode`].
+    /// As [`Tokenizer::for_each_segment`] and [`Model::encode`].
     pub fn encode(
         &self,
         text: &[u8],
@@ -176,32 +110,97 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.for_each_segment(text, permit, go_on, |segment| {
-            match segment {
-                Segment::Added(_, id) => out.push(id),
-                Segment::Pretoken(span) => self.encode_pretoken(text, span, go_on, scratch, out)?,
-            }
-            Ok(())
+        self.for_each_segment(text, permit, false, go_on, |segment| {
+            self.encode_segment(&segment, go_on, scratch, &mut Out { ids: out, ends: None })
         })
     }
 
-    fn encode_pretoken(
-        &self,
-        text: &[u8],
-        span: Span,
-        go_on: GoOn<'_>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let pretoken = &text[span.start..span.end];
-        self.model.encode(&self.vocab, pretoken, go_on, scratch, out).map_err(|error| error.shifted(span.start))
-    }
-
-    /// Appends what `ids` decode to.
+    /// The same with chance: merges left out, or segmentations drawn.
     ///
     /// # Errors
-    /// As [`decode::decode`].
+    /// As [`Tokenizer::encode`].
+    pub fn sample(&self, text: &[u8], permit: &Permit<'_>, noise: &mut Noise, go_on: GoOn<'_>) -> Result<Vec<u32>> {
+        let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+        self.for_each_segment(text, permit, false, go_on, |segment| {
+            let mut out = Out { ids: &mut ids, ends: None };
+            match segment.added {
+                Some(id) => out.ids.push(id),
+                None => self
+                    .model
+                    .sample(&self.vocab, segment.bytes, noise, go_on, &mut scratch, &mut out)
+                    .map_err(|error| segment.located(error))?,
+            }
+            Ok(())
+        })?;
+        Ok(ids)
+    }
+
+    /// The n best segmentations of a text, best first, with their scores.
+    ///
+    /// # Errors
+    /// As [`Model::nbest`].
+    pub fn nbest(&self, text: &[u8], permit: &Permit<'_>, n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
+        let mut best = vec![(Vec::new(), 0.0)];
+        self.for_each_segment(text, permit, false, go_on, |segment| {
+            let next = match segment.added {
+                Some(id) => vec![(vec![id], 0.0)],
+                None => self
+                    .model
+                    .nbest(&self.vocab, segment.bytes, n, go_on)
+                    .map_err(|error| segment.located(error))?,
+            };
+            let mut joined = Vec::with_capacity(best.len() * next.len());
+            for (ids, score) in &best {
+                joined.extend(next.iter().map(|(more, added)| ([ids.as_slice(), more].concat(), score + added)));
+            }
+            joined.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable: equal scores keep their order
+            joined.truncate(n);
+            best = joined;
+            Ok(())
+        })?;
+        Ok(best)
+    }
+
+    fn encode_segment(
+        &self,
+        segment: &Segment<'_>,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        match segment.added {
+            Some(id) => {
+                out.ids.push(id);
+                if let Some(ends) = &mut out.ends {
+                    ends.push(segment.bytes.len());
+                }
+                Ok(())
+            }
+            None => self
+                .model
+                .encode(&self.vocab, segment.bytes, go_on, scratch, out)
+                .map_err(|error| segment.located(error)),
+        }
+    }
+
+    /// Appends the bytes that `ids` decode to.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
     pub fn decode(&self, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
-        decode::decode(&self.vocab, ids, skip_special, out)
+        self.decoder.decode(&self.vocab, ids, skip_special, out)
+    }
+
+    /// The text that `ids` decode to, with U+FFFD where the bytes are no text.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_text`].
+    pub fn decode_text(&self, ids: &[u32], skip_special: bool) -> Result<String> {
+        self.decoder.decode_text(&self.vocab, ids, skip_special)
+    }
+
+    /// Appends what an id adds in the middle of a text.
+    pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
+        self.decoder.token(&self.vocab, id, out);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Tokenizer;
+use super::{Matchers, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::pretokenize::Span;
 use crate::special::Matcher;
@@ -22,11 +22,18 @@ pub enum Permission {
     Only(Vec<u32>),
 }
 
-/// A permission with the matcher it needs.
+/// A permission with the matchers it needs.
 #[derive(Debug)]
 pub struct Permit<'t> {
-    matcher: Option<Cow<'t, Matcher>>,
-    refused: Option<&'t Matcher>,
+    matchers: Cow<'t, Matchers>,
+    refused: Option<&'t Matchers>,
+}
+
+impl Permit<'_> {
+    /// What looks for added tokens in normalized text.
+    pub(super) fn normalized(&self) -> Option<&Matcher> {
+        self.matchers.normalized.as_ref()
+    }
 }
 
 impl Tokenizer {
@@ -35,39 +42,38 @@ impl Tokenizer {
     /// # Errors
     /// As [`Matcher::new`].
     pub fn permit(&self, permission: &Permission) -> Result<Permit<'_>> {
-        let matcher = match permission {
-            Permission::None | Permission::Raise => self.vocabulary_tokens.as_ref().map(Cow::Borrowed),
-            Permission::All => self.every_token.as_ref().map(Cow::Borrowed),
+        let [none, all, special] = &self.matchers;
+        let matchers = match permission {
+            Permission::None | Permission::Raise => Cow::Borrowed(none),
+            Permission::All => Cow::Borrowed(all),
             Permission::Only(ids) => {
                 let mut wanted = ids.clone();
                 wanted.sort_unstable();
-                let allowed = |id: &u32| self.vocab.kind(*id) == Kind::Added || wanted.binary_search(id).is_ok();
-                let tokens = self.added.iter().copied().filter(allowed);
-                Matcher::new(tokens.map(|id| (self.vocab.content(id), id)))?.map(Cow::Owned)
+                Cow::Owned(self.matchers_for(|id| self.always_matched(id) || wanted.binary_search(&id).is_ok())?)
             }
         };
-        let refused = if *permission == Permission::Raise { self.special_tokens.as_ref() } else { None };
-        Ok(Permit { matcher, refused })
+        let refused = (*permission == Permission::Raise).then_some(special);
+        Ok(Permit { matchers, refused })
     }
 
-    /// Calls `each` with the added tokens of `text` and with the stretches between them (id `None`, perhaps empty), in order.
+    /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps empty), in order.
     pub(super) fn stretches(
         &self,
         text: &[u8],
         permit: &Permit<'_>,
         mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
     ) -> Result<()> {
-        if let Some(found) = permit.refused.and_then(|special| special.find(text, 0)) {
-            let token = String::from_utf8_lossy(self.vocab.content(found.id)).into_owned();
-            return Err(ErrorKind::Special { token, at: found.start }.into());
+        for matcher in permit.refused.into_iter().flat_map(|special| [&special.raw, &special.normalized]).flatten() {
+            if let Some(found) = matcher.find(text, 0) {
+                let token = String::from_utf8_lossy(self.vocab.content(found.id)).into_owned();
+                return Err(ErrorKind::Special { token, at: found.start }.into());
+            }
         }
         let mut start = 0;
-        if let Some(matcher) = &permit.matcher {
-            while let Some(found) = matcher.find(text, start) {
-                each(Span { start, end: found.start }, None)?;
-                each(Span { start: found.start, end: found.end }, Some(found.id))?;
-                start = found.end;
-            }
+        for found in permit.matchers.raw.iter().flat_map(|matcher| matcher.matches(text)) {
+            each(Span { start, end: found.start }, None)?;
+            each(Span { start: found.start, end: found.end }, Some(found.id))?;
+            start = found.end;
         }
         each(Span { start, end: text.len() }, None)
     }

@@ -1,11 +1,15 @@
 //! Where each id of a text comes from, in bytes and in characters.
+//!
+//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes of its own has
+//! an empty span at its place; the first token of a character that was expanded owns the character's bytes.
+//!
+//! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
-use super::{Permit, Segment, Tokenizer};
-use crate::alphabet::Level;
+use super::{Permit, Place, Segment, Tokenizer};
+use crate::draft::Origin;
 use crate::error::Result;
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
-use crate::pretokenize::Span;
+use crate::model::{Out, Scratch};
 
 /// A text's ids and where each comes from.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +20,8 @@ pub struct Encoding {
     pub byte_spans: Vec<(usize, usize)>,
     /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's `errors="replace"` does.
     pub char_spans: Vec<(usize, usize)>,
+    /// HF's offsets, in characters.
+    pub offsets: Vec<(usize, usize)>,
     /// Byte range of each pretoken and added token, and the index of its first id.
     pub pretokens: Vec<(usize, usize, usize)>,
     /// Byte ranges that no token covers.
@@ -30,58 +36,88 @@ impl Tokenizer {
     pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Encoding> {
         let mut scratch = Scratch::default();
         let mut encoding = Encoding::default();
-        let mut covered = 0;
-        self.for_each_segment(text, permit, go_on, |segment| {
+        let mut cursor = 0; // every byte before it is covered or dropped
+        let (mut ends, mut own, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+        self.for_each_segment(text, permit, true, go_on, |segment| {
             let first = encoding.ids.len();
-            let (Segment::Added(span, _) | Segment::Pretoken(span)) = segment;
-            if covered < span.start {
-                encoding.dropped.push((covered, span.start));
-            }
-            covered = span.end;
-            encoding.pretokens.push((span.start, span.end, first));
-            match segment {
-                Segment::Added(span, id) => {
-                    encoding.ids.push(id);
-                    encoding.byte_spans.push((span.start, span.end));
+            ends.clear();
+            self.encode_segment(
+                &segment,
+                go_on,
+                &mut scratch,
+                &mut Out { ids: &mut encoding.ids, ends: Some(&mut ends) },
+            )?;
+            own_bytes(&segment, text, &mut own);
+            let mut start = 0;
+            for &end in &ends {
+                let (from, to) = match own.get(start..end) {
+                    Some([first, .., last]) => (first.0.max(cursor), last.1),
+                    Some([only]) => (only.0.max(cursor), only.1),
+                    _ => (cursor, cursor),
+                };
+                if cursor < from && from < to {
+                    encoding.dropped.push((cursor, from));
                 }
-                Segment::Pretoken(span) => {
-                    self.encode_pretoken(text, span, go_on, &mut scratch, &mut encoding.ids)?;
-                    self.place(text, span, &encoding.ids[first..], &mut encoding.byte_spans);
-                }
+                let span = if from < to { (from, to) } else { (cursor, cursor) };
+                cursor = span.1;
+                encoding.byte_spans.push(span);
+                offsets.push(hf_offsets(&segment, start, end));
+                start = end;
             }
+            let (from, to) = match segment.place {
+                Place::At(at) => (at, at + segment.bytes.len()),
+                Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+                Place::After(at) => (at, at),
+            };
+            encoding.pretokens.push((from, to, first));
             Ok(())
         })?;
-        if covered < text.len() {
-            encoding.dropped.push((covered, text.len()));
+        if cursor < text.len() {
+            encoding.dropped.push((cursor, text.len()));
         }
-        encoding.char_spans = char_spans(text, &encoding.byte_spans);
+        let starts = char_starts(text);
+        encoding.char_spans = char_ranges(&starts, &encoding.byte_spans);
+        encoding.offsets = offsets.iter().map(|&span| char_range(&starts, span)).collect();
         Ok(encoding)
     }
+}
 
-    /// Byte spans of the ids of one pretoken.
-    fn place(&self, text: &[u8], pretoken: Span, ids: &[u32], spans: &mut Vec<(usize, usize)>) {
-        let unk = self.model.alphabet.unk();
-        let mut at = pretoken.start;
-        for &id in ids {
-            let len = match self.model.alphabet.level {
-                _ if at == pretoken.end => 0, // the end-of-word mark covers nothing, also where it is unknown
-                _ if Some(id) != unk => self.vocab.content(id).len(),
-                Level::Byte => 1,
-                Level::Char => char_len(&text[at..pretoken.end]),
-            };
-            spans.push((at, at + len));
-            at += len;
+/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte by byte.
+fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
+    own.clear();
+    let (origins, _) = match segment.place {
+        Place::Traced { origins, whole } => (origins, whole),
+        Place::At(at) => return own.extend((at..at + segment.bytes.len()).map(|at| (at, at + 1))),
+        Place::After(_) => return,
+    };
+    let mut start = 0;
+    while let Some(&origin) = origins.get(start) {
+        let len = origins[start..].iter().take_while(|&&next| next == origin).count();
+        let (from, to) = (origin.start as usize, origin.end as usize);
+        if segment.bytes.get(start..start + len) == text.get(from..to) {
+            own.extend((from..to).map(|at| (at, at + 1)));
+        } else {
+            own.extend(std::iter::repeat_n((from, to), len));
         }
+        start += len;
     }
 }
 
-fn char_len(text: &[u8]) -> usize {
-    text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
+/// The origins of the first and the last of these bytes.
+fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
+    match segment.place {
+        Place::At(at) => (at + start, at + end),
+        Place::Traced { origins, whole } => match origins.get(start..end) {
+            Some([Origin { start, .. }, .., Origin { end, .. }] | [Origin { start, end }]) => (*start as usize, *end as usize),
+            _ => (whole.start as usize + start, whole.start as usize + end),
+        },
+        Place::After(at) => (at, at),
+    }
 }
 
-/// The smallest character ranges that cover byte spans, which do not go backwards.
-fn char_spans(text: &[u8], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let mut starts = Vec::new(); // byte where each character starts
+/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's `errors="replace"`.
+fn char_starts(text: &[u8]) -> Vec<usize> {
+    let mut starts = Vec::new();
     let mut at = 0;
     for chunk in text.utf8_chunks() {
         starts.extend(chunk.valid().char_indices().map(|(i, _)| at + i));
@@ -91,18 +127,31 @@ fn char_spans(text: &[u8], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)>
             at += chunk.invalid().len();
         }
     }
+    starts
+}
+
+/// The smallest range of characters that covers a range of bytes.
+fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) {
+    if start == end {
+        let at = starts.partition_point(|&byte| byte < start);
+        return (at, at);
+    }
+    (starts.partition_point(|&byte| byte <= start).saturating_sub(1), starts.partition_point(|&byte| byte < end))
+}
+
+/// The same for ranges that do not go backwards, in one pass.
+fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut first = 0; // characters that start at or before the present byte, less one
     let place = |&(start, end): &(usize, usize)| {
         while first + 1 < starts.len() && starts[first + 1] <= start {
             first += 1;
         }
+        if start == end {
+            return char_range(starts, (start, end));
+        }
         let mut past = first;
         while past < starts.len() && starts[past] < end {
             past += 1;
-        }
-        if start == end {
-            let at = starts.partition_point(|&byte| byte < start);
-            return (at, at);
         }
         (first, past)
     };

@@ -1,0 +1,78 @@
+//! What the template adds around encoded texts: columns of one length.
+
+use super::{Encoding, Tokenizer};
+use crate::postprocess::{trim_offsets, Sequence};
+use crate::vocab::Kind;
+
+/// A text or a pair with what the template adds, one entry a token in each column.
+#[derive(Debug, Clone, Default)]
+pub struct Framed {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// Bytes of the token's own text; empty for the template's.
+    pub byte_spans: Vec<(usize, usize)>,
+    /// Characters of it.
+    pub char_spans: Vec<(usize, usize)>,
+    /// HF's offsets.
+    pub offsets: Vec<(usize, usize)>,
+    /// Which part of the input it belongs to, by the template.
+    pub type_ids: Vec<u32>,
+    /// The template put it there.
+    pub special_mask: Vec<bool>,
+    /// Which text it comes from: 0, 1, or the template.
+    pub sequences: Vec<Option<u8>>,
+}
+
+impl Tokenizer {
+    /// Puts one or two encoded texts and what the template adds together; without `add` the template only orders them.
+    pub fn frame_encodings(&self, encodings: &[Encoding], add: bool) -> Framed {
+        let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
+        let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
+        let own = std::cell::RefCell::new(Vec::new()); // the template's ids, in the order they are asked for
+        let assembled = self.template.apply(
+            indices.first().map_or(&[], Vec::as_slice),
+            indices.get(1).map(Vec::as_slice),
+            add,
+            |id| {
+                own.borrow_mut().push(id);
+                None
+            },
+        );
+        let mut own = own.into_inner().into_iter();
+        let mut framed = Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
+        for source in assembled.sources {
+            let which = source.map(|source| (u8::from(source.sequence == Sequence::B), source.index));
+            let found = which.and_then(|(which, index)| Some((encodings.get(usize::from(which))?, index)));
+            framed.sequences.push(which.map(|(which, _)| which));
+            let Some((encoding, index)) = found else {
+                framed.ids.push(own.next().unwrap_or_default());
+                framed.byte_spans.push((0, 0));
+                framed.char_spans.push((0, 0));
+                framed.offsets.push((0, 0));
+                continue;
+            };
+            let id = encoding.ids[index];
+            let mut offsets = encoding.offsets[index];
+            if self.template.trim_offsets() {
+                let is_bytes = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+                trim_offsets(self.vocab.content(id), is_bytes, self.template.add_prefix_space(), index, &mut offsets);
+            }
+            framed.ids.push(id);
+            framed.byte_spans.push(encoding.byte_spans[index]);
+            framed.char_spans.push(encoding.char_spans[index]);
+            framed.offsets.push(offsets);
+        }
+        framed
+    }
+
+    /// The ids of many texts, each with what the template adds to one text.
+    pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
+        let (mut all, mut starts) = (Vec::with_capacity(ids.len()), vec![0]);
+        for range in offsets.windows(2) {
+            let text = ids.get(range[0] as usize..range[1] as usize).unwrap_or_default();
+            all.extend(self.template.apply(text, None, true, |id| id).tokens);
+            starts.push(all.len() as i64);
+        }
+        (all, starts)
+    }
+}

@@ -1,0 +1,195 @@
+//! Text → segments: added tokens and pretokens, in order, as the model sees them.
+//!
+//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text between them is cut
+//! by itself.
+//!
+//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that rewrites.
+
+use super::{Permit, Tokenizer};
+use crate::byte_alphabet;
+use crate::draft::{Draft, Origin};
+use crate::error::Result;
+use crate::error::{Error, ErrorKind};
+use crate::interrupt::{GoOn, Looks};
+use crate::pretokenize::{Pretokenizer, Span};
+
+/// A part of a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment<'s> {
+    /// What the model sees; for an added token what was found.
+    pub bytes: &'s [u8],
+    /// The added token.
+    pub added: Option<u32>,
+    /// Where it comes from.
+    pub place: Place<'s>,
+}
+
+/// Where the bytes of a segment come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'s> {
+    /// They are the text's own, from this byte on.
+    At(usize),
+    /// Each has an origin in the text, and all were cut from `whole`.
+    Traced {
+        /// One for each byte.
+        origins: &'s [Origin],
+        /// Of the segment.
+        whole: Origin,
+    },
+    /// Nobody asked. They come from the text after this byte.
+    After(usize),
+}
+
+impl Segment<'_> {
+    /// An error about the segment's bytes as one about the text.
+    pub(super) fn located(&self, error: Error) -> Error {
+        let start = match self.place {
+            Place::At(start) => return error.shifted(start),
+            Place::Traced { whole, .. } => whole.start as usize,
+            Place::After(start) => start,
+        };
+        match error.into_kind() {
+            ErrorKind::Text { message, .. } => Error::text(message, start),
+            kind => kind.into(),
+        }
+    }
+}
+
+impl Tokenizer {
+    /// Calls `each` with the segments of `text`, in order. `traced`: segments know where their bytes come from.
+    ///
+    /// # Errors
+    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `go_on` returns false; what `each` and the stages return.
+    pub fn for_each_segment(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        traced: bool,
+        go_on: GoOn<'_>,
+        mut each: impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.stretches(text, permit, |span, id| match id {
+            Some(id) => {
+                let bytes = &text[span.start..span.end];
+                each(Segment { bytes, added: Some(id), place: Place::At(span.start) })
+            }
+            None => self.pretokens(text, span, permit, traced, go_on, &mut each),
+        })
+    }
+
+    /// Calls `each` with the segments of a stretch of raw text without added tokens.
+    pub(super) fn pretokens(
+        &self,
+        text: &[u8],
+        stretch: Span,
+        permit: &Permit<'_>,
+        traced: bool,
+        go_on: GoOn<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
+            let bytes = &text[start..end];
+            if start < end { each(Segment { bytes, added: None, place: Place::At(start) }) } else { Ok(()) }
+        };
+        let mut at = stretch.start;
+        let mut broken_from = at; // start of the present run of bytes that are not UTF-8
+        for chunk in text[stretch.start..stretch.end].utf8_chunks() {
+            let valid = chunk.valid();
+            if !valid.is_empty() {
+                broken(broken_from, at, each)?;
+                match &self.plain {
+                    Some(pretokenizer) => self.plain_pretokens(valid, at, pretokenizer, permit, go_on, each)?,
+                    None => self.drafted(valid, at, permit, traced, go_on, each)?,
+                }
+                at += valid.len();
+                broken_from = at;
+            }
+            at += chunk.invalid().len();
+        }
+        broken(broken_from, at, each)
+    }
+
+    /// The plain path: pretokens of the text itself.
+    fn plain_pretokens(
+        &self,
+        text: &str,
+        at: usize,
+        pretokenizer: &Pretokenizer,
+        permit: &Permit<'_>,
+        go_on: GoOn<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut looks = Looks::new(go_on);
+        let segment = |start: usize, end: usize, added| {
+            let bytes = &text.as_bytes()[start..end];
+            Segment { bytes, added, place: Place::At(at + start) }
+        };
+        let mut split = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
+            for span in pretokenizer.spans(&text[start..end]) {
+                let span = span.map_err(|error| error.shifted(at + start))?;
+                each(segment(start + span.start, start + span.end, None))?;
+                looks.now_and_then()?;
+            }
+            looks.look()
+        };
+        let mut start = 0;
+        for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
+            split(start, found.start, each)?;
+            each(segment(found.start, found.end, Some(found.id)))?;
+            start = found.end;
+        }
+        split(start, text.len(), each)
+    }
+
+    /// The other path: pieces of a draft.
+    fn drafted(
+        &self,
+        text: &str,
+        at: usize,
+        permit: &Permit<'_>,
+        traced: bool,
+        go_on: GoOn<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
+        let located = |error: Error| error.shifted(at);
+        for normalizer in &self.normalizers {
+            normalizer.apply(&mut draft, go_on).map_err(located)?;
+        }
+        if let Some(matcher) = permit.normalized() {
+            matcher.cut(&mut draft)?;
+        }
+        for splitter in &self.splitters {
+            splitter.apply(&mut draft, go_on).map_err(located)?;
+        }
+        let (mut bytes, mut origins) = (Vec::new(), Vec::new());
+        let mut looks = Looks::new(go_on);
+        for piece in draft.pieces() {
+            looks.now_and_then()?;
+            let spelled = &draft.text()[piece.start..piece.end];
+            let traces = draft.origins().get(piece.start..piece.end).unwrap_or_default();
+            let place = |origins| match draft.is_traced() {
+                true => Place::Traced { origins, whole: piece.origin },
+                false => Place::After(at),
+            };
+            if self.byte_alphabet && piece.id.is_none() {
+                bytes.clear();
+                origins.clear();
+                for (i, c) in spelled.char_indices() {
+                    let before = bytes.len();
+                    match byte_alphabet::byte(c) {
+                        Some(byte) => bytes.push(byte),
+                        None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    }
+                    if let Some(&origin) = traces.get(i) {
+                        origins.resize(origins.len() + bytes.len() - before, origin);
+                    }
+                }
+                each(Segment { bytes: &bytes, added: None, place: place(&origins) })?;
+            } else {
+                each(Segment { bytes: spelled.as_bytes(), added: piece.id, place: place(traces) })?;
+            }
+        }
+        Ok(())
+    }
+}
