@@ -12,6 +12,8 @@ __all__ = [
     "SpelledVocabulary",
     "Tokenizer",
     "Vocabulary",
+    "apply_template",
+    "decode_parts",
     "find_invalid_utf8",
     "oniguruma_pattern",
     "pattern_names",
@@ -19,12 +21,19 @@ __all__ = [
     "read_tokenizer_json",
     "spell_bytes",
     "split_text",
+    "trim_offsets",
 ]
 
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
 
+def apply_template(
+    template_json: str, first: Sequence[int], second: Sequence[int] | None, add_special_tokens: bool
+) -> tuple[list[int], list[int], list[bool], list[tuple[int, int] | None]]: ...
+def decode_parts(
+    vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
+) -> tuple[bytes, str]: ...
 def find_invalid_utf8(data: bytes) -> int | None: ...
 def oniguruma_pattern(pattern: str, *, is_regex: bool) -> tuple[str | None, str | None]: ...
 def pattern_names() -> list[str]: ...
@@ -32,6 +41,7 @@ def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
+def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
 
 @final
 class Counter:

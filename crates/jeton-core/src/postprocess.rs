@@ -1,1 +1,296 @@
-//! What a template adds around the ids of a text or a pair.
+//! What a template adds around the ids of a text or a pair, and HF's trimming of offsets.
+//!
+//! A template is a list of items: a sequence (A, the text; B, the other of a pair) or fixed ids, each with a type id. HF's
+//! BertProcessing, RobertaProcessing and TemplateProcessing are such lists; without one a pair is A with type id 0, then B with 1.
+//!
+//! Invariant: without special tokens the sequences stay, in the template's order and with its type ids.
+//! Cost: linear in what comes out.
+//! Source: huggingface/tokenizers, processors/template.rs, pre_tokenizers/byte_level.rs (`process_offsets`).
+//! Left out: truncation and padding.
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// How often one template may name a sequence. HF has no limit; a file of a few kilobytes must not multiply a text by thousands.
+const MOST_SEQUENCES: usize = 16;
+
+/// One of the two texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Sequence {
+    /// The text.
+    A,
+    /// The other of a pair.
+    B,
+}
+
+/// A part of a template.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Item {
+    /// A whole text.
+    Sequence {
+        /// Which.
+        sequence: Sequence,
+        /// Of all its tokens.
+        type_id: u32,
+    },
+    /// Tokens of the template.
+    Ids {
+        /// In order.
+        ids: Vec<u32>,
+        /// Of all of them.
+        type_id: u32,
+    },
+}
+
+/// What stands around the ids of a text and of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    single: Vec<Item>,
+    #[serde(default = "both", deserialize_with = "or_both")]
+    pair: Vec<Item>,
+    #[serde(default)]
+    trim_offsets: bool,
+    #[serde(default)]
+    add_prefix_space: bool,
+}
+
+fn item(sequence: Sequence, type_id: u32) -> Item {
+    Item::Sequence { sequence, type_id }
+}
+
+fn both() -> Vec<Item> {
+    vec![item(Sequence::A, 0), item(Sequence::B, 1)]
+}
+
+fn or_both<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Item>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(both))
+}
+
+/// Nothing is added: A, or A and B.
+impl Default for Template {
+    fn default() -> Self {
+        Self { single: vec![item(Sequence::A, 0)], pair: both(), trim_offsets: false, add_prefix_space: false }
+    }
+}
+
+/// Where a token that comes out of a template comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Which text.
+    pub sequence: Sequence,
+    /// Which of its tokens.
+    pub index: usize,
+}
+
+/// The columns of what comes out, of one length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembled<T> {
+    /// The tokens.
+    pub tokens: Vec<T>,
+    /// Which part of the input each belongs to.
+    pub type_ids: Vec<u32>,
+    /// Whether the template put it there.
+    pub special_mask: Vec<bool>,
+    /// Where it comes from; `None` for the template's own.
+    pub sources: Vec<Option<Source>>,
+}
+
+impl Template {
+    /// From `{"single": [item…], "pair": [item…] | null, "trim_offsets": …, "add_prefix_space": …}`, where an item is
+    /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. Without `pair`, a pair is A and B.
+    ///
+    /// # Errors
+    /// [`Error::config`] for anything else, for a `single` that names B, and for a list that names sequences more than 16 times.
+    pub fn from_json(json: &str) -> Result<Self> {
+        let template: Self = serde_json::from_str(json)
+            .map_err(|error| Error::config(format!("the template cannot be read: {error}")))?;
+        let is_b = |item: &Item| matches!(item, Item::Sequence { sequence: Sequence::B, .. });
+        if template.single.iter().any(is_b) {
+            return Err(Error::config("the template for one text names the sequence B, which only pairs have"));
+        }
+        for items in [&template.single, &template.pair] {
+            if items.iter().filter(|item| matches!(item, Item::Sequence { .. })).count() > MOST_SEQUENCES {
+                return Err(Error::config(format!("a template names its sequences more than {MOST_SEQUENCES} times")));
+            }
+        }
+        Ok(template)
+    }
+
+    /// The items for one text.
+    pub fn single(&self) -> &[Item] {
+        &self.single
+    }
+
+    /// The items for a pair.
+    pub fn pair(&self) -> &[Item] {
+        &self.pair
+    }
+
+    /// Whether offsets lose the white space at the ends of tokens: see [`trim_offsets`].
+    pub fn trim_offsets(&self) -> bool {
+        self.trim_offsets
+    }
+
+    /// Whether [`trim_offsets`] leaves one space at the start of a text alone.
+    pub fn add_prefix_space(&self) -> bool {
+        self.add_prefix_space
+    }
+
+    /// How many ids are added to a text, or to a pair.
+    pub fn num_added(&self, is_pair: bool) -> usize {
+        let added = |item: &Item| match item {
+            Item::Ids { ids, .. } => ids.len(),
+            Item::Sequence { .. } => 0,
+        };
+        self.items(is_pair, true).map(added).sum()
+    }
+
+    /// The items that count: all, or with `add_special_tokens = false` the sequences.
+    pub fn items(&self, is_pair: bool, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
+        let items = if is_pair { &self.pair } else { &self.single };
+        items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))
+    }
+
+    /// Puts the tokens of one text, or of a pair, and the template's together; `own` makes a token of an id of the template.
+    pub fn apply<T: Clone>(
+        &self,
+        first: &[T],
+        second: Option<&[T]>,
+        add_special_tokens: bool,
+        own: impl Fn(u32) -> T,
+    ) -> Assembled<T> {
+        let mut out =
+            Assembled { tokens: Vec::new(), type_ids: Vec::new(), special_mask: Vec::new(), sources: Vec::new() };
+        for item in self.items(second.is_some(), add_special_tokens) {
+            let type_id = match item {
+                &Item::Sequence { sequence, type_id } => {
+                    let tokens = match sequence {
+                        Sequence::A => first,
+                        Sequence::B => second.unwrap_or_default(),
+                    };
+                    out.tokens.extend_from_slice(tokens);
+                    out.sources.extend((0..tokens.len()).map(|index| Some(Source { sequence, index })));
+                    type_id
+                }
+                Item::Ids { ids, type_id } => {
+                    out.tokens.extend(ids.iter().map(|&id| own(id)));
+                    out.sources.resize(out.tokens.len(), None);
+                    *type_id
+                }
+            };
+            out.type_ids.resize(out.tokens.len(), type_id);
+            out.special_mask.resize(out.tokens.len(), matches!(item, Item::Ids { .. }));
+        }
+        out
+    }
+}
+
+/// Takes the white space at both ends of a token off its offsets, as HF's ByteLevel and RobertaProcessing do.
+///
+/// `content` is the token, `is_bytes` whether it is the bytes of a byte-level entry (where only the space is white, for HF sees
+/// `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the token's in its own text. `span`
+/// is counted in characters. The one space that `add_prefix_space` put before the text stands in no offsets, so it stays.
+pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
+    let (mut leading, trailing) = white_ends(content, is_bytes);
+    if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {
+        leading = 0;
+    }
+    if leading > 0 {
+        span.0 = (span.0 + leading).min(span.1);
+    }
+    if trailing > 0 && span.1 >= trailing {
+        span.1 = (span.1 - trailing).max(span.0);
+    }
+}
+
+/// How many characters at the start and at the end HF counts as white.
+fn white_ends(content: &[u8], is_bytes: bool) -> (usize, usize) {
+    if is_bytes {
+        let leading = content.iter().take_while(|&&byte| byte == b' ').count();
+        return (leading, content.iter().rev().take_while(|&&byte| byte == b' ').count());
+    }
+    let is_white = |c: &char| *c == 'Ġ' || c.is_whitespace();
+    let text = String::from_utf8_lossy(content);
+    (text.chars().take_while(is_white).count(), text.chars().rev().take_while(is_white).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BERT: &str = r#"{"single":[{"ids":[101],"type_id":0},{"sequence":"A","type_id":0},{"ids":[102],"type_id":0}],
+        "pair":[{"ids":[101],"type_id":0},{"sequence":"A","type_id":0},{"ids":[102],"type_id":0},
+        {"sequence":"B","type_id":1},{"ids":[102],"type_id":1}],"trim_offsets":false,"add_prefix_space":false}"#;
+
+    fn from(sequence: Sequence, index: usize) -> Option<Source> {
+        Some(Source { sequence, index })
+    }
+
+    #[test]
+    fn a_template_stands_around_texts() {
+        let bert = Template::from_json(BERT).unwrap();
+        assert_eq!((bert.num_added(false), bert.num_added(true)), (2, 3));
+        let pair = bert.apply(&[7, 8], Some(&[9]), true, |id| id);
+        assert_eq!(pair.tokens, [101, 7, 8, 102, 9, 102]);
+        assert_eq!(pair.type_ids, [0, 0, 0, 0, 1, 1]);
+        assert_eq!(pair.special_mask, [true, false, false, true, false, true]);
+        let sources = [None, from(Sequence::A, 0), from(Sequence::A, 1), None, from(Sequence::B, 0), None];
+        assert_eq!(pair.sources, sources);
+        let bare = bert.apply(&[7, 8], Some(&[9]), false, |id| id);
+        assert_eq!((bare.tokens, bare.type_ids), (vec![7, 8, 9], vec![0, 0, 1]));
+        assert_eq!(bert.apply(&[7], None, true, |id| id).tokens, [101, 7, 102]);
+    }
+
+    #[test]
+    fn without_a_pair_nothing_is_added_to_one() {
+        let single = r#"{"single":[{"ids":[1,2],"type_id":3},{"sequence":"A","type_id":4},{"sequence":"A","type_id":5}],"pair":null}"#;
+        let template = Template::from_json(single).unwrap();
+        assert_eq!(template.pair(), Template::default().pair());
+        let out = template.apply(&[9], None, true, |id| id);
+        assert_eq!((out.tokens, out.type_ids), (vec![1, 2, 9, 9], vec![3, 3, 4, 5]));
+        assert_eq!(Template::default().apply(&[9], Some(&[]), true, |id| id).type_ids, [0]);
+    }
+
+    #[test]
+    fn refusals_name_what_they_refuse() {
+        let b = r#"{"single":[{"sequence":"B","type_id":0}]}"#.to_owned();
+        let many = format!(r#"{{"single":[{}]}}"#, vec![r#"{"sequence":"A","type_id":0}"#; 17].join(","));
+        for (json, named) in [
+            (b, "B"),
+            (many, "16"),
+            (r#"{"single":[{"sequence":"C","type_id":0}]}"#.to_owned(), "template"),
+            (r#"{"single":[],"double":[]}"#.to_owned(), "double"),
+            (r#"{"pair":[]}"#.to_owned(), "single"),
+        ] {
+            let error = Template::from_json(&json).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    fn trimmed(
+        content: &str,
+        is_bytes: bool,
+        add_prefix_space: bool,
+        index: usize,
+        span: (usize, usize),
+    ) -> (usize, usize) {
+        let mut span = span;
+        trim_offsets(content.as_bytes(), is_bytes, add_prefix_space, index, &mut span);
+        span
+    }
+
+    #[test]
+    fn offsets_lose_white_space() {
+        assert_eq!(trimmed(" the", true, false, 1, (3, 7)), (4, 7));
+        assert_eq!(trimmed("Ġthe", false, false, 1, (3, 7)), (4, 7));
+        assert_eq!(trimmed("\n", true, false, 1, (3, 4)), (3, 4));
+        assert_eq!(trimmed("\n", false, false, 1, (3, 4)), (4, 4));
+        assert_eq!(trimmed("  ", true, false, 1, (3, 5)), (5, 5));
+        assert_eq!(trimmed(" the", true, true, 0, (0, 3)), (0, 3));
+        assert_eq!(trimmed("  the", true, true, 0, (0, 4)), (2, 4));
+        assert_eq!(trimmed("a  ", true, true, 0, (0, 1)), (0, 1)); // HF: fewer characters than spaces
+    }
+}

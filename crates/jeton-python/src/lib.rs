@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod counts;
+mod decoders;
 mod error;
 mod files;
 mod tokenizer;
@@ -22,6 +23,8 @@ mod _core {
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
     use crate::counts::{Counter, Counts};
+    #[pymodule_export]
+    use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]

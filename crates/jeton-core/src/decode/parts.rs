@@ -1,0 +1,174 @@
+//! The list of decoder parts: from JSON to what is done.
+//!
+//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join` and `SentencePiece` are ours.
+
+use serde::Deserialize;
+
+use super::sentence::Sentence;
+use super::steps::{Alphabet, Finder, Step};
+use super::Chain;
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, Vocab};
+
+/// How ids become bytes.
+#[derive(Debug, Clone)]
+pub(super) enum Plan {
+    /// Contents put together. HF's ByteLevel reads added tokens in the byte alphabet, too, where it can.
+    Contents {
+        reads_added: Option<Alphabet>,
+    },
+    Sentence(Sentence),
+    Steps(Chain),
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Part {
+    #[serde(rename = "BPEDecoder")]
+    Bpe {
+        suffix: String,
+    },
+    ByteFallback {},
+    ByteLevel {},
+    #[serde(rename = "CTC")]
+    Ctc {
+        pad_token: String,
+        word_delimiter_token: String,
+        cleanup: bool,
+    },
+    Fuse {},
+    Metaspace {
+        replacement: char,
+        prepend_scheme: Option<PrependScheme>,
+        add_prefix_space: Option<bool>,
+    },
+    Replace {
+        pattern: Pattern,
+        content: String,
+    },
+    Strip {
+        content: char,
+        start: usize,
+        stop: usize,
+    },
+    WordPiece {
+        prefix: String,
+        cleanup: bool,
+    },
+    Join {
+        separator: String,
+    },
+    SentencePiece {
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        #[serde(default)]
+        unk: Option<u32>,
+        #[serde(default = "unk_surface")]
+        unk_surface: String,
+    },
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum PrependScheme {
+    First,
+    Never,
+    Always,
+}
+
+#[derive(Deserialize)]
+enum Pattern {
+    String(String),
+    Regex(String),
+}
+
+/// SentencePiece's default, U+2047 between spaces.
+fn unk_surface() -> String {
+    " \u{2047} ".to_owned()
+}
+
+impl Plan {
+    pub fn new(json: &str, vocab: &Vocab, byte_level: bool) -> Result<Self> {
+        let parts: Option<Vec<Part>> = serde_json::from_str(json)
+            .map_err(|error| Error::config(format!("the decoder cannot be read: {error}")))?;
+        let Some(mut parts) = parts else {
+            return Ok(Self::Contents { reads_added: None });
+        };
+        if parts.iter().any(|part| matches!(part, Part::SentencePiece { .. })) {
+            return match parts.pop() {
+                Some(Part::SentencePiece { add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface })
+                    if parts.is_empty() =>
+                {
+                    check_unk(unk, vocab)?;
+                    Ok(Self::Sentence(Sentence::new(add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface)))
+                }
+                _ => Err(Error::config("the decoder SentencePiece stands alone, without other parts")),
+            };
+        }
+        // The strings are put together at the end, so a last Fuse does nothing.
+        while matches!(parts.last(), Some(Part::Fuse {})) {
+            parts.pop();
+        }
+        let reads_bytes = byte_level && matches!(parts.first(), Some(Part::ByteLevel {}));
+        let is_plain = vocab.iter().all(|(_, kind, _)| kind != Kind::EndsWord);
+        if reads_bytes && parts.len() == 1 && is_plain {
+            return Ok(Self::Contents { reads_added: Some(Alphabet::new()) });
+        }
+        let spelled = byte_level && !reads_bytes;
+        let suffix = parts.iter().find_map(|part| match part {
+            Part::Bpe { suffix } => Some(suffix.clone()),
+            _ => None,
+        });
+        let ends_word = suffix.unwrap_or_else(|| if spelled { "Ġ" } else { " " }.to_owned());
+        let mut steps = parts.into_iter().map(step).collect::<Result<Vec<_>>>()?;
+        if let (true, Some(first)) = (reads_bytes, steps.first_mut()) {
+            *first = Step::Bytes;
+        }
+        Ok(Self::Steps(Chain { steps, spelled, reads: reads_bytes.then(Alphabet::new), ends_word }))
+    }
+}
+
+fn check_unk(unk: Option<u32>, vocab: &Vocab) -> Result<()> {
+    match unk {
+        Some(id) if id as usize >= vocab.len() => {
+            Err(Error::config(format!("the decoder's unknown token, id {id}, is not in the vocabulary")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn step(part: Part) -> Result<Step> {
+    Ok(match part {
+        Part::Bpe { suffix } => Step::Suffix(Finder::new(suffix)?),
+        Part::ByteFallback {} => Step::ByteFallback,
+        Part::ByteLevel {} => Step::ByteLevel(Alphabet::new()),
+        Part::Ctc { pad_token, word_delimiter_token, cleanup } => {
+            Step::Ctc { pad: Finder::new(pad_token)?, delimiter: Finder::new(word_delimiter_token)?, cleanup }
+        }
+        Part::Fuse {} => Step::Fuse,
+        Part::Metaspace { replacement, prepend_scheme, add_prefix_space } => {
+            let never = prepend_scheme == Some(PrependScheme::Never);
+            if add_prefix_space == Some(false) && !never {
+                return Err(Error::config(
+                    "the decoder Metaspace has add_prefix_space = false, which says prepend_scheme = \"never\", and another prepend_scheme",
+                ));
+            }
+            Step::Metaspace { mark: Finder::new(replacement.to_string())?, drops_first: !never }
+        }
+        Part::Replace { pattern: Pattern::String(pattern), content } => {
+            Step::Replace { pattern: Finder::new(pattern)?, content }
+        }
+        Part::Replace { pattern: Pattern::Regex(regex), content } if regex == r" \z" && content.is_empty() => {
+            Step::DropLastSpace
+        }
+        Part::Replace { pattern: Pattern::Regex(regex), .. } => {
+            return Err(Error::config(format!(
+                "the decoder Replace has the regex {regex:?}: only strings are replaced, and the regex \" \\\\z\" by nothing"
+            )));
+        }
+        Part::Strip { content, start, stop } => Step::Strip { content: content.to_string(), start, stop },
+        Part::WordPiece { prefix, cleanup } => Step::WordPiece { prefix, cleanup },
+        Part::Join { separator } => Step::Join(separator),
+        Part::SentencePiece { .. } => return Err(Error::config("the decoder SentencePiece stands alone")),
+    })
+}

@@ -1,0 +1,62 @@
+//! A list of strings in one buffer, which decoders work on.
+//!
+//! Invariant: `ends` rises, and its last entry is the end of the closed part of `bytes`.
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pieces {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Pieces {
+    pub fn with_capacity(pieces: usize) -> Self {
+        Self { bytes: Vec::with_capacity(4 * pieces), ends: Vec::with_capacity(pieces) }
+    }
+
+    /// The bytes to append to for the piece that is being written.
+    pub fn open(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Ends the piece that is being written.
+    pub fn close(&mut self) {
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Ends it, unless nothing was written.
+    pub fn close_unless_empty(&mut self) {
+        if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
+            self.close();
+        }
+    }
+
+    pub fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.close();
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// One piece of all.
+    pub fn fuse(&mut self) {
+        self.ends.clear();
+        self.close();
+    }
+
+    /// The pieces in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}

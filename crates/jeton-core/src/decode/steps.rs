@@ -1,0 +1,320 @@
+//! What each of HF's decoders does to a list of strings.
+//!
+//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string that
+//! both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel` alone, and only where the
+//! caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
+//!
+//! Cost: linear in the strings for each step, whatever the pattern.
+//! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
+
+use aho_corasick::AhoCorasick;
+
+use super::pieces::Pieces;
+use crate::byte_alphabet::stand_in;
+use crate::error::{Error, Result};
+
+/// One decoder.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// BPEDecoder: a space for the suffix, nothing in the last string.
+    Suffix(Finder),
+    /// `<0x0A>` → its byte.
+    ByteFallback,
+    /// The byte alphabet → bytes, all in one string.
+    ByteLevel(Alphabet),
+    /// All in one string: ByteLevel for what is bytes already.
+    Bytes,
+    Ctc {
+        pad: Finder,
+        delimiter: Finder,
+        cleanup: bool,
+    },
+    Fuse,
+    /// A space for the mark; nothing in the first string if marks are put before a text.
+    Metaspace {
+        mark: Finder,
+        drops_first: bool,
+    },
+    Replace {
+        pattern: Finder,
+        content: String,
+    },
+    /// Replace of ` \z` by nothing.
+    DropLastSpace,
+    Strip {
+        content: String,
+        start: usize,
+        stop: usize,
+    },
+    WordPiece {
+        prefix: String,
+        cleanup: bool,
+    },
+    /// No decoder at all: HF puts spaces between.
+    Join(String),
+}
+
+impl Step {
+    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are replaced.
+    pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool) {
+        match self {
+            Self::Fuse => return pieces.fuse(),
+            Self::Bytes => return fuse_bytes(pieces, lossy),
+            _ => spare.clear(),
+        }
+        match self {
+            Self::ByteFallback => byte_fallback(pieces, spare, lossy),
+            Self::Ctc { pad, delimiter, cleanup } => ctc(pieces, spare, pad, delimiter, *cleanup),
+            _ => {
+                let last = pieces.len().saturating_sub(1);
+                for (i, piece) in pieces.iter().enumerate() {
+                    self.one(piece, i == 0, i == last, spare.open());
+                    spare.close();
+                }
+            }
+        }
+        std::mem::swap(pieces, spare);
+        if matches!(self, Self::ByteLevel(_)) {
+            fuse_bytes(pieces, lossy);
+        }
+    }
+
+    /// One string, for those that look at nothing else.
+    fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>) {
+        match self {
+            Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out),
+            Self::ByteLevel(alphabet) => alphabet.read_or_copy(piece, out),
+            Self::Metaspace { mark, drops_first } => {
+                mark.replace(piece, if is_first && *drops_first { "" } else { " " }, out);
+            }
+            Self::Replace { pattern, content } if !piece.is_empty() => pattern.replace(piece, content, out),
+            Self::DropLastSpace => out.extend_from_slice(piece.strip_suffix(b" ").unwrap_or(piece)),
+            Self::Strip { content, start, stop } => out.extend_from_slice(strip(piece, content, *start, *stop)),
+            Self::WordPiece { prefix, cleanup } => {
+                let start = out.len();
+                let mut piece = piece;
+                if !is_first {
+                    match piece.strip_prefix(prefix.as_bytes()) {
+                        Some(rest) => piece = rest,
+                        None => out.push(b' '),
+                    }
+                }
+                out.extend_from_slice(piece);
+                if *cleanup {
+                    clean_up(out, start);
+                }
+            }
+            Self::Join(separator) => {
+                if !is_first {
+                    out.extend_from_slice(separator.as_bytes());
+                }
+                out.extend_from_slice(piece);
+            }
+            _ => out.extend_from_slice(piece),
+        }
+    }
+}
+
+fn fuse_bytes(pieces: &mut Pieces, lossy: bool) {
+    pieces.fuse();
+    if lossy && std::str::from_utf8(pieces.open()).is_err() {
+        let text = String::from_utf8_lossy(pieces.open()).into_owned();
+        *pieces.open() = text.into_bytes();
+        pieces.fuse();
+    }
+}
+
+/// Each run of byte pieces becomes its text, or with `lossy` a U+FFFD for each byte of a run that is not UTF-8.
+fn byte_fallback(from: &Pieces, into: &mut Pieces, lossy: bool) {
+    let mut run: Vec<u8> = Vec::new();
+    let end_run = |run: &mut Vec<u8>, into: &mut Pieces| {
+        if run.is_empty() {
+            return;
+        }
+        if std::str::from_utf8(run).is_ok() {
+            into.push(run);
+        } else {
+            for byte in run.iter() {
+                into.push(if lossy { "\u{fffd}".as_bytes() } else { std::slice::from_ref(byte) });
+            }
+        }
+        run.clear();
+    };
+    for piece in from.iter() {
+        match byte_of(piece) {
+            Some(byte) => run.push(byte),
+            None => {
+                end_run(&mut run, into);
+                into.push(piece);
+            }
+        }
+    }
+    end_run(&mut run, into);
+}
+
+/// The byte that `<0x0A>` stands for. Rust's reader of numbers takes `+A`, too, and so does HF.
+fn byte_of(piece: &[u8]) -> Option<u8> {
+    match piece {
+        [b'<', b'0', b'x', digits @ .., b'>'] if digits.len() == 2 => {
+            u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        }
+        _ => None,
+    }
+}
+
+fn ctc(from: &Pieces, into: &mut Pieces, pad: &Finder, delimiter: &Finder, cleanup: bool) {
+    let mut before: Option<&[u8]> = None;
+    let mut clean = Vec::new();
+    for piece in from.iter() {
+        if before.replace(piece) == Some(piece) {
+            continue;
+        }
+        if cleanup {
+            clean.clear();
+            pad.replace(piece, "", &mut clean);
+            clean_up(&mut clean, 0);
+            delimiter.replace(&clean, " ", into.open());
+        } else {
+            pad.replace(piece, "", into.open());
+        }
+        into.close_unless_empty();
+    }
+}
+
+/// Takes `content` off, up to `start` times at the start and `stop` times at the end.
+fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [u8] {
+    let content = content.as_bytes();
+    let mut kept = piece;
+    for _ in 0..start {
+        match kept.strip_prefix(content) {
+            Some(rest) => kept = rest,
+            None => break,
+        }
+    }
+    for _ in 0..stop {
+        match kept.strip_suffix(content) {
+            Some(rest) => kept = rest,
+            None => break,
+        }
+    }
+    kept
+}
+
+/// HF's repairs of English, in its order; all begin with a space.
+const REPAIRS: [(&str, &str); 11] = [
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+    (" do not", " don't"),
+    (" 's", "'s"),
+    (" 've", "'ve"),
+    (" 're", "'re"),
+];
+
+/// Repairs `text` from `start` on.
+fn clean_up(text: &mut Vec<u8>, start: usize) {
+    let begins = |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'.' | b'?' | b'!' | b',' | b'\'' | b'n' | b'd');
+    if !text[start..].windows(2).any(begins) {
+        return;
+    }
+    for (old, new) in REPAIRS {
+        let (old, new) = (old.as_bytes(), new.as_bytes());
+        if find(&text[start..], old).is_none() {
+            continue;
+        }
+        let mut repaired = Vec::with_capacity(text.len() - start);
+        let mut rest = &text[start..];
+        while let Some(at) = find(rest, old) {
+            repaired.extend_from_slice(&rest[..at]);
+            repaired.extend_from_slice(new);
+            rest = &rest[at + old.len()..];
+        }
+        repaired.extend_from_slice(rest);
+        text.truncate(start);
+        text.extend_from_slice(&repaired);
+    }
+}
+
+/// Where the short `needle` first stands.
+pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    text.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Replaces all that is spelled in one way, in linear time.
+#[derive(Debug, Clone)]
+pub(super) struct Finder {
+    first: Option<u8>, // None: the empty string, which stands at every boundary of characters
+    len: usize,
+    automaton: AhoCorasick,
+}
+
+impl Finder {
+    pub fn new(needle: String) -> Result<Self> {
+        let automaton = AhoCorasick::new([&needle])
+            .map_err(|error| Error::config(format!("a decoder replaces too long a string: {error}")))?;
+        Ok(Self { first: needle.as_bytes().first().copied(), len: needle.len(), automaton })
+    }
+
+    /// Appends `text` with `with` for every match.
+    pub fn replace(&self, text: &[u8], with: &str, out: &mut Vec<u8>) {
+        let Some(first) = self.first else {
+            for &byte in text {
+                if byte & 0xc0 != 0x80 {
+                    out.extend_from_slice(with.as_bytes());
+                }
+                out.push(byte);
+            }
+            out.extend_from_slice(with.as_bytes());
+            return;
+        };
+        let Some(at) = text.iter().position(|&byte| byte == first).filter(|at| at + self.len <= text.len()) else {
+            out.extend_from_slice(text);
+            return;
+        };
+        let mut done = 0;
+        for found in self.automaton.find_iter(aho_corasick::Input::new(text).range(at..)) {
+            out.extend_from_slice(&text[done..found.start()]);
+            out.extend_from_slice(with.as_bytes());
+            done = found.end();
+        }
+        out.extend_from_slice(&text[done..]);
+    }
+}
+
+/// The byte alphabet, from characters to bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Alphabet(Vec<Option<u8>>);
+
+impl Alphabet {
+    pub fn new() -> Self {
+        let mut bytes = vec![None; 0x144]; // the last stand-in is U+0143
+        for byte in 0..=255 {
+            if let Some(place) = bytes.get_mut(stand_in(byte) as usize) {
+                *place = Some(byte);
+            }
+        }
+        Self(bytes)
+    }
+
+    /// Appends the bytes that `piece` spells, or `piece` itself if some character of it stands for no byte.
+    pub fn read_or_copy(&self, piece: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        let read = std::str::from_utf8(piece).is_ok_and(|spelling| {
+            spelling.chars().all(|c| match self.0.get(c as usize) {
+                Some(&Some(byte)) => {
+                    out.push(byte);
+                    true
+                }
+                _ => false,
+            })
+        });
+        if !read {
+            out.truncate(start);
+            out.extend_from_slice(piece);
+        }
+    }
+}

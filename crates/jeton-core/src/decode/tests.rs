@@ -1,0 +1,152 @@
+use super::*;
+
+fn vocab(entries: &[(Kind, &str)]) -> Vocab {
+    Vocab::new(entries.iter().enumerate().map(|(id, &(kind, content))| (id as u32, kind, content.as_bytes()))).unwrap()
+}
+
+fn tokens(contents: &[&str]) -> Vocab {
+    vocab(&contents.iter().map(|&content| (Kind::Token, content)).collect::<Vec<_>>())
+}
+
+fn decoded(parts: &str, vocab: &Vocab, ids: &[u32]) -> (Vec<u8>, String) {
+    let decoder = Decoder::from_json(parts, vocab, false).unwrap();
+    let mut bytes = Vec::new();
+    decoder.decode(vocab, ids, false, &mut bytes).unwrap();
+    (bytes, decoder.decode_text(vocab, ids, false).unwrap())
+}
+
+fn text(parts: &str, contents: &[&str]) -> String {
+    // A vocabulary holds each content once.
+    let mut distinct: Vec<&str> = contents.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let ids: Vec<u32> = contents.iter().map(|content| distinct.binary_search(content).unwrap() as u32).collect();
+    decoded(parts, &tokens(&distinct), &ids).1
+}
+
+fn middle(parts: &str, vocab: &Vocab, byte_level: bool, id: u32) -> String {
+    let mut out = b"before".to_vec();
+    Decoder::from_json(parts, vocab, byte_level).unwrap().token(vocab, id, &mut out);
+    String::from_utf8_lossy(&out[6..]).into_owned()
+}
+
+const LLAMA: &str = r#"[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},
+    {"type":"Strip","content":" ","start":1,"stop":0}]"#;
+const WORDPIECE: &str = r###"[{"type":"WordPiece","prefix":"##","cleanup":true}]"###;
+const SENTENCE: &str = r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":false,"unk":0}]"#;
+
+#[test]
+fn without_parts_contents_are_put_together() {
+    let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "c"), (Kind::Special, "<s>")]);
+    assert_eq!(decoded("null", &vocab, &[2, 0, 1, 0]).1, "<s>the cthe");
+    let decoder = Decoder::from_json("null", &vocab, true).unwrap();
+    let mut out = b"kept".to_vec();
+    decoder.decode(&vocab, &[2, 1], true, &mut out).unwrap();
+    assert_eq!(out, b"keptc");
+    let error = decoder.decode(&vocab, &[1, 7], true, &mut out).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::UnknownId { id: 7, position: 1, .. }));
+}
+
+#[test]
+fn chains_of_known_tokenizers() {
+    assert_eq!(text(LLAMA, &["▁the", "▁c", "<0xE2>", "<0x96>", "<0x81>", "at"]), "the c▁at");
+    assert_eq!(text(LLAMA, &["<0xE2>", "<0x96>", "x"]), "\u{fffd}\u{fffd}x");
+    assert_eq!(decoded(LLAMA, &tokens(&["<0xE2>", "<0x96>"]), &[0, 1]).0, [0xe2, 0x96]);
+    assert_eq!(text(r#"[{"type":"Metaspace","replacement":"▁","add_prefix_space":true}]"#, &["▁a▁", "▁b"]), "a b");
+    assert_eq!(text(WORDPIECE, &["go", "##ing", ",", "do not"]), "going, don't");
+    assert_eq!(text(r#"[{"type":"BPEDecoder","suffix":"</w>"}]"#, &["a</w>", "b", "c</w>"]), "a bc");
+    let ctc = r#"[{"type":"CTC","pad_token":"<pad>","word_delimiter_token":"|","cleanup":true}]"#;
+    assert_eq!(text(ctc, &["h", "h", "<pad>", "h", "|", "|", "i"]), "hh i");
+    assert_eq!(text(r#"[{"type":"Join","separator":" "}]"#, &["a", "b"]), "a b");
+    assert_eq!(text(r#"[{"type":"ByteLevel"}]"#, &["Ġa", "é", "日"]), " a\u{fffd}日");
+}
+
+#[test]
+fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
+    let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "é"), (Kind::Added, "é!")]);
+    let parts = r#"[{"type":"Replace","pattern":{"String":"<>"},"content":"Ġ"},{"type":"ByteLevel"},
+        {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
+    let decoder = Decoder::from_json(parts, &vocab, true).unwrap();
+    assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
+    // HF reads added tokens in the byte alphabet where it can; the bytes of the token are what encoding found.
+    let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true).unwrap();
+    assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
+    let mut bytes = Vec::new();
+    decoder.decode(&vocab, &[2, 1], false, &mut bytes).unwrap();
+    assert_eq!(bytes, "é!é".as_bytes());
+}
+
+#[test]
+fn what_a_token_adds() {
+    let wordpiece = tokens(&["##ing", "ing"]);
+    assert_eq!(middle(WORDPIECE, &wordpiece, false, 0), "ing");
+    assert_eq!(middle(WORDPIECE, &wordpiece, false, 1), " ing");
+    let pieces = tokens(&["▁de", "<0x0A>", "de</w>"]);
+    assert_eq!(middle(LLAMA, &pieces, false, 0), " de");
+    assert_eq!(middle(LLAMA, &pieces, false, 1), "\n");
+    assert_eq!(middle(LLAMA, &pieces, false, 9), "");
+    assert_eq!(middle(r#"[{"type":"BPEDecoder","suffix":"</w>"}]"#, &pieces, false, 2), "de ");
+    assert_eq!(middle(r#"[{"type":"Metaspace","replacement":"▁"}]"#, &pieces, false, 0), " de");
+    assert_eq!(middle(r#"[{"type":"ByteLevel"}]"#, &pieces, true, 0), "▁de");
+    assert_eq!(middle(SENTENCE, &pieces, false, 0), " \u{2047} ");
+    assert_eq!(middle(SENTENCE, &pieces, false, 1), "<0x0A>"); // an ordinary piece with that spelling
+}
+
+#[test]
+fn sentencepiece_takes_off_the_space_it_put() {
+    let vocab = vocab(&[
+        (Kind::Special, "<unk>"),
+        (Kind::Special, "<s>"),
+        (Kind::Token, "▁"),
+        (Kind::Token, "▁de▁"),
+        (Kind::Byte, "<0xE2>"),
+        (Kind::Byte, "<0x96>"),
+        (Kind::Byte, "<0x81>"),
+    ]);
+    assert_eq!(decoded(SENTENCE, &vocab, &[1, 2, 2, 3]).1, "  de ");
+    assert_eq!(decoded(SENTENCE, &vocab, &[1, 0, 3]).1, " \u{2047}  de ");
+    assert_eq!(decoded(SENTENCE, &vocab, &[4, 5, 6, 3]).1, "▁ de ");
+    let broken = decoded(SENTENCE, &vocab, &[4, 5, 1, 6]);
+    assert_eq!(broken.1, "\u{fffd}\u{fffd}\u{fffd}");
+    assert_eq!(broken.0, "▁".as_bytes());
+    let many = SENTENCE.replace("false", "true");
+    assert_eq!(decoded(&many, &vocab, &[2, 2, 3, 3]).1, "de  de ");
+}
+
+#[test]
+fn refusals_name_what_they_refuse() {
+    let vocab = tokens(&["a"]);
+    for (parts, named) in [
+        (r#"[{"type":"Replace","pattern":{"Regex":"a+"},"content":""}]"#, "a+"),
+        (r#"[{"type":"Shout"}]"#, "Shout"),
+        (r#"[{"type":"WordPiece","prefix":"x"}]"#, "cleanup"),
+        (r#"[{"type":"Metaspace","replacement":"▁","add_prefix_space":false}]"#, "prepend_scheme"),
+        (r#"[{"type":"Metaspace","replacement":"ab"}]"#, "decoder"),
+        (
+            r#"[{"type":"Fuse"},{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":true}]"#,
+            "alone",
+        ),
+        (r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":true,"unk":5}]"#, "5"),
+        ("{", "decoder"),
+    ] {
+        let error = Decoder::from_json(parts, &vocab, false).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
+fn what_hf_panics_on_is_empty() {
+    let parts = r#"[{"type":"Strip","content":"x","start":2,"stop":5}]"#;
+    assert_eq!(text(parts, &["x", "xxx", "axx"]), "a");
+    assert_eq!(text(r#"[{"type":"BPEDecoder","suffix":""}]"#, &["ab", "c"]), " a b c");
+}
+
+#[test]
+fn long_lists_take_linear_time() {
+    let vocab = tokens(&["▁", "a", "<0xFF>"]);
+    let ids: Vec<u32> = (0..300_000).map(|i| i % 3).collect();
+    let parts = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"String":"▁a"},"content":" "},{"type":"Strip","content":" ","start":900000,"stop":900000},
+        {"type":"WordPiece","prefix":"","cleanup":true},{"type":"ByteFallback"},{"type":"Metaspace","replacement":"▁"}]"#;
+    assert_eq!(decoded(parts, &vocab, &ids).1.len(), 100_000 * 7 - 1);
+    assert_eq!(decoded(LLAMA, &vocab, &vec![2; 300_000]).1.len(), 900_000);
+}

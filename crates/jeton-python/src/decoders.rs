@@ -1,0 +1,64 @@
+//! Decoders and templates by themselves, so that tests can hold each against its peer. `Tokenizer` uses both inside the core.
+
+use jeton_core::decode::Decoder;
+use jeton_core::postprocess::{self, Template};
+use jeton_core::vocab::Vocab;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error;
+use crate::vocabulary::Vocabulary;
+
+/// Ids, type ids, which are the template's, and from which text (0 or 1) and place each other one comes.
+type Assembled = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
+
+/// What ids decode to with these parts: the bytes and the text.
+#[pyfunction]
+pub fn decode_parts<'py>(
+    py: Python<'py>,
+    vocabulary: &Vocabulary,
+    parts_json: &str,
+    byte_level: bool,
+    ids: Vec<u32>,
+    skip_special: bool,
+) -> PyResult<(Bound<'py, PyBytes>, String)> {
+    let decode = || {
+        let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
+        let vocab = Vocab::new(entries)?;
+        let decoder = Decoder::from_json(parts_json, &vocab, byte_level)?;
+        let mut bytes = Vec::new();
+        decoder.decode(&vocab, &ids, skip_special, &mut bytes)?;
+        Ok((bytes, decoder.decode_text(&vocab, &ids, skip_special)?))
+    };
+    let (bytes, text) = py.detach(decode).map_err(|failed| error::plain(py, failed))?;
+    Ok((PyBytes::new(py, &bytes), text))
+}
+
+/// A template around the ids of a text or a pair.
+#[pyfunction]
+pub fn apply_template(
+    py: Python<'_>,
+    template_json: &str,
+    first: Vec<u32>,
+    second: Option<Vec<u32>>,
+    add_special_tokens: bool,
+) -> PyResult<Assembled> {
+    let template = Template::from_json(template_json).map_err(|failed| error::plain(py, failed))?;
+    let out = template.apply(&first, second.as_deref(), add_special_tokens, |id| id);
+    let sources = out.sources.into_iter().map(|source| source.map(|source| (source.sequence as u8, source.index)));
+    Ok((out.tokens, out.type_ids, out.special_mask, sources.collect()))
+}
+
+/// The offsets of a token without the white space at its ends.
+#[pyfunction]
+pub fn trim_offsets(
+    content: &[u8],
+    is_bytes: bool,
+    add_prefix_space: bool,
+    index: usize,
+    span: (usize, usize),
+) -> (usize, usize) {
+    let mut span = span;
+    postprocess::trim_offsets(content, is_bytes, add_prefix_space, index, &mut span);
+    span
+}

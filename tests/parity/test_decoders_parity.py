@@ -1,0 +1,285 @@
+"""Each decoder gives the text that HF `tokenizers` and `sentencepiece` give."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders
+
+from jeton import _core
+
+JSON = dict[str, Any]
+TOKEN, ADDED, SPECIAL, UNUSED, BYTE = 1, 3, 4, 5, 6
+
+# What decoders look for, and what comes close to it
+ATOMS = [
+    *["▁", "▁the", "a▁b", "▁▁", "##", "##ing", "#", "</w>", "e</w>", "</w></w>", "|", "||", "<pad>", "a<pad>b", "<pa"],
+    *[
+        "<0x0A>",
+        "<0xE2>",
+        "<0x96>",
+        "<0x81>",
+        "<0xff>",
+        "<0x+F>",
+        "<0xg0>",
+        "<0x0A>x",
+        "<0xé>",
+        "<0x41>",
+        "<0xF0>",
+        "<0x9F>",
+    ],
+    *[
+        " ",
+        "  ",
+        " .",
+        " ?",
+        ".",
+        " ' ",
+        "'",
+        " n't",
+        "n't",
+        " 'm",
+        "do not",
+        " do not",
+        " 's",
+        " 've",
+        " 're",
+        " ,b !",
+    ],
+    *["Ġ", "Ġthe", "Ċ", "é", "日本", "âĸģ", "â", "ĸ", "\ufffd", "x", "xx", "xax", "hello", "\n", "\u0301", "𐐷"],
+]
+token_lists = st.lists(
+    st.one_of(st.sampled_from(ATOMS), st.lists(st.sampled_from(ATOMS), max_size=3).map("".join)), max_size=12
+)
+
+
+def state(decoder: decoders.Decoder) -> list[JSON]:
+    """The decoder's parts, without the Sequence around them."""
+    part = json.loads(decoder.__getstate__())
+    return part["decoders"] if part["type"] == "Sequence" else [part]
+
+
+def llama(start: int = 1) -> list[decoders.Decoder]:
+    return [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", start, 0)]
+
+
+CHAINS: dict[str, decoders.Decoder] = {
+    "BPEDecoder": decoders.BPEDecoder(),
+    "BPEDecoder ##": decoders.BPEDecoder("##"),
+    "BPEDecoder empty": decoders.BPEDecoder(""),
+    "ByteFallback": decoders.ByteFallback(),
+    "ByteLevel": decoders.ByteLevel(),
+    "CTC": decoders.CTC(),
+    "CTC raw": decoders.CTC(cleanup=False),
+    "CTC others": decoders.CTC("x", "▁", True),
+    "CTC empty": decoders.CTC("", "", True),
+    "Fuse": decoders.Fuse(),
+    "Metaspace": decoders.Metaspace(),
+    "Metaspace first": decoders.Metaspace(prepend_scheme="first"),
+    "Metaspace never": decoders.Metaspace(prepend_scheme="never"),
+    "Metaspace other": decoders.Metaspace("x"),
+    "Replace": decoders.Replace("▁", " "),
+    "Replace long": decoders.Replace("the", "<0x0A>"),
+    "Replace double": decoders.Replace("▁▁", ""),
+    "Replace overlap": decoders.Replace("xx", "x"),
+    "Replace empty": decoders.Replace("", "-"),
+    "Strip left": decoders.Strip(" ", 1, 0),
+    "Strip left more": decoders.Strip("x", 3, 0),
+    "Strip wide": decoders.Strip("▁", 1, 0),
+    "WordPiece": decoders.WordPiece(),
+    "WordPiece raw": decoders.WordPiece(cleanup=False),
+    "WordPiece ▁": decoders.WordPiece("▁", cleanup=True),
+    "WordPiece empty": decoders.WordPiece("", cleanup=True),
+    "llama": decoders.Sequence(llama()),
+    "byte fallback first": decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace()]),
+    "byte fallback then strip": decoders.Sequence(
+        [decoders.ByteFallback(), decoders.Strip("A", 1, 0), decoders.Metaspace()]
+    ),
+    "gemma": decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]),
+    "fused WordPiece": decoders.Sequence([decoders.Fuse(), decoders.WordPiece()]),
+    "WordPiece fused": decoders.Sequence([decoders.WordPiece(), decoders.Fuse(), decoders.Replace(" ", "_")]),
+    "our mark": decoders.Sequence([decoders.Replace("</w>", "Ġ"), decoders.ByteLevel(), decoders.Strip(" ", 1, 0)]),
+    "bytes then text": decoders.Sequence([decoders.ByteLevel(), decoders.WordPiece()]),
+    "wav2vec2": decoders.Sequence([decoders.CTC("<pad>", "|", True), decoders.Metaspace()]),
+    "nothing": decoders.Sequence([]),
+}
+
+
+def decode(parts: list[JSON], tokens: list[str], byte_level: bool = False) -> tuple[bytes, str]:
+    """Through a vocabulary that holds each token once."""
+    distinct = sorted(set(tokens))
+    contents = [token.encode() for token in distinct]
+    vocabulary = _core.Vocabulary(list(range(len(contents))), [TOKEN] * len(contents), contents, [])
+    return _core.decode_parts(vocabulary, json.dumps(parts), byte_level, [distinct.index(t) for t in tokens], False)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]))
+@settings(max_examples=400)
+def test_hf_gives_equal_text(name: str, tokens: list[str]) -> None:
+    raw, text = decode(state(CHAINS[name]), tokens)
+    assert text == CHAINS[name].decode(tokens)
+    if "\ufffd" not in text:
+        assert raw.decode() == text
+
+
+@given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]), stop=st.integers(0, 3))
+@settings(max_examples=400)
+def test_strip_at_the_end_where_hf_does_not_panic(tokens: list[str], stop: int) -> None:
+    long = [token for token in tokens if len(token.strip("x")) > 0 and len(token) >= stop]
+    decoder = decoders.Strip("x", 1, stop)
+    assert decode(state(decoder), long)[1] == decoder.decode(long)
+
+
+@given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]))
+@settings(max_examples=200)
+def test_join_is_hf_without_a_decoder(tokens: list[str]) -> None:
+    assert decode([{"type": "Join", "separator": " "}], tokens)[1] == " ".join(tokens)
+
+
+@pytest.mark.parametrize("name", ["ByteLevel", "our mark", "llama", "WordPiece", "bytes then text", "Fuse"])
+@given(data=st.data())
+@settings(max_examples=300)
+def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
+    """A byte-level vocabulary holds bytes where HF holds spellings; added tokens are text in both."""
+    raw = data.draw(
+        st.lists(st.binary(min_size=1, max_size=4) | st.sampled_from([b" ", b" the", "▁é".encode()]), max_size=8)
+    )
+    added = data.draw(st.lists(st.sampled_from(ATOMS), max_size=3))
+    content = {i: (TOKEN, data) for i, data in enumerate(sorted(set(raw)))}
+    content |= {1000 + i: (ADDED, token.encode()) for i, token in enumerate(sorted(set(added)))}
+    ids = data.draw(st.permutations(sorted(content)))
+    vocabulary = _core.Vocabulary(
+        list(content), [kind for kind, _ in content.values()], [data for _, data in content.values()], []
+    )
+    spelled = [(_core.spell_bytes(data) if kind == TOKEN else data.decode()) for kind, data in map(content.get, ids)]
+    _, text = _core.decode_parts(vocabulary, json.dumps(state(CHAINS[name])), True, ids, False)
+    assert text == CHAINS[name].decode(spelled)
+
+
+@pytest.mark.parametrize("name", ["t5-small", "phi-3-mini", "whisper-tiny", "roberta-base", "gpt-neox-20b", "falcon"])
+def test_real_files(name: str, data: Path) -> None:
+    """Random ids of a whole vocabulary, special tokens kept and skipped."""
+    path = data / "vocabs" / f"{name}.tokenizer.json"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    hf = Tokenizer.from_file(str(path))
+    added = hf.get_added_tokens_decoder()
+    parts = state(hf.decoder)
+    byte_level = parts[0]["type"] == "ByteLevel"
+    ids, kinds, contents = [], [], []
+    for token, id in sorted(hf.get_vocab().items(), key=lambda item: item[1]):
+        if not token:
+            continue  # whisper has an empty entry; without a text of its own it decodes to nothing
+        spelled = _core.read_bytes(token) if byte_level and id not in added else token.encode()
+        assert spelled is not None
+        ids.append(id)
+        kinds.append(TOKEN if id not in added else SPECIAL if added[id].special else ADDED)
+        contents.append(spelled)
+    vocabulary = _core.Vocabulary(ids, kinds, contents, [])
+    rng = random.Random(3)
+    bytes_first = [id for id, content in zip(ids, contents, strict=True) if content.startswith(b"<0x")] or ids[:300]
+    for i in range(60):
+        some = [
+            rng.choice(rng.choice((ids, ids, bytes_first, sorted(added) or ids))) for _ in range(rng.randrange(400))
+        ]
+        for skip in (False, True):
+            _, text = _core.decode_parts(vocabulary, json.dumps(parts), byte_level, some, skip)
+            assert text == hf.decode(some, skip_special_tokens=skip), i
+
+
+# SentencePiece
+
+
+def entries(sp: sentencepiece.SentencePieceProcessor) -> _core.Vocabulary:
+    kinds = []
+    for id in range(len(sp)):
+        special = sp.is_control(id) or sp.is_unknown(id)
+        kinds.append(SPECIAL if special else BYTE if sp.is_byte(id) else UNUSED if sp.is_unused(id) else TOKEN)
+    return _core.Vocabulary(list(range(len(sp))), kinds, [sp.id_to_piece(id).encode() for id in range(len(sp))], [])
+
+
+def check_sentencepiece(sp: sentencepiece.SentencePieceProcessor, part: JSON, seed: int, rounds: int) -> None:
+    vocabulary = entries(sp)
+    parts = json.dumps([{"type": "SentencePiece", "unk": sp.unk_id(), **part}])
+    ids = list(range(len(sp)))
+    pieces = [sp.id_to_piece(id) for id in ids]
+    groups = [
+        ids,
+        [id for id in ids if sp.is_byte(id)] or ids,
+        [id for id in ids if sp.is_control(id) or sp.is_unknown(id)],
+        [id for id in ids if set(pieces[id]) == {"▁"}] or ids,
+        [id for id in ids if pieces[id].startswith("▁")] or ids,
+        [id for id in ids if pieces[id] in ("<0xE2>", "<0x96>", "<0x81>", "<0xF0>", "<0x9F>", "<0x20>")] or ids,
+    ]
+    rng = random.Random(seed)
+    for _ in range(rounds):
+        some = [rng.choice(rng.choice(groups)) for _ in range(rng.randrange(12))]
+        _, text = _core.decode_parts(vocabulary, parts, False, some, False)
+        assert text == sp.decode(some), [pieces[id] for id in some]
+
+
+@cache
+def trained(**options: Any) -> bytes:
+    lines = ["hello world de la mer", "the  cat sat  on the mat", "日本語 テスト do ▁ it", "  it sat "] * 40
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=330 if options.get("byte_fallback") else 70,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        user_defined_symbols=["▁U▁", "V", "▁▁", "<0x0A>x"],
+        control_symbols=["<c>", "▁C"],
+        **options,
+    )
+    return model.getvalue()
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram", "char"])
+@pytest.mark.parametrize(
+    ("suffix", "dummy", "remove", "fallback"), list(product((False, True), (False, True), (False, True), (False, True)))
+)
+def test_sentencepiece_gives_equal_text(
+    model_type: str, suffix: bool, dummy: bool, remove: bool, fallback: bool
+) -> None:
+    options = {"add_dummy_prefix": dummy, "remove_extra_whitespaces": remove}
+    model = trained(model_type=model_type, treat_whitespace_as_suffix=suffix, byte_fallback=fallback, **options)
+    sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+    check_sentencepiece(sp, options, 1, 1500)
+
+
+def test_sentencepiece_has_a_surface_for_the_unknown() -> None:
+    sp = sentencepiece.SentencePieceProcessor(model_proto=trained(model_type="bpe", unk_surface="▁?"))
+    part = {"add_dummy_prefix": True, "remove_extra_whitespaces": True, "unk_surface": "▁?"}
+    check_sentencepiece(sp, part, 2, 500)
+
+
+@pytest.mark.parametrize(
+    ("name", "remove"),
+    [
+        ("mistral-v1", False),
+        ("mistral-v3", False),
+        ("spm-ja", True),
+        ("spm-unigram-en", True),
+        ("mbart-en-fairseq.sentencepiece.bpe", True),
+    ],
+)
+def test_real_models(name: str, remove: bool, data: Path) -> None:
+    path = data / "vocabs" / f"{name}.model"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    sp = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    check_sentencepiece(
+        sp, {"add_dummy_prefix": True, "remove_extra_whitespaces": remove}, 3, 5 if len(sp) > 10**5 else 30
+    )
