@@ -14,7 +14,7 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
 from jeton import _core
 
@@ -196,6 +196,36 @@ def test_real_files(name: str, data: Path) -> None:
         for skip in (False, True):
             _, text = _core.decode_parts(vocabulary, json.dumps(parts), byte_level, some, skip)
             assert text == hf.decode(some, skip_special_tokens=skip), i
+
+
+@pytest.mark.parametrize(
+    "normalizer", [normalizers.Lowercase(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁"), normalizers.NFC()]
+)
+@pytest.mark.parametrize("name", ["llama", "Metaspace", "WordPiece", "ByteLevel", "Fuse"])
+def test_added_tokens_of_normalized_text(name: str, normalizer: normalizers.Normalizer) -> None:
+    """HF decodes them to what the normalizer makes of them, and does not skip special ones that changed."""
+    hf = Tokenizer(models.WordLevel({"<unk>": 0, "▁a": 1, "##b": 2, "Ġc": 3}, unk_token="<unk>"))
+    hf.normalizer, hf.decoder = normalizer, CHAINS[name]
+    hf.add_tokens(
+        [AddedToken("ABC D", normalized=True), AddedToken("X Y", normalized=False), AddedToken("ＮＦ e\u0301")]
+    )
+    hf.add_special_tokens([AddedToken("<S T>", normalized=True), AddedToken("<U>", normalized=False)])
+    added = hf.get_added_tokens_decoder()
+    contents = {id: token for token, id in hf.get_vocab().items()}
+    ids = sorted(contents)
+    respelled = [(id, normalizer.normalize_str(token.content)) for id, token in added.items() if token.normalized]
+    parts = json.dumps([{"type": "Respell", "contents": respelled}, *state(CHAINS[name])])
+    kinds = [TOKEN if id not in added else SPECIAL if added[id].special else ADDED for id in ids]
+    vocabulary = _core.Vocabulary(ids, kinds, [contents[id].encode() for id in ids], [])
+    changed = {id for id, spelling in respelled if added[id].special and spelling != added[id].content}
+    rng = random.Random(4)
+    for _ in range(100):
+        some = [rng.choice(ids) for _ in range(rng.randrange(8))]
+        assert _core.decode_parts(vocabulary, parts, False, some, False)[1] == hf.decode(
+            some, skip_special_tokens=False
+        )
+        if not changed.intersection(some):
+            assert _core.decode_parts(vocabulary, parts, False, some, True)[1] == hf.decode(some)
 
 
 # SentencePiece

@@ -16,6 +16,8 @@ mod pieces;
 mod sentence;
 mod steps;
 
+use std::collections::HashMap;
+
 use crate::byte_alphabet::stand_in;
 use crate::error::{ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
@@ -125,16 +127,24 @@ impl Decoder {
 #[derive(Debug, Clone)]
 struct Chain {
     steps: Vec<Step>,
-    spelled: bool,           // contents are bytes, and a step wants them in the byte alphabet
+    spelled: bool,                   // contents are bytes, and a step wants them in the byte alphabet
     reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
+    respelled: HashMap<u32, String>, // id -> what it decodes to instead of its content
     ends_word: String,       // what HF's string of an entry that ends a word has at its end
 }
 
 impl Chain {
     fn run(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<Vec<u8>> {
         let mut pieces = Pieces::with_capacity(ids.len());
-        each(vocab, ids, skip_special, |id, kind| self.push(vocab.content(id), kind, lossy, &mut pieces))?;
+        each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
         Ok(self.steps(pieces, lossy).into_bytes())
+    }
+
+    fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut Pieces) {
+        match self.respelled.get(&id) {
+            Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, lossy, pieces),
+            None => self.push(vocab.content(id), kind, lossy, pieces),
+        }
     }
 
     /// Adds HF's string of an entry.
@@ -172,7 +182,7 @@ impl Chain {
             let mut pieces = Pieces::default();
             self.push(MARKS[0].as_bytes(), Kind::Added, false, &mut pieces);
             if let Some(id) = token {
-                self.push(vocab.content(id), vocab.kind(id), false, &mut pieces);
+                self.push_entry(vocab, id, vocab.kind(id), false, &mut pieces);
             }
             self.push(MARKS[1].as_bytes(), Kind::Added, false, &mut pieces);
             let bytes = self.steps(pieces, false).into_bytes();

@@ -1,6 +1,9 @@
 //! The list of decoder parts: from JSON to what is done.
 //!
-//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join` and `SentencePiece` are ours.
+//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join`, `Respell` and `SentencePiece`
+//! are ours. HF decodes an added token that is matched in normalized text to its normalized content: that is what `Respell` is for.
+
+use std::collections::HashMap;
 
 use serde::Deserialize;
 
@@ -58,6 +61,10 @@ enum Part {
     Join {
         separator: String,
     },
+    /// First of all parts: what ids decode to instead of their contents.
+    Respell {
+        contents: Vec<(u32, String)>,
+    },
     SentencePiece {
         add_dummy_prefix: bool,
         remove_extra_whitespaces: bool,
@@ -105,13 +112,20 @@ impl Plan {
                 _ => Err(Error::config("the decoder SentencePiece stands alone, without other parts")),
             };
         }
+        let respelled = match parts.first_mut() {
+            Some(Part::Respell { contents }) => std::mem::take(contents).into_iter().collect(),
+            _ => HashMap::new(),
+        };
+        if matches!(parts.first(), Some(Part::Respell { .. })) {
+            parts.remove(0);
+        }
         // The strings are put together at the end, so a last Fuse does nothing.
         while matches!(parts.last(), Some(Part::Fuse {})) {
             parts.pop();
         }
         let reads_bytes = byte_level && matches!(parts.first(), Some(Part::ByteLevel {}));
         let is_plain = vocab.iter().all(|(_, kind, _)| kind != Kind::EndsWord);
-        if reads_bytes && parts.len() == 1 && is_plain {
+        if reads_bytes && parts.len() == 1 && is_plain && respelled.is_empty() {
             return Ok(Self::Contents { reads_added: Some(Alphabet::new()) });
         }
         let spelled = byte_level && !reads_bytes;
@@ -124,7 +138,7 @@ impl Plan {
         if let (true, Some(first)) = (reads_bytes, steps.first_mut()) {
             *first = Step::Bytes;
         }
-        Ok(Self::Steps(Chain { steps, spelled, reads: reads_bytes.then(Alphabet::new), ends_word }))
+        Ok(Self::Steps(Chain { steps, spelled, reads: reads_bytes.then(Alphabet::new), respelled, ends_word }))
     }
 }
 
@@ -169,6 +183,7 @@ fn step(part: Part) -> Result<Step> {
         Part::Strip { content, start, stop } => Step::Strip { content: content.to_string(), start, stop },
         Part::WordPiece { prefix, cleanup } => Step::WordPiece { prefix, cleanup },
         Part::Join { separator } => Step::Join(separator),
+        Part::Respell { .. } => return Err(Error::config("the decoder Respell stands first, and once")),
         Part::SentencePiece { .. } => return Err(Error::config("the decoder SentencePiece stands alone")),
     })
 }

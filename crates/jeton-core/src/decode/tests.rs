@@ -127,6 +127,7 @@ fn refusals_name_what_they_refuse() {
             "alone",
         ),
         (r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":true,"unk":5}]"#, "5"),
+        (r#"[{"type":"Fuse"},{"type":"Respell","contents":[]},{"type":"Fuse"}]"#, "Respell"),
         ("{", "decoder"),
     ] {
         let error = Decoder::from_json(parts, &vocab, false).unwrap_err().to_string();
