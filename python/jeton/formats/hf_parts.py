@@ -7,7 +7,7 @@ no decoder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,12 +78,13 @@ def _replace(old: str, new: str) -> JSON:
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_parts(definition: Definition, mark: str) -> Parts:
+def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> Parts:
     """HF's spelling of a definition.
 
     Args:
         definition: what to spell.
         mark: for a mark of its own, the private-use character that stands for it; for a suffix, the suffix.
+        token: id -> how the vocabulary spells it.
     """
     losses: dict[str, str] = {}
     normalizer = _write_normalizer(definition.normalizer, losses)
@@ -97,7 +98,7 @@ def write_parts(definition: Definition, mark: str) -> Parts:
     return Parts(
         _sequence("normalizers", normalizer),
         _sequence("pretokenizers", splits),
-        write_template(definition.template),
+        write_template(definition.template, token),
         decoder,
         mark,
         losses,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from operator import methodcaller
 from typing import Any
@@ -61,7 +61,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
         UnsupportedFeatureError: HF could not give the same ids, and the loss was not accepted by name.
     """
     definition = tok.definition
-    parts = write_parts(definition, _free_mark(tok))
+    parts = write_parts(definition, _free_mark(tok), tok.id_to_token)
     spelling: dict[str, Any] = {"byte_alphabet": definition.is_byte_level, "end_of_word": parts.mark}
     model, members = _write_model(tok, parts, spelling)
     for name, why in parts.losses.items():
@@ -209,8 +209,17 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         ) from None
     except FormatError as error:
         raise FormatError(f"{source}: {error}", format=FORMAT, place=error.place) from None
-    except JetonError as error:  # entries that contradict each other
-        raise FormatError(f"{source}: {error}", format=FORMAT, place="$.model") from None
+    except JetonError as error:  # parts or entries that contradict each other
+        stage = str(error).partition(":")[0]
+        raise FormatError(f"{source}: {error}", format=FORMAT, place=_PLACES.get(stage, "$.model")) from None
+
+
+_PLACES = {  # what the core calls a stage -> where the file has it
+    "normalizer": "$.normalizer",
+    "pretokenizer": "$.pre_tokenizer",
+    "template": "$.post_processor",
+    "decoder": "$.decoder",
+}
 
 
 def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
@@ -225,8 +234,6 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
-    if own and not own.get("losses") and not _same_pipeline(definition, mark, top):
-        raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,
         end_of_word=mark,
@@ -237,12 +244,15 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         [special for _, _, special, _ in added],
         [flags for _, _, _, flags in added],
     )
-    return Tokenizer(definition, vocabulary)
+    tok = Tokenizer(definition, vocabulary)
+    if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
+        raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
+    return tok
 
 
-def _same_pipeline(definition: Definition, mark: str, top: JSON) -> bool:
+def _same_pipeline(definition: Definition, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
     """Whether HF would do what our own facts say: an edited file must not mean one thing here and another there."""
-    expected = write_parts(definition, mark)
+    expected = write_parts(definition, mark, token)
     parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
     return all(top.get(name) == part for name, part in parts.items())
 

@@ -3,12 +3,12 @@
 //! The options are what `Definition` holds in Python: a model and the parts around it, in the words of `tokenizer.json`.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{json, Value};
 
 use super::{Matchers, Tokenizer};
 use crate::decode::Decoder;
 use crate::draft::Draft;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
@@ -47,6 +47,30 @@ pub struct Extras {
     pub flags: Vec<(u32, u8)>,
 }
 
+/// An error that names the stage whose part is wrong.
+fn part(stage: &str, error: Error) -> Error {
+    match error.into_kind() {
+        ErrorKind::Config(message) => Error::config(format!("{stage}: {message}")),
+        kind => kind.into(),
+    }
+}
+
+/// A decoder that begins from what normalizers make of added tokens, as HF's does.
+fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool) -> Value {
+    if spellings.is_empty() {
+        return decoder;
+    }
+    let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
+    let contents: Vec<(u32, String)> = spellings.iter().map(|(id, content)| (*id, text(content))).collect();
+    let mut parts = vec![json!({"type": "Respell", "contents": contents})];
+    match decoder {
+        Value::Array(own) => parts.extend(own),
+        _ if byte_level => parts.push(json!({"type": "ByteLevel"})),
+        _ => parts.push(json!({"type": "Fuse"})),
+    }
+    Value::Array(parts)
+}
+
 impl Tokenizer {
     /// Puts a tokenizer together.
     ///
@@ -67,18 +91,17 @@ impl Tokenizer {
             false => Vec::new(),
         };
         let normalizers = options.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
-        let normalizers = normalizers.collect::<Result<Vec<_>>>()?;
+        let normalizers = normalizers.collect::<Result<Vec<_>>>().map_err(|error| part("normalizer", error))?;
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
-        let splitters = splitters.collect::<Result<Vec<_>>>()?;
+        let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| part("pretokenizer", error))?;
         let plain = match (&normalizers[..], &splitters[..]) {
             ([], []) => Some(Pretokenizer::none()),
             ([], [only]) => only.as_pattern().cloned(),
             _ => None,
         };
-        let decoder = Decoder::from_json(&options.decoder.to_string(), &vocab, byte_level)?;
         let template = match &options.template {
             Value::Null => Template::default(),
-            template => Template::from_json(&template.to_string())?,
+            template => Template::from_json(&template.to_string()).map_err(|error| part("template", error))?,
         };
         let added = vocab.iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special)).map(|(id, ..)| id);
         let added: Vec<u32> = added.collect();
@@ -92,7 +115,7 @@ impl Tokenizer {
             flags,
             scores: extras.scores,
             model,
-            decoder,
+            decoder: Decoder::from_json("null", &Vocab::default(), byte_level)?,
             template,
             normalizers,
             splitters,
@@ -104,6 +127,9 @@ impl Tokenizer {
             matchers: Default::default(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
+        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level);
+        tokenizer.decoder =
+            Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level).map_err(|error| part("decoder", error))?;
         let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
         let made = [
             tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,

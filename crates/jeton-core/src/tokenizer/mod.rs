@@ -146,7 +146,7 @@ impl Tokenizer {
                 Some(id) => vec![(vec![id], 0.0)],
                 None => self
                     .model
-                    .nbest(&self.vocab, segment.bytes, n, go_on)
+                    .nbest(segment.bytes, n, go_on)
                     .map_err(|error| segment.located(error))?,
             };
             let mut joined = Vec::with_capacity(best.len() * next.len());

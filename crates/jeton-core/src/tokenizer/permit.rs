@@ -6,7 +6,6 @@ use super::{Matchers, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::pretokenize::Span;
 use crate::special::Matcher;
-use crate::vocab::Kind;
 
 /// Which special tokens a text may contain. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -87,7 +87,7 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
+        let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             let bytes = &text[start..end];
             if start < end { each(Segment { bytes, added: None, place: Place::At(start) }) } else { Ok(()) }
         };
