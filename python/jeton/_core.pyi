@@ -119,7 +119,7 @@ class Tokenizer:
         *,
         pair: str | bytes | None = None,
         template: bool = False,
-        noise: tuple[float, float, int] | None = None,
+        noise: tuple[float, float, int | None, int] | None = None,
     ) -> list[int]: ...
     def encode_array(
         self, text: str | bytes, special: _Permission = None, *, threads: int, template: bool = False

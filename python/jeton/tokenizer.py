@@ -136,6 +136,7 @@ class Tokenizer:
         add_special_tokens: bool | None = None,
         dropout: float = 0.0,
         alpha: float | None = None,
+        nbest: int | None = None,
         seed: int | None = None,
     ) -> list[int]:
         """The ids of a text.
@@ -150,6 +151,7 @@ class Tokenizer:
             dropout: probability with which each merge is left out (BPE).
             alpha: draw a segmentation with probability proportional to its probability to the power of this (Unigram);
                 0 draws evenly, large values come near to the best one.
+            nbest: draw among the n best segmentations only; None among all.
             seed: makes chance repeat, on any machine; without it every call differs.
 
         Returns:
@@ -170,7 +172,7 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        noise = self._noise(dropout, alpha, seed) if dropout or alpha is not None else None
+        noise = self._noise(dropout, alpha, nbest, seed) if dropout or alpha is not None else None
         return self._core.encode(
             text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=noise
         )
@@ -710,7 +712,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def _adds(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
 
-    def _noise(self, dropout: float, alpha: float | None, seed: int | None) -> tuple[float, float, int]:
+    def _noise(
+        self, dropout: float, alpha: float | None, nbest: int | None, seed: int | None
+    ) -> tuple[float, float, int | None, int]:
         kind = self._definition.model.type
         if alpha is not None and kind != "Unigram":
             raise ConfigError(f"alpha= draws segmentations of a Unigram model, and this is {kind}", option="alpha")
@@ -720,10 +724,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             raise ConfigError(f"dropout={dropout} is no probability", option="dropout")
         if alpha is not None and not 0 <= alpha < float("inf"):
             raise ConfigError(f"alpha={alpha} is no exponent: a number from 0 up", option="alpha")
+        if nbest is not None and (alpha is None or nbest < 1):
+            raise ConfigError("nbest= is a number from 1 up, and goes with alpha=", option="nbest")
         seed = int.from_bytes(os.urandom(8)) if seed is None else seed
         if not 0 <= seed < 1 << 64:
             raise ConfigError("seed is an integer from 0 to 2^64 - 1", option="seed")
-        return dropout, alpha or 0.0, seed
+        return dropout, alpha or 0.0, nbest, seed
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
         place = "" if position is None else f" at position {position}"

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
+use jeton_core::model::bpe::Ranks;
 use jeton_core::model::Noise;
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
@@ -39,7 +40,7 @@ impl Tokenizer {
         py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
-    /// The ids of a text or a pair. `noise`: (dropout, alpha, seed) of a random encoding.
+    /// The ids of a text or a pair. `noise`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, noise=None))]
     fn encode(
         &self,
@@ -48,9 +49,9 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         pair: Option<&Bound<'_, PyAny>>,
         template: bool,
-        noise: Option<(f64, f64, u64)>,
+        noise: Option<(f64, f64, Option<usize>, u64)>,
     ) -> PyResult<Vec<u32>> {
-        let mut chance = noise.map(|(dropout, alpha, seed)| Noise::new(dropout, alpha, seed));
+        let mut chance = noise.map(|(dropout, alpha, nbest, seed)| Noise { dropout, alpha, nbest, ..Noise::new(seed) });
         let mut one = |text| match &mut chance {
             Some(noise) => self.sample(py, text, special, noise),
             None => self.encode_long(py, text, special, 1),
@@ -264,13 +265,13 @@ impl Tokenizer {
 
     /// Merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
-        py.detach(|| self.0.model().merges(self.0.vocab())).map_err(|failed| error::plain(py, failed))
+        py.detach(|| self.merge_list()).map_err(|failed| error::plain(py, failed))
     }
 
     /// The entries and merges, to build another tokenizer from.
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
         let entries = self.0.vocab().iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
-        let merges = if self.0.model().has_merges() { self.merges(py)? } else { Vec::new() };
+        let merges = if self.has_merges() { self.merges(py)? } else { Vec::new() };
         let (scores, flags) = (self.0.scores().to_vec(), self.0.all_flags().to_vec());
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
@@ -287,7 +288,7 @@ impl Tokenizer {
             bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
             bytes.extend_from_slice(content);
         }
-        if self.0.model().has_merges() {
+        if self.has_merges() {
             for (left, right, result) in self.merges(py)? {
                 for id in [left, right, result] {
                     bytes.extend_from_slice(&id.to_le_bytes());
@@ -315,7 +316,7 @@ impl Tokenizer {
     fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
-        let write = || hf_json::merges_json(vocab, &self.0.model().merges(vocab)?, &spelling);
+        let write = || hf_json::merges_json(vocab, &self.merge_list()?, &spelling);
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
@@ -326,6 +327,16 @@ impl Tokenizer {
 }
 
 impl Tokenizer {
+    /// Merges in order of rank; none for a model that has none.
+    fn merge_list(&self) -> Result<Vec<(u32, u32, u32)>, Error> {
+        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab()))
+    }
+
+    /// Whether the model was made from a list of merges.
+    fn has_merges(&self) -> bool {
+        self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
+    }
+
     fn encode_long(
         &self,
         py: Python<'_>,
