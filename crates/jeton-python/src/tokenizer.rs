@@ -51,7 +51,11 @@ impl Tokenizer {
         template: bool,
         noise: Option<(f64, f64, Option<usize>, u64)>,
     ) -> PyResult<Vec<u32>> {
-        let mut chance = noise.map(|(dropout, alpha, nbest, seed)| Noise { dropout, alpha, nbest, ..Noise::new(seed) });
+        let mut chance = noise.map(|(dropout, alpha, nbest, seed)| {
+            let mut noise = Noise::new(seed);
+            (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
+            noise
+        });
         let mut one = |text| match &mut chance {
             Some(noise) => self.sample(py, text, special, noise),
             None => self.encode_long(py, text, special, 1),
