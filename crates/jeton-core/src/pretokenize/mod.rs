@@ -6,27 +6,22 @@
 //! linear in the text and ends in an error that says so.
 //!
 //! ```text
-//! classes   which Unicode class a character has
 //! scanner   the named patterns, written out
-//! patterns  their names and texts
-//! regex     every other pattern, and what a pattern is called in another engine
+//! patterns  their names and texts, and what a pattern is called in another engine
 //! ```
 
-mod classes;
 mod patterns;
-mod regex;
 mod scanner;
 
 use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
+use crate::classes::Classes;
 use crate::error::Result;
-use classes::Classes;
+use crate::regex::{Matcher, Regex};
 use patterns::Named;
-pub use patterns::{names, oniguruma, published};
-pub use regex::to_oniguruma;
-use regex::{Matcher, Regex};
+pub use patterns::{names, oniguruma, published, to_oniguruma};
 
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

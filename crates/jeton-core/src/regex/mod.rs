@@ -1,4 +1,4 @@
-//! Any pattern that is not a named one: parsed, compiled and run by ourselves, under a budget.
+//! Regexes that users and files bring: parsed, compiled and run by ourselves, under a budget.
 //!
 //! Why not an existing engine: those with lookaround count backtracking per match, and hand parts such as `(?=.*b)` to
 //! automata that count nothing, so that one text can cost quadratic time without an error. Here every character that is
@@ -19,21 +19,23 @@ mod program;
 mod syntax;
 
 use crate::error::{Error, Result};
+#[cfg(test)]
+pub(crate) use matcher::cost;
 use matcher::Exhausted;
-pub(super) use matcher::Matcher;
+pub(crate) use matcher::Matcher;
 pub use oniguruma::to_oniguruma;
 use program::Program;
 use syntax::Refusal;
 
 /// A compiled regex.
 #[derive(Debug)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     text: String,
     program: Program,
 }
 
 impl Regex {
-    pub(super) fn new(text: &str) -> Result<Self> {
+    pub(crate) fn new(text: &str) -> Result<Self> {
         match syntax::parse(text).and_then(|node| program::compile(&node)) {
             Ok(program) => Ok(Self { text: text.to_owned(), program }),
             Err(Refusal { what, at }) => Err(Error::config(format!(
@@ -42,21 +44,21 @@ impl Regex {
         }
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(super) fn is_memoryless(&self) -> bool {
+    pub(crate) fn is_memoryless(&self) -> bool {
         !self.program.looks_back
     }
 
     /// A search through `text`, with the budget for what follows `start`.
-    pub(super) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
+    pub(crate) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
         Matcher::new(&self.program, text, text.len() - start)
     }
 
     /// The first match that is not empty and starts at `start` or later.
-    pub(super) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
+    pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
         matcher.find(start).map_err(|exhausted| {
             let why = match exhausted {
                 Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",
