@@ -12,9 +12,11 @@ __all__ = [
     "SpelledVocabulary",
     "Tokenizer",
     "Vocabulary",
+    "find_added",
     "find_invalid_utf8",
     "oniguruma_pattern",
     "pattern_names",
+    "pretokenize_text",
     "read_bytes",
     "read_tokenizer_json",
     "spell_bytes",
@@ -25,9 +27,14 @@ _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
 
+def find_added(
+    tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
+    text: str | bytes,
+) -> list[tuple[int, int, int]]: ...
 def find_invalid_utf8(data: bytes) -> int | None: ...
 def oniguruma_pattern(pattern: str, *, is_regex: bool) -> tuple[str | None, str | None]: ...
 def pattern_names() -> list[str]: ...
+def pretokenize_text(parts_json: str, text: str) -> list[tuple[str, _Span]]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 def spell_bytes(data: bytes) -> str: ...

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
 use crate::model::bpe::{Bpe, Scratch};
 use crate::pretokenize::{Pretokenizer, Span};
-use crate::special::Matcher;
+use crate::special::{Added, Matcher};
 use crate::vocab::{Kind, Vocab};
 
 /// A part of a text.
@@ -53,7 +53,7 @@ impl Tokenizer {
         let added: Vec<u32> = vocab.iter().filter(|&(_, kind, _)| is_added(kind)).map(|(id, _, _)| id).collect();
         let matcher = |wanted: &dyn Fn(Kind) -> bool| {
             let ids = added.iter().copied().filter(|&id| wanted(vocab.kind(id)));
-            Matcher::new(ids.map(|id| (vocab.content(id), id)))
+            Matcher::new(ids.map(|id| Added::plain(vocab.content(id), id)))
         };
         let vocabulary_tokens = matcher(&|kind| kind == Kind::Added)?;
         let every_token = matcher(&is_added)?;

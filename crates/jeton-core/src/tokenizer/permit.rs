@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Tokenizer;
 use crate::error::{ErrorKind, Result};
 use crate::pretokenize::Span;
-use crate::special::Matcher;
+use crate::special::{Added, Matcher};
 use crate::vocab::Kind;
 
 /// Which special tokens a text may contain. Added tokens that are not special are always matched.
@@ -43,7 +43,7 @@ impl Tokenizer {
                 wanted.sort_unstable();
                 let allowed = |id: &u32| self.vocab.kind(*id) == Kind::Added || wanted.binary_search(id).is_ok();
                 let tokens = self.added.iter().copied().filter(allowed);
-                Matcher::new(tokens.map(|id| (self.vocab.content(id), id)))?.map(Cow::Owned)
+                Matcher::new(tokens.map(|id| Added::plain(self.vocab.content(id), id)))?.map(Cow::Owned)
             }
         };
         let refused = if *permission == Permission::Raise { self.special_tokens.as_ref() } else { None };
@@ -63,7 +63,7 @@ impl Tokenizer {
         }
         let mut start = 0;
         if let Some(matcher) = &permit.matcher {
-            while let Some(found) = matcher.find(text, start) {
+            for found in matcher.matches(text) {
                 each(Span { start, end: found.start }, None)?;
                 each(Span { start: found.start, end: found.end }, Some(found.id))?;
                 start = found.end;
