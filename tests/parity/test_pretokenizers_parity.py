@@ -326,14 +326,14 @@ def strings(count: int, seed: int) -> Iterator[str]:
 
 @cache
 def code_points() -> list[str]:
-    """Every character, or a sample of them, a few hundred to a string, each within a context."""
+    """Every character, or a sample of them, a few to a string, for HF is quadratic in it, each within a context."""
     rng = random.Random(7)
     codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     if not os.environ.get("JETON_EVERY_CODE_POINT"):
         codes = [*range(0x180), *range(0x2000, 0x2070), *rng.sample(codes, 1500)]
     contexts = ["a{}b", "{}", " {} ", "{0}{0}", "1{}2", ".{}", "カ{}"]
     parts = [context.format(chr(code)) for code in codes for context in contexts]
-    return ["".join(parts[at : at + 2000]) for at in range(0, len(parts), 2000)]
+    return ["".join(parts[at : at + 100]) for at in range(0, len(parts), 100)]
 
 
 def in_hf(parts: list[Part]) -> tokenizers.pre_tokenizers.PreTokenizer:
