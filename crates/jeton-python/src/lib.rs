@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]
-    use crate::parts::normalize_text;
+    use crate::parts::{find_added, normalize_text, pretokenize_text};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -25,6 +25,7 @@ use matcher::Exhausted;
 pub(crate) use matcher::Matcher;
 pub use oniguruma::to_oniguruma;
 use program::Program;
+use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 
 /// A compiled regex.
@@ -32,12 +33,17 @@ use syntax::Refusal;
 pub(crate) struct Regex {
     text: String,
     program: Program,
+    can_be_empty: bool,
 }
 
 impl Regex {
     pub(crate) fn new(text: &str) -> Result<Self> {
-        match syntax::parse(text).and_then(|node| program::compile(&node)) {
-            Ok(program) => Ok(Self { text: text.to_owned(), program }),
+        let compile = |node| {
+            let can_be_empty = program::first(&node, &mut ClassUnicode::empty());
+            program::compile(&node).map(|program| (program, can_be_empty))
+        };
+        match syntax::parse(text).and_then(compile) {
+            Ok((program, can_be_empty)) => Ok(Self { text: text.to_owned(), program, can_be_empty }),
             Err(Refusal { what, at }) => Err(Error::config(format!(
                 "the pattern `{text}` does not compile: {what}, at byte {at} of the pattern"
             ))),
@@ -46,6 +52,11 @@ impl Regex {
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether it may match the empty text, at which we do not cut.
+    pub(crate) fn can_be_empty(&self) -> bool {
+        self.can_be_empty
     }
 
     pub(crate) fn is_memoryless(&self) -> bool {
