@@ -3,7 +3,7 @@
 use super::{Permit, Segment, Tokenizer};
 use crate::error::Result;
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
+use crate::model::Scratch;
 use crate::model::explain::Story;
 use crate::pretokenize::Span;
 
