@@ -14,6 +14,7 @@ mod decoders;
 mod error;
 mod files;
 mod parts;
+mod models;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -30,6 +31,8 @@ mod _core {
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, pretokenize_text};
+    #[pymodule_export]
+    use crate::models::BareModel;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]
