@@ -243,7 +243,7 @@ def test_a_commit_that_is_none(hub: Hub) -> None:
     ["hf:", "hf:a/b/c", "hf:../x", "hf:a/..", "hf:a//b", "hf:a b/c", "hf:a--b/c", "hf:/etc", "hf:ä/b", "hf:a/b\n"],
 )
 def test_names_that_are_none(server: Server, name: str) -> None:
-    with pytest.raises(jeton.ConfigError, match="names no repository"):
+    with pytest.raises(jeton.ConfigError, match="is no name of a repository"):
         jeton.load(name)
     assert server.requests == []
 

@@ -39,10 +39,10 @@ def fetch(name: str, *, progress: Progress = None) -> Path:
         ConfigError: no such name, or none that can be.
 
     Examples:
-        >>> fetch("o300k_base")
+        >>> fetch("hf:a/b/c")
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: there is no tokenizer named 'o300k_base'; names: ...
+        jeton.errors.ConfigError: 'hf:a/b/c' is no name of a repository: that is hf:owner/name[@revision]
     """
     if name.startswith(PREFIX):
         return fetch_repository(name)

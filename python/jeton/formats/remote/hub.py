@@ -72,7 +72,7 @@ def fetch_repository(name: str) -> Path:
     repository, _, revision = name.removeprefix(PREFIX).partition("@")
     if _NAME.fullmatch(repository) is None or ".." in repository or "--" in repository:
         raise ConfigError(
-            f"{name!r} names no repository: it is hf:owner/name, with @revision behind it if wanted",
+            f"{name!r} is no name of a repository: that is {PREFIX}owner/name[@revision]",
             option="path_or_name",
         )
     revision = revision or "main"
