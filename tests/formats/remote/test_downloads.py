@@ -25,7 +25,8 @@ RANKS = b"".join(
 )
 URL = "https://example.invalid/encodings/tiny_base.tiktoken"
 KNOWN = Known("tiny_base", URL, hashlib.sha256(RANKS).hexdigest(), "gpt2", {"<|end|>": 300})
-PATH = "/tiny_base.tiktoken"
+NAME = f"tiny_base-{KNOWN.sha256[:8]}.tiktoken"
+PATH = f"/{NAME}"
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def tiny(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "tiny_base.tiktoken"
+    return tmp_path / "cache" / NAME
 
 
 def files(folder: Path) -> list[Path]:
@@ -83,6 +84,29 @@ def test_offline(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -
     place.parent.mkdir()
     place.write_bytes(RANKS)
     assert fetch("tiny_base") == place
+
+
+def test_the_publishers_name_for_the_file_will_do(server: Server, tmp_path: Path) -> None:
+    by_hand = tmp_path / "cache" / "tiny_base.tiktoken"
+    by_hand.parent.mkdir()
+    by_hand.write_bytes(RANKS)
+    assert fetch("tiny_base") == by_hand
+    assert server.requests == []
+
+
+def test_two_files_of_one_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = RANKS + base64.b64encode(b"they") + b" 258\n"
+    other = KNOWN._replace(name="other", sha256=hashlib.sha256(others).hexdigest())
+    monkeypatch.setitem(REGISTRY, "other", other)
+    server.answers[f"/tiny_base-{other.sha256[:8]}.tiktoken"] = others
+    for _ in range(2):
+        assert (jeton.load("tiny_base").num_tokens, jeton.load("other").num_tokens) == (259, 260)
+    assert len(server.requests) == 2
+
+
+def test_a_mirror_is_a_cache_folder_that_is_served(server: Server, place: Path) -> None:
+    fetch("tiny_base")
+    assert f"/{place.name}" in server.answers
 
 
 def test_tiktokens_cache_is_used_and_filled(

@@ -1,7 +1,7 @@
 """Files of the registry: from the cache if they are there, else from where they are published.
 
 A file counts only with the hash that the registry pins, in the cache as well as fresh from the network, so that the
-cache may be shared, mirrored or filled by hand. Two programs that download at once both succeed: each writes a file of
+cache may be shared or filled by hand, and a mirror is a cache folder that somebody serves. Two programs that download at once both succeed: each writes a file of
 its own and gives it the name in one step.
 
 Source: openai/tiktoken, tiktoken/load.py (names of files in its cache).
@@ -84,18 +84,23 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
 
 
 def _places(known: Known) -> list[Path]:
-    """Where the file may be; what is downloaded goes to the first."""
-    own = cache_folder() / _filename(known)
+    """Where the file may be; what is downloaded goes to the first.
+
+    The last place has the publisher's own name for the file, which somebody who copies it there by hand may keep.
+    """
+    own = [cache_folder() / _filename(known), cache_folder() / known.url.rpartition("/")[2]]
     # tiktoken takes an empty variable for "no cache"; here it is as if it were not set, for we keep files elsewhere
     shared = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     if not shared:
-        return [own]
+        return own
     # tiktoken's name for the file, no protection of anything
-    return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), own]
+    return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), *own]
 
 
 def _filename(known: Known) -> str:
-    return known.url.rpartition("/")[2]
+    """The file's name in the cache and on a mirror: several publishers call theirs tokenizer.model."""
+    stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
+    return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
 
 
 def _holds(path: Path, known: Known) -> bool:

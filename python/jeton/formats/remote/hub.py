@@ -163,42 +163,54 @@ def _get(repository: str, listing: _Listing, *, fresh: bool) -> Path:
     for name, file in listing.files.items():
         if file.size is not None and file.size > MAX_BYTES:
             raise FormatError(f"{PREFIX}{repository}: {name} has {file.size} bytes, more than a tokenizer has")
-        path = hub.try_to_load_from_cache(repository, name, **options)
-        if not isinstance(path, str):
-            if _is_offline():
-                raise _failure(repository, listing.commit, None)
-            try:
-                path = hub.hf_hub_download(
-                    repository, name, **options, endpoint=_endpoint(), library_name="jeton", etag_timeout=TIMEOUT_S
-                )
-            except Exception as error:
-                raise _failure(repository, listing.commit, error) from error
-            _check(repository, Path(path), file)
-        elif fresh:
-            _check(repository, Path(path), file)
-        paths.append(Path(path))
+        cached = hub.try_to_load_from_cache(repository, name, **options)
+        path = Path(cached) if isinstance(cached, str) else None
+        if path is not None and fresh and not _is_sound(path, file):
+            _LOG.warning("%s is damaged, and is downloaded again", path)
+            _remove(path)
+            path = None
+        paths.append(path or _download(repository, listing.commit, name, file, options))
     return paths[0].parent
 
 
-def _check(repository: str, path: Path, file: _File) -> None:
-    """The content against the hub's hash; a wrong file is not kept."""
-    data = path.read_bytes()
-    if file.sha256 is not None:
-        same = hashlib.sha256(data).hexdigest() == file.sha256
-    elif file.git is not None:
-        # how git names a file's content
-        named = b"blob %d\0" % len(data) + data
-        same = hashlib.sha1(named, usedforsecurity=False).hexdigest() == file.git
-    else:
-        same = file.size in (None, len(data))
-    if not same:
-        for wrong in {os.path.realpath(path), str(path)}:
-            Path(wrong).unlink(missing_ok=True)
+def _download(repository: str, commit: str, name: str, file: _File, options: dict[str, Any]) -> Path:
+    if _is_offline():
+        raise _failure(repository, commit, None)
+    try:
+        path = Path(
+            _library().hf_hub_download(
+                repository, name, **options, endpoint=_endpoint(), library_name="jeton", etag_timeout=TIMEOUT_S
+            )
+        )
+    except Exception as error:
+        raise _failure(repository, commit, error) from error
+    if not _is_sound(path, file):
+        _remove(path)
         raise DownloadError(
-            f"{PREFIX}{repository}: {path.name} is not the file that the hub lists (its hash is another); "
-            "it was deleted from the cache, so that loading again downloads it again",
+            f"{PREFIX}{repository}: what the hub sends as {name} is not the file that it lists, for its hash is "
+            "another; it is not kept. Try again later, or without the proxy or mirror in between",
+            url=f"{_endpoint() or 'https://huggingface.co'}/{repository}",
             path=str(path),
         )
+    return path
+
+
+def _is_sound(path: Path, file: _File) -> bool:
+    """Whether the content has the hash that the hub lists."""
+    data = path.read_bytes()
+    if file.sha256 is not None:
+        return hashlib.sha256(data).hexdigest() == file.sha256
+    if file.git is not None:
+        # how git names a file's content
+        named = b"blob %d\0" % len(data) + data
+        return hashlib.sha1(named, usedforsecurity=False).hexdigest() == file.git
+    return file.size in (None, len(data))
+
+
+def _remove(path: Path) -> None:
+    """From the hub's cache, where the file is a link to its content."""
+    for name in {os.path.realpath(path), str(path)}:
+        Path(name).unlink(missing_ok=True)
 
 
 def _cached_by_others(repository: str, revision: str) -> Path:
