@@ -1,8 +1,8 @@
 """Files of the registry: from the cache if they are there, else from where they are published.
 
 A file counts only with the hash that the registry pins, in the cache as well as fresh from the network, so that the
-cache may be shared or filled by hand, and a mirror is a cache folder that somebody serves. Two programs that download at once both succeed: each writes a file of
-its own and gives it the name in one step.
+cache may be shared or filled by hand, and a mirror is a cache folder that somebody serves. Two programs that download
+at once both succeed: each writes a file of its own and gives it the name in one step.
 
 Source: openai/tiktoken, tiktoken/load.py (names of files in its cache).
 """
