@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InvalidTextError, JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
+from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .stress import stress_bytes, stress_texts
 from .tricky import INVALID, TRICKY
@@ -148,6 +149,7 @@ def same_ids(
     texts: Iterable[str | bytes] | None = None,
     *,
     decode: bool = True,
+    threads: int | None = None,
     progress: Progress = None,
 ) -> Equality:
     """Compares two tokenizers text by text, up to the first difference.
@@ -157,7 +159,7 @@ def same_ids(
         b: the other. Special tokens may have other names; their ids may not.
         texts: what to compare on; None: the built-in `StressSet`.
         decode: whether decoded bytes are compared too; a format may keep ids and lose the decoder.
-        progress: as in `jeton.train`.
+        threads, progress: as in `jeton.train`.
 
     Examples:
         >>> import jeton
@@ -170,7 +172,7 @@ def same_ids(
           first   257  low  (1 id)
           second  256 119  lo w  (2 ids)
     """
-    both = _Both(a, b, decode)
+    both = _Both(a, b, decode, num_threads(threads))
     texts = StressSet(a, b) if texts is None else texts
     total = len(texts) if isinstance(texts, Sized) else None
     compared = refused = 0
@@ -202,9 +204,10 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
 class _Both:
     """Two tokenizers side by side."""
 
-    def __init__(self, a: Tokenizer, b: Tokenizer, decode: bool) -> None:
+    def __init__(self, a: Tokenizer, b: Tokenizer, decode: bool, threads: int) -> None:
         self._sides = (a, b)
         self._decode = decode
+        self._threads = threads
         self._ways: list[dict[str, Any]] = [{}]
         if a.special_tokens or b.special_tokens:
             self._ways.append({"special": "all"})
@@ -235,7 +238,7 @@ class _Both:
         if "pair" in way:
             one, other = self._sides
             return all(one.encode(text, **way) == other.encode(text, **way) for text in batch)
-        left, right = (tok.encode_batch(batch, threads=1, **way) for tok in self._sides)
+        left, right = (tok.encode_batch(batch, threads=self._threads, **way) for tok in self._sides)
         if left.ids.tobytes() != right.ids.tobytes() or left.offsets.tobytes() != right.offsets.tobytes():
             return False
         a, b = self._sides

@@ -84,7 +84,13 @@ def convert(
         again = _loaded(new, tok)
         built_in = StressSet(tok, again, strings)
         mine = (piece for file in files for piece in _pieces(file))
-        result = same_ids(tok, again, chain(built_in, mine) if files else built_in, progress=common.progress)
+        result = same_ids(
+            tok,
+            again,
+            chain(built_in, mine) if files else built_in,
+            threads=common.threads,
+            progress=common.progress,
+        )
         is_kept = result.equal or bool(accept_loss)
         if is_kept:
             _put(new, output)
