@@ -19,14 +19,13 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
 #[pyclass(frozen, module = "jeton._core")]
-pub struct Tokenizer(core::Tokenizer);
+pub struct Tokenizer(pub(crate) core::Tokenizer);
 
 type Spans = Vec<(usize, usize)>;
 type Candidate = (u32, u32, u32); // left, right, rank
 type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
 type Explained<'py> = (usize, usize, Bound<'py, PyBytes>, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, bytes, added, whole, symbols, steps, ids
-type Columns<'py> =
-    (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
+type Columns<'py> = (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
 
 #[pymethods]
 impl Tokenizer {
@@ -146,9 +145,8 @@ impl Tokenizer {
     ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
-        let encode = |text: &Text<'_>| {
-            watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on))
-        };
+        let encode =
+            |text: &Text<'_>| watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on));
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
         let framed = self.0.frame_encodings(&encodings, template);
         let bytes = |id| {

@@ -96,12 +96,7 @@ pub fn read(json: &[u8]) -> Result<File> {
     let mut raw = Raw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
     let parsed = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end());
-    parsed.map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        let text = error.to_string();
-        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-        Error::format(format!("not a readable tokenizer.json: {message}"), place)
-    })?;
+    parsed.map_err(|error| unreadable("tokenizer.json", &error))?;
     raw.vocab.index()?;
     let merges = resolve(&raw.vocab, &raw.merges)?;
     if let Some(model) = raw.model {
@@ -109,6 +104,26 @@ pub fn read(json: &[u8]) -> Result<File> {
     }
     let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
     Ok(File { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
+}
+
+/// Reads a bare vocabulary, `{"token": id}`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_vocab(json: &[u8]) -> Result<Columns> {
+    let mut vocab = Columns::default();
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    let parsed = parser.deserialize_map(VocabSeed(&mut vocab)).and_then(|()| parser.end());
+    parsed.map_err(|error| unreadable("vocabulary", &error))?;
+    vocab.index()?;
+    Ok(vocab)
+}
+
+pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    Error::format(format!("not a readable {what}: {message}"), place)
 }
 
 impl Columns {

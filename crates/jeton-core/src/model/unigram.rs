@@ -145,12 +145,7 @@ impl Unigram {
     }
 
     /// Appends a segmentation: (id, end) of each piece.
-    pub(super) fn write(
-        &self,
-        text: &[u8],
-        path: impl Iterator<Item = (u32, usize)>,
-        out: &mut Out<'_>,
-    ) -> Result<()> {
+    pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
         // HF looks the text of each token up again, so a run of unknown characters may turn out to be a piece.
         let mut writer = Writer::new(&self.unknown, text, (!self.single).then_some(&self.trie), out);
         for (id, end) in path {

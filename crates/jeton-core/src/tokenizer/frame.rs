@@ -39,7 +39,8 @@ impl Tokenizer {
             },
         );
         let mut own = own.into_inner().into_iter();
-        let mut framed = Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
+        let mut framed =
+            Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
         for source in assembled.sources {
             let which = source.map(|source| (u8::from(source.sequence == Sequence::B), source.index));
             let found = which.and_then(|(which, index)| Some((encodings.get(usize::from(which))?, index)));
