@@ -294,8 +294,10 @@ def test_models_like_sentencepiece(
 def test_nbest_like_sentencepiece(seed: int) -> None:
     """The same segmentations and scores; the order of equal scores is the heap's there."""
     rng = random.Random(seed)
-    pieces = [(p, -rng.random() * 10 if k == NORMAL else s, k) for p, s, k in random_pieces(
-        rng, byte_fallback=False, special_kinds=seed % 2 == 1)]
+    pieces = [
+        (p, -rng.random() * 10 if k == NORMAL else s, k)
+        for p, s, k in random_pieces(rng, byte_fallback=False, special_kinds=seed % 2 == 1)
+    ]
     peer = sentencepiece.SentencePieceProcessor(model_proto=model_proto(pieces, 1, False))
     ours = ours_of(pieces, "Unigram", False)
     for text in some_texts(rng, [piece for piece, _, kind in pieces if kind == NORMAL], 20):
@@ -315,7 +317,10 @@ def test_nbest_like_sentencepiece(seed: int) -> None:
 
 def test_dropout_like_sentencepiece_in_distribution() -> None:
     """The share of each segmentation, over many samples."""
-    pieces = [("<unk>", 0.0, UNKNOWN), *((word, -float(i), NORMAL) for i, word in enumerate(["ab", "aba", "ba", "a", "b"]))]
+    pieces = [
+        ("<unk>", 0.0, UNKNOWN),
+        *((word, -float(i), NORMAL) for i, word in enumerate(["ab", "aba", "ba", "a", "b"])),
+    ]
     peer = sentencepiece.SentencePieceProcessor(model_proto=model_proto(pieces, 2, False))
     ours = ours_of(pieces, "Pieces", False)
     num = 20_000
@@ -352,8 +357,13 @@ def test_dropout_like_hf_in_distribution() -> None:
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("mistral-v1", "Pieces"), ("mistral-v3", "Pieces"), ("spm-unigram-en", "Unigram"), ("spm-ja", "Unigram"),
-     ("mbart-en-fairseq.sentencepiece.bpe", "Unigram")],
+    [
+        ("mistral-v1", "Pieces"),
+        ("mistral-v3", "Pieces"),
+        ("spm-unigram-en", "Unigram"),
+        ("spm-ja", "Unigram"),
+        ("mbart-en-fairseq.sentencepiece.bpe", "Unigram"),
+    ],
 )
 def test_real_models_like_sentencepiece(file: str, name: str, data: Path) -> None:
     proto = (data / "vocabs" / f"{file}.model").read_bytes()

@@ -148,7 +148,8 @@ impl Tokenizer {
         let encode =
             |text: &Text<'_>| watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on));
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
-        let framed = self.0.frame_encodings(&encodings, template);
+        let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let framed = self.0.frame_encodings(&bytes, &encodings, template);
         let bytes = |id| {
             let mut adds = Vec::new();
             self.0.decode_one(id, &mut adds);
@@ -251,6 +252,27 @@ impl Tokenizer {
     /// The ordinary entry with this content.
     fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         self.0.vocab().find(content, ends_word)
+    }
+
+    /// The ids of entries of a kind, ascending.
+    fn ids_of(&self, kind: u8) -> Vec<u32> {
+        self.0.vocab().iter().filter(|entry| entry.1 as u8 == kind).map(|entry| entry.0).collect()
+    }
+
+    /// The scores by id.
+    fn scores(&self) -> Vec<f64> {
+        self.0.scores().to_vec()
+    }
+
+    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two, best score
+    /// first.
+    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<String> {
+        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
+        let write = || {
+            let merges = hf_json::piece_merges(self.0.vocab(), self.0.scores());
+            hf_json::merges_json(self.0.vocab(), &merges, &spelling)
+        };
+        py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
     /// All ids, ascending.

@@ -389,6 +389,27 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64]) -> Result<Option<String>> {
     Ok(Some(json))
 }
 
+/// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have one score
+/// SentencePiece takes the leftmost in the text and a list of merges the first in the list; trained models have no such two.
+pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
+    let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
+    let mut merges = Vec::new();
+    for (id, kind, content) in vocab.iter() {
+        let Ok(text) = std::str::from_utf8(content) else { continue };
+        if kind != Kind::Token {
+            continue;
+        }
+        for (at, _) in text.char_indices().skip(1) {
+            let (left, right) = content.split_at(at);
+            if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
+                merges.push((left, right, id));
+            }
+        }
+    }
+    merges.sort_by(|a, b| score(b.2).total_cmp(&score(a.2))); // stable
+    merges
+}
+
 /// `model.merges`.
 ///
 /// # Errors
