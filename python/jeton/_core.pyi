@@ -13,6 +13,8 @@ __all__ = [
     "Tokenizer",
     "Vocabulary",
     "find_invalid_utf8",
+    "normalize_text",
+    "normalize_texts",
     "oniguruma_pattern",
     "pattern_names",
     "read_bytes",
@@ -26,6 +28,10 @@ _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
 
 def find_invalid_utf8(data: bytes) -> int | None: ...
+def normalize_text(parts_json: str, text: str, user_defined: Sequence[bytes]) -> tuple[str, list[_Span]]: ...
+def normalize_texts(
+    parts_json: str, texts: Sequence[str], user_defined: Sequence[bytes]
+) -> list[tuple[str, list[_Span]]]: ...
 def oniguruma_pattern(pattern: str, *, is_regex: bool) -> tuple[str | None, str | None]: ...
 def pattern_names() -> list[str]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
