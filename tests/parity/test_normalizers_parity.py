@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import sentencepiece as spm
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from jeton import ConfigError, FormatError, _core
 
@@ -35,7 +35,10 @@ def replace(content: str, **pattern: str) -> JSON:
 
 
 SINGLE: dict[str, list[JSON]] = {
-    **{name: [{"type": name}] for name in "NFC NFD NFKC NFKD Lowercase StripAccents Nmt ByteLevel".split()},
+    **{
+        name: [{"type": name}]
+        for name in ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel"]
+    },
     "strip": [{"type": "Strip", "strip_left": True, "strip_right": True}],
     "strip left": [{"type": "Strip", "strip_left": True, "strip_right": False}],
     "strip right": [{"type": "Strip", "strip_left": False, "strip_right": True}],
@@ -121,9 +124,8 @@ def spans(text: str, normalized: str, origins: list[tuple[int, int]]) -> list[tu
 
 
 def check(parts: list[JSON], texts: list[str]) -> None:
-    hf, spelled = in_hf(parts), json.dumps(parts)
-    for text in texts:
-        normalized, origins = _core.normalize_text(spelled, text, [])
+    hf = in_hf(parts)
+    for text, (normalized, origins) in zip(texts, _core.normalize_texts(json.dumps(parts), texts, []), strict=True):
         assert normalized == hf.normalizer.normalize_str(text), (parts, text)
         assert spans(text, normalized, origins) == hf.encode(text).offsets, (parts, text)
 
@@ -234,8 +236,7 @@ def user_defined(model: bytes) -> list[bytes]:
 
 def check_sentencepiece(model: bytes, texts: list[str]) -> None:
     peer, parts, own = spm.SentencePieceProcessor(model_proto=model), json.dumps([charsmap(model)]), user_defined(model)
-    for text in texts:
-        normalized, origins = _core.normalize_text(parts, text, own)
+    for text, (normalized, origins) in zip(texts, _core.normalize_texts(parts, texts, own), strict=True):
         assert normalized == peer.normalize(text), text
         ends = [0, *(end for _, end in origins)]
         assert all(start <= end for start, end in origins), text

@@ -38,7 +38,7 @@ mod _core {
     #[pymodule_export]
     use crate::models::BareModel;
     #[pymodule_export]
-    use crate::parts::{find_added, normalize_text, pretokenize_text};
+    use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]
