@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import pytest
-import tiktoken_ext.openai_public as published
-
 from jeton.definition import Pattern
 from jeton.formats.registry import REGISTRY, by_content
 
@@ -23,25 +17,6 @@ def test_every_row_is_whole() -> None:
         first = by_content(known.sha256)
         assert first is not None
         assert first.url == known.url
-
-
-@pytest.mark.parametrize("name", published.ENCODING_CONSTRUCTORS)
-def test_it_is_as_tiktoken_has_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pinned = {}
-
-    def load(url: str, expected_hash: str | None = None, **more: Any) -> dict[bytes, int]:
-        pinned.update(url=url, sha256=expected_hash)
-        return {}
-
-    monkeypatch.setattr(published, "load_tiktoken_bpe", load)
-    monkeypatch.setattr(published, "data_gym_to_mergeable_bpe_ranks", lambda **more: {})
-    constructor: Callable[[], dict[str, Any]] = published.ENCODING_CONSTRUCTORS[name]
-    theirs, known = constructor(), REGISTRY[name]
-    special = dict(theirs["special_tokens"])
-    special.pop("<|reserved_200018|>", None)  # a second name of one id
-    assert known.special_tokens == special
-    if pinned:
-        assert (known.url, known.sha256) == (pinned["url"], pinned["sha256"])
 
 
 def test_families() -> None:

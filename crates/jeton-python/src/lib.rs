@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::formats::{
         merges_txt, pattern_text, rank_file_differs, read_pair, read_sentencepiece, read_tekken, read_vocab_txt,
-        tekken_vocab, vocab_txt, write_sentencepiece,
+        tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
     };
     #[pymodule_export]
     use crate::models::BareModel;
