@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BareModel",
     "Counter",
     "Counts",
     "SpelledVocabulary",
@@ -32,6 +33,23 @@ def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
+
+@final
+class BareModel:
+    def __new__(cls, vocabulary: Vocabulary, options: str, scores: Sequence[float]) -> BareModel: ...
+    def encode(self, pretoken: bytes) -> list[tuple[int, int]]: ...
+    def encode_ids(self, pretoken: bytes) -> list[int]: ...
+    def sample(
+        self,
+        pretoken: bytes,
+        *,
+        seed: int,
+        count: int = 1,
+        dropout: float = 0.0,
+        alpha: float = 1.0,
+        nbest: int | None = None,
+    ) -> list[list[int]]: ...
+    def nbest(self, pretoken: bytes, n: int) -> list[tuple[list[int], float]]: ...
 
 @final
 class Counter:

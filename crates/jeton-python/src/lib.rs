@@ -12,6 +12,7 @@ mod arguments;
 mod counts;
 mod error;
 mod files;
+mod models;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -24,6 +25,8 @@ mod _core {
     use crate::counts::{Counter, Counts};
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
+    #[pymodule_export]
+    use crate::models::BareModel;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

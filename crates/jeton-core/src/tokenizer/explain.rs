@@ -3,8 +3,8 @@
 use super::{Permit, Segment, Tokenizer};
 use crate::error::Result;
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
 use crate::model::explain::Story;
+use crate::model::Scratch;
 use crate::pretokenize::Span;
 
 /// How one part of a text was encoded.

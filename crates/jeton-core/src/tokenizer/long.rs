@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::{Permit, Tokenizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
+use crate::model::Scratch;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 

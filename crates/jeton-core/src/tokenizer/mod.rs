@@ -17,7 +17,8 @@ pub use spans::Encoding;
 use crate::decode;
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
-use crate::model::bpe::{Bpe, Scratch};
+use crate::model::bpe::Bpe;
+use crate::model::{Out, Scratch};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::special::Matcher;
 use crate::vocab::{Kind, Vocab};
@@ -164,7 +165,9 @@ impl Tokenizer {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let pretoken = &text[span.start..span.end];
-        self.model.encode(&self.vocab, pretoken, go_on, scratch, out).map_err(|error| error.shifted(span.start))
+        self.model
+            .encode(&self.vocab, pretoken, go_on, scratch, &mut Out::ids(out))
+            .map_err(|error| error.shifted(span.start))
     }
 
     /// Appends what `ids` decode to.

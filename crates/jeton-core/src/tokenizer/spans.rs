@@ -1,11 +1,9 @@
 //! Where each id of a text comes from, in bytes and in characters.
 
 use super::{Permit, Segment, Tokenizer};
-use crate::alphabet::Level;
 use crate::error::Result;
 use crate::interrupt::GoOn;
-use crate::model::bpe::Scratch;
-use crate::pretokenize::Span;
+use crate::model::{Out, Scratch};
 
 /// A text's ids and where each comes from.
 #[derive(Debug, Clone, Default)]
@@ -45,8 +43,16 @@ impl Tokenizer {
                     encoding.byte_spans.push((span.start, span.end));
                 }
                 Segment::Pretoken(span) => {
-                    self.encode_pretoken(text, span, go_on, &mut scratch, &mut encoding.ids)?;
-                    self.place(text, span, &encoding.ids[first..], &mut encoding.byte_spans);
+                    let mut ends = Vec::new();
+                    let pretoken = &text[span.start..span.end];
+                    let mut out = Out::with_ends(&mut encoding.ids, &mut ends);
+                    let done = self.model.encode(&self.vocab, pretoken, go_on, &mut scratch, &mut out);
+                    done.map_err(|error| error.shifted(span.start))?;
+                    let mut start = span.start;
+                    for end in ends {
+                        encoding.byte_spans.push((start, span.start + end));
+                        start = span.start + end;
+                    }
                 }
             }
             Ok(())
@@ -57,26 +63,6 @@ impl Tokenizer {
         encoding.char_spans = char_spans(text, &encoding.byte_spans);
         Ok(encoding)
     }
-
-    /// Byte spans of the ids of one pretoken.
-    fn place(&self, text: &[u8], pretoken: Span, ids: &[u32], spans: &mut Vec<(usize, usize)>) {
-        let unk = self.model.alphabet.unk();
-        let mut at = pretoken.start;
-        for &id in ids {
-            let len = match self.model.alphabet.level {
-                _ if at == pretoken.end => 0, // the end-of-word mark covers nothing, also where it is unknown
-                _ if Some(id) != unk => self.vocab.content(id).len(),
-                Level::Byte => 1,
-                Level::Char => char_len(&text[at..pretoken.end]),
-            };
-            spans.push((at, at + len));
-            at += len;
-        }
-    }
-}
-
-fn char_len(text: &[u8]) -> usize {
-    text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
 }
 
 /// The smallest character ranges that cover byte spans, which do not go backwards.
