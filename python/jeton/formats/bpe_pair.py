@@ -45,6 +45,8 @@ def looks_like(data: bytes) -> bool:
 def _is_merges(data: bytes) -> bool:
     if data.startswith(b"#version"):
         return True
+    if data.lstrip()[:1] == b"{":
+        return False
     lines = data[:4096].split(b"\n")[:3]
     parts = [line.rstrip(b"\r").split(b" ") for line in lines if line]
     return bool(parts) and all(len(part) == 2 and all(part) and not part[1].isdigit() for part in parts)
