@@ -307,7 +307,7 @@ def test_long_texts_like_sentencepiece(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nbest_like_sentencepiece(seed: int) -> None:
-    """The same scores but for their last bits, and the same segmentations; equal scores come as the heap has them."""
+    """The same scores but for their last bits, and the same segmentations; ties come as the heap has them."""
     rng = random.Random(seed)
     kinds = random_pieces(rng, byte_fallback=False, special_kinds=seed % 2 == 1)
     pieces = [(piece, -rng.random() * 10 if kind == NORMAL else score, kind) for piece, score, kind in kinds]
