@@ -1,7 +1,7 @@
 """Models alone give the ids of HF `tokenizers` and of SentencePiece: random small vocabularies, and real ones.
 
-SentencePiece's models are written here byte by byte, for no trainer makes pieces of equal scores, unused pieces, or pieces of
-characters that are no pieces.
+SentencePiece's models are written here byte by byte: no trainer makes pieces of equal scores, unused pieces, or
+pieces of characters that are no pieces.
 """
 
 from __future__ import annotations
@@ -295,7 +295,10 @@ def test_long_texts_like_sentencepiece(seed: int) -> None:
     """Sums beyond -100,000, where 32 bits no longer tell near ties apart."""
     rng = random.Random(seed)
     words = some_words(rng, 12, "ab▁", 3)
-    pieces = [("<unk>", 0.0, UNKNOWN), *((w, -len(w) * 3.1 - rng.choice((0, 1e-6, 0.01)), NORMAL) for w in {*"ab▁", *words})]
+    pieces = [
+        ("<unk>", 0.0, UNKNOWN),
+        *((w, -len(w) * 3.1 - rng.choice((0, 1e-6, 0.01)), NORMAL) for w in {*"ab▁", *words}),
+    ]
     peer = sentencepiece.SentencePieceProcessor(model_proto=model_proto(pieces, 1, False))
     ours = ours_of(pieces, "Unigram", False)
     text = "".join(rng.choices("ab▁", k=150_000))
@@ -304,7 +307,7 @@ def test_long_texts_like_sentencepiece(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nbest_like_sentencepiece(seed: int) -> None:
-    """The same scores but for their last bits, and the same segmentations; the order of equal scores is the heap's there."""
+    """The same scores but for their last bits, and the same segmentations; ties come as the heap has them."""
     rng = random.Random(seed)
     kinds = random_pieces(rng, byte_fallback=False, special_kinds=seed % 2 == 1)
     pieces = [(piece, -rng.random() * 10 if kind == NORMAL else score, kind) for piece, score, kind in kinds]
@@ -325,7 +328,10 @@ def test_nbest_like_sentencepiece(seed: int) -> None:
 
 def test_dropout_like_sentencepiece_in_distribution() -> None:
     """The share of each segmentation, over many samples."""
-    pieces = [("<unk>", 0.0, UNKNOWN), *((word, -float(i), NORMAL) for i, word in enumerate(["ab", "aba", "ba", "a", "b"]))]
+    pieces = [
+        ("<unk>", 0.0, UNKNOWN),
+        *((word, -float(i), NORMAL) for i, word in enumerate(["ab", "aba", "ba", "a", "b"])),
+    ]
     peer = sentencepiece.SentencePieceProcessor(model_proto=model_proto(pieces, 2, False))
     ours = ours_of(pieces, "Pieces", False)
     num = 20_000
@@ -362,8 +368,13 @@ def test_dropout_like_hf_in_distribution() -> None:
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("mistral-v1", "Pieces"), ("mistral-v3", "Pieces"), ("spm-unigram-en", "Unigram"), ("spm-ja", "Unigram"),
-     ("mbart-en-fairseq.sentencepiece.bpe", "Unigram")],
+    [
+        ("mistral-v1", "Pieces"),
+        ("mistral-v3", "Pieces"),
+        ("spm-unigram-en", "Unigram"),
+        ("spm-ja", "Unigram"),
+        ("mbart-en-fairseq.sentencepiece.bpe", "Unigram"),
+    ],
 )
 def test_real_models_like_sentencepiece(file: str, name: str, data: Path) -> None:
     proto = (data / "vocabs" / f"{file}.model").read_bytes()

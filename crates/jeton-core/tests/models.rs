@@ -1,5 +1,7 @@
 //! Each model against its plain version: the rule of the library it follows, word for word and slowly.
 
+#![allow(clippy::unwrap_used)]
+
 use jeton_core::model::{Model, Noise, Out, Scratch};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
@@ -62,7 +64,7 @@ fn plain_pieces(vocab: &Vocab, scores: &[f64], text: &str) -> Vec<(usize, usize,
         symbols.remove(i);
     }
     let id = |&(start, end, frozen): &(usize, usize, bool)| {
-        let added = vocab.iter().find(|e| frozen && e.2 == text[start..end].as_bytes()).map(|e| e.0);
+        let added = vocab.iter().find(|e| frozen && e.2 == &text.as_bytes()[start..end]).map(|e| e.0);
         (start, end, added.or_else(|| piece(&text[start..end])).unwrap_or(0))
     };
     symbols.iter().map(id).collect()
@@ -91,7 +93,7 @@ fn brute_force(vocab: &Vocab, scores: &[f64], unk: f64, text: &str, at: usize) -
     let first = at + text[at..].chars().next().unwrap().len_utf8();
     let mut best = f64::NEG_INFINITY;
     for end in rest {
-        let id = vocab.find(text[at..end].as_bytes(), false);
+        let id = vocab.find(&text.as_bytes()[at..end], false);
         let score = match id {
             Some(id) if vocab.kind(id) == Kind::Token => scores[id as usize],
             _ if end == first => unk,

@@ -3,7 +3,7 @@
 //! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a tiny
 //! constant. A long one uses a linked list and a heap of (rank, place), O(n log n) whatever the symbols. Where no merge reaches
 //! over the start of a word (`▁` after something else), a long sequence is cut there first: the parts cannot touch each
-//! other, and short ones fit the caches (6 times the speed on a text that is one pretoken).
+//! other, and short ones fit the caches (1.7 MB of English as one pretoken: 0.12 s, the same without its spaces 0.47 s).
 //!
 //! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part began.
 //! Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.

@@ -42,6 +42,7 @@ type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
 
 /// A model.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // one model a tokenizer: a box would cost the byte-level path a load, and save nothing
 pub enum Model {
     /// Byte-pair encoding by a list of merges or by ranks.
     Bpe(bpe::Bpe),
