@@ -8,7 +8,19 @@ import json
 import pytest
 
 import jeton
-from jeton.definition import Definition, Pattern, TrainingFacts
+from jeton.definition import (
+    Bpe,
+    Chars,
+    Definition,
+    Model,
+    Pattern,
+    Pieces,
+    TrainingFacts,
+    Unigram,
+    WordLevel,
+    WordPiece,
+    Words,
+)
 
 from .material import KINDS, tokenizer
 
@@ -56,38 +68,73 @@ def test_what_no_alternative_matches_is_its_own_pretoken() -> None:
 
 def test_a_canonical_form_without_what_changes_no_id() -> None:
     facts = TrainingFacts("bpe", None, "first", 1, 300, 4, None, 1, 12, 1, 1, 0)
-    plain, trained = Definition(), Definition(training=facts)
+    plain, trained = Definition(), Definition(training=facts, roles={"bos": "<s>"}, chat_template="{{ x }}")
     assert plain.canonical() == trained.canonical()
     assert plain != trained
     parsed = json.loads(plain.canonical())
     assert list(parsed) == sorted(parsed)
-    marks = [Definition(end_of_word=mark).canonical() for mark in ("</w>", "@@")]
+    marks = [Definition(Bpe(end_of_word=mark)).canonical() for mark in ("</w>", "@@")]
     assert marks[0] == marks[1] != plain.canonical()
+    template = {"single": [{"sequence": "A", "type_id": 0}], "pair": None}
     others = [
-        Definition(level="char"),
-        Definition(pattern=Pattern.of("gpt2")),
-        Definition(pattern=Pattern("gpt2", is_regex=True)),
-        Definition(ranks="tokens"),
-        Definition(whole_first=True),
-        Definition(end_of_word="</w>"),
-        Definition(end_of_word="</w>", end_of_word_style="suffix"),
-        Definition(unk_token="<unk>"),
+        Definition(Bpe(level="char")),
+        Definition(pretokenizer=({"type": "Pattern", "name": "gpt2"},)),
+        Definition(pretokenizer=({"type": "Pattern", "regex": "gpt2"},)),
+        Definition(normalizer=({"type": "NFC"},)),
+        Definition(decoder=({"type": "Fuse"},)),
+        Definition(template=template),
+        Definition(Bpe(ranks="tokens")),
+        Definition(Bpe(whole_first=True)),
+        Definition(Bpe(end_of_word="</w>")),
+        Definition(Bpe(end_of_word="</w>", end_of_word_style="suffix")),
+        Definition(Bpe(unk_token="<unk>")),
+        Definition(Bpe(unk_token="<unk>", fuse_unk=True)),
+        Definition(Bpe(byte_fallback=True)),
+        Definition(Bpe(continuing_subword_prefix="##")),
+        *(Definition(model) for model in MODELS),
     ]
     forms = {definition.canonical() for definition in others}
     assert len(forms) == len(others)
     assert plain.canonical() not in forms
 
 
+MODELS = [
+    Pieces("<unk>"),
+    Pieces("<unk>", byte_fallback=True),
+    Unigram("<unk>"),
+    Unigram("<unk>", single_precision=True),
+    WordPiece("<unk>"),
+    WordPiece("<unk>", max_chars_per_word=5),
+    WordLevel("<unk>"),
+    Words("<unk>"),
+    Chars("<unk>"),
+]
+
+
+@pytest.mark.parametrize("model", [Bpe(), *MODELS], ids=str)
+def test_it_comes_back_from_json(model: Model) -> None:
+    definition = Definition(model, normalizer=({"type": "NFC"},), decoder=({"type": "Fuse"},))
+    assert Definition.from_json(json.loads(json.dumps(definition.to_json()))) == definition
+
+
+@pytest.mark.parametrize("change", [{"type": "Nope"}, {"type": "BPE", "nope": 1}, {}, {"type": "WordPiece"}], ids=str)
+def test_damaged_json_is_an_error(change: dict[str, object]) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Definition.from_json({**Definition().to_json(), "model": change})
+
+
 def test_it_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Definition().level = "char"  # type: ignore[misc]
+        Definition().model = Bpe(level="char")  # type: ignore[misc]
 
 
 def test_every_kind_keeps_its_options() -> None:
     for kind, options in KINDS.items():
         definition = tokenizer(kind).definition
-        assert definition.level == ("byte" if kind.startswith("byte") else "char")
-        assert definition.end_of_word == options.get("end_of_word")
+        assert isinstance(definition.model, Bpe)
+        assert definition.model.level == ("byte" if kind.startswith("byte") else "char")
+        assert definition.model.end_of_word == options.get("end_of_word")
         if "pattern" in options:
+            assert definition.pattern is not None
             assert definition.pattern.text == options["pattern"]
-        assert definition.ranks == "merges"
+        assert definition.model.ranks == "merges"

@@ -32,7 +32,7 @@ def test_an_unknown_byte_covers_one_byte() -> None:
 def test_a_vocabulary_without_its_mark_is_refused() -> None:
     tok = jeton.train(["low lower"], 20, end_of_word="</w>", unk_token="<unk>", progress=False)
     file = json.loads(tok.to_bytes())
-    mark = file["model"]["jeton"]["end_of_word"]["spelling"]
+    mark = file["model"]["jeton"]["end_of_word"]
     file["model"]["vocab"] = {key: id for key, id in file["model"]["vocab"].items() if not key.endswith(mark)}
     file["model"]["merges"] = []
     with pytest.raises(jeton.FormatError, match="mark"):

@@ -532,7 +532,8 @@ def test_equality_is_by_content_and_options(tok: jeton.Tokenizer) -> None:
 
 def test_it_says_what_it_is(kind: str) -> None:
     shown = repr(tokenizer(kind))
-    assert ("byte-level" if kind in BYTE_KINDS else "character-level") in shown
+    assert ("byte-level BPE" in shown) == (kind in BYTE_KINDS)
+    assert "BPE" in shown
     assert str(tokenizer(kind).num_tokens) in shown
 
 

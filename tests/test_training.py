@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.definition import Bpe, Pattern
 from jeton.reference.step08_split import split
 from jeton.training import PRESETS
 
@@ -62,8 +63,8 @@ def test_words_by_default_are_white_space_words() -> None:
     by_text = train(["low low newest low  lower\nlow newest low"], 20, end_of_word="</w>")
     by_counts = train({"low": 5, "newest": 2, "lower": 1}, 20, end_of_word="</w>")
     assert by_text.merges == by_counts.merges
-    assert by_text.definition.pattern.text == "whitespace"
-    assert by_text.definition.level == "char"
+    assert by_text.definition.pattern == Pattern("whitespace", is_regex=False)
+    assert by_text.definition.model == Bpe("char", end_of_word="</w>")
 
 
 # ── one result whatever the road ──────────────────────────────────────────────────────────────────────────────────

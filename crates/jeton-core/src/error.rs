@@ -67,6 +67,19 @@ pub struct Error(Box<ErrorKind>);
 /// What every fallible function of the core returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What a message keeps of its start and of its end: it may quote the input, which may be of any length.
+const MOST_CHARACTERS: usize = 400;
+
+/// A message without its middle, where that is long.
+fn clipped(message: String) -> String {
+    let mut chars = message.char_indices();
+    let Some((start, _)) = chars.nth(MOST_CHARACTERS) else { return message };
+    match chars.nth_back(MOST_CHARACTERS / 2) {
+        Some((end, _)) => format!("{} … {}", &message[..start], &message[end..]),
+        None => message,
+    }
+}
+
 impl Error {
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
@@ -80,17 +93,17 @@ impl Error {
 
     /// An option that cannot work.
     pub fn config(message: impl Into<String>) -> Self {
-        ErrorKind::Config(message.into()).into()
+        ErrorKind::Config(clipped(message.into())).into()
     }
 
     /// A malformed file.
     pub fn format(message: impl Into<String>, place: impl Into<String>) -> Self {
-        ErrorKind::Format { message: message.into(), place: place.into() }.into()
+        ErrorKind::Format { message: clipped(message.into()), place: clipped(place.into()) }.into()
     }
 
     /// A text that cannot be taken.
     pub fn text(message: impl Into<String>, at: usize) -> Self {
-        ErrorKind::Text { message: message.into(), at }.into()
+        ErrorKind::Text { message: clipped(message.into()), at }.into()
     }
 
     /// Training that cannot go on.
@@ -111,5 +124,18 @@ impl Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self(Box::new(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_messages_lose_their_middle() {
+        let message = |error: Error| error.to_string();
+        assert_eq!(message(Error::config("é".repeat(600))), "é".repeat(600));
+        let clipped = message(Error::format(format!("é{}", "ab".repeat(100_000)), "line 1"));
+        assert!(clipped.starts_with("éab") && clipped.ends_with("ab (line 1)") && clipped.len() < 650, "{clipped}");
     }
 }

@@ -225,7 +225,10 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         raise FormatError(f"{source}: {error}", format=FORMAT, place=error.place) from None
     except JetonError as error:  # parts or entries that contradict each other
         stage = str(error).partition(":")[0]
-        raise FormatError(f"{source}: {error}", format=FORMAT, place=_PLACES.get(stage, "$.model")) from None
+        place = _PLACES.get(stage, "$.model")
+        if "not carried" in str(error):  # the core knows the part, and not all of its forms
+            raise UnsupportedFeatureError(f"{source}: {error}", format=FORMAT, place=place, feature=stage) from None
+        raise FormatError(f"{source}: {error}", format=FORMAT, place=place) from None
 
 
 _PLACES = {  # what the core calls a stage -> where the file has it

@@ -98,7 +98,8 @@ pub fn read(json: &[u8]) -> Result<File> {
     let parsed = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end());
     parsed.map_err(|error| unreadable("tokenizer.json", &error))?;
     raw.vocab.index()?;
-    let merges = resolve(&raw.vocab, &raw.merges)?;
+    let prefix = raw.model.as_ref().and_then(|model| model.get("continuing_subword_prefix")).and_then(Value::as_str);
+    let merges = resolve(&raw.vocab, &raw.merges, prefix.unwrap_or_default())?;
     if let Some(model) = raw.model {
         raw.rest.insert("model".into(), Value::Object(model));
     }
@@ -150,14 +151,14 @@ impl Columns {
     }
 }
 
-/// The ids of merges: left, right and what they spell.
-fn resolve(vocab: &Columns, merges: &[(String, String)]) -> Result<Vec<(u32, u32, u32)>> {
+/// The ids of merges: left, right and what they spell together, where the right one loses the prefix of symbols inside a word.
+fn resolve(vocab: &Columns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len());
     for (i, (left, right)) in merges.iter().enumerate() {
         joined.clear();
         joined.push_str(left);
-        joined.push_str(right);
+        joined.push_str(right.strip_prefix(prefix).unwrap_or(right));
         let find = |token: &str| {
             let wrong = || Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"));
             vocab.id(token).ok_or_else(wrong)

@@ -87,6 +87,9 @@ impl Bpe {
         if ends(left) || ends(right) != ends(result) {
             return Err(wrong("it does not keep the end of the word"));
         }
+        if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
+            return Err(wrong("a part is empty"));
+        }
         // As in HF: the prefix's length is cut off the right part, whatever stands there.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
