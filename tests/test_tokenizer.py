@@ -274,11 +274,34 @@ def test_a_byte_without_an_entry_is_an_error() -> None:
     assert caught.value.position == 2
 
 
-def test_options_that_are_not_carried_are_refused(tok: jeton.Tokenizer) -> None:
-    wrong: list[dict[str, Any]] = [{"pair": "b"}, {"dropout": 0.1}, {"seed": 1}]
+def test_options_that_mean_nothing_are_refused(tok: jeton.Tokenizer) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"seed": 1},
+        {"alpha": 0.1},
+        {"nbest": 3},
+        {"dropout": -0.1},
+        {"dropout": 1.5},
+        {"dropout": 0.5, "seed": -1},
+        {"dropout": 0.5, "nbest": 2},
+    ]
     for options in wrong:
         with pytest.raises(jeton.ConfigError):
             tok.encode("a", **options)
+
+
+def test_a_pair_without_a_template_is_one_text_after_the_other(tok: jeton.Tokenizer) -> None:
+    encoding = tok.tokenize("ab", "c")
+    assert encoding.ids == tok.encode("ab", "c") == tok.encode("ab") + tok.encode("c")
+    assert encoding.sequence_ids[-1] == 1
+    assert encoding.type_ids == encoding.sequence_ids
+
+
+def test_dropout_repeats_with_its_seed(tok: jeton.Tokenizer) -> None:
+    text = "the old older oldest " * 20
+    assert tok.encode(text, dropout=0.5, seed=7) == tok.encode(text, dropout=0.5, seed=7)
+    assert len({tuple(tok.encode(text, dropout=0.5, seed=seed)) for seed in range(5)}) > 1
+    assert tok.decode(tok.encode(text, dropout=0.5)) == text
+    assert tok.encode(text, dropout=1.0) == [id for word in tok.encode(text, dropout=1.0) for id in [word]]
 
 
 # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────────

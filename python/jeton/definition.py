@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from . import _core
@@ -274,6 +274,31 @@ def ordered(part: Any) -> Any:
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
 
+def _parts(spelled: Any) -> tuple[Part, ...]:
+    """Parts as a file has them: a list of objects with a type."""
+    if not isinstance(spelled, list) or not all(
+        isinstance(part, dict) and isinstance(part.get("type"), str) for part in spelled
+    ):
+        raise TypeError("the parts of a stage are a list of objects with a type")
+    return tuple(spelled)
+
+
+# what options of models are
+_TYPES: dict[str, Any] = {
+    "level": str,
+    "ranks": str,
+    "whole_first": bool,
+    "end_of_word": str | None,
+    "end_of_word_style": str,
+    "unk_token": str | None,
+    "fuse_unk": bool,
+    "byte_fallback": bool,
+    "continuing_subword_prefix": str | None,
+    "single_precision": bool,
+    "max_chars_per_word": int,
+}
+_CHOICES = {"level": ("byte", "char"), "ranks": ("merges", "tokens"), "end_of_word_style": ("symbol", "suffix")}
+
 # what the core calls options
 _SHORT = {
     "continuing_subword_prefix": "prefix",
@@ -348,14 +373,18 @@ class Definition:
         """
         options = dict(facts["model"])
         kind = _MODELS[options.pop("type")]
-        if not set(options) <= {f.name for f in fields(kind)}:
-            raise ValueError(f"unknown options of the model {kind.type}")
+        for name, value in options.items():
+            if not isinstance(value, _TYPES[name]) or (name in _CHOICES and value not in _CHOICES[name]):
+                raise ValueError(f"{name}={value!r} is no option of a model")
+        decoder, template = facts["decoder"], facts["template"]
+        if template is not None and not isinstance(template, dict):
+            raise TypeError("the template is no object")
         return cls(
             kind(**options),
-            normalizer=tuple(facts["normalizer"]),
-            pretokenizer=tuple(facts["pretokenizer"]),
-            decoder=None if facts["decoder"] is None else tuple(facts["decoder"]),
-            template=facts["template"],
+            normalizer=_parts(facts["normalizer"]),
+            pretokenizer=_parts(facts["pretokenizer"]),
+            decoder=None if decoder is None else _parts(decoder),
+            template=template,
             **others,
         )
 
@@ -377,6 +406,8 @@ class Definition:
         model = facts["model"]
         unk = model.pop("unk_token")  # a file may name one that it does not have: then the unknown is an error
         model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
+        if model["unk"] is None and isinstance(self.model, WordPiece | Pieces | Words | Chars):
+            raise ConfigError(f"the unknown token {unk!r} is not in the vocabulary", option="unk_token")
         for name, short in _SHORT.items():
             if name in model:
                 model[short] = model.pop(name)

@@ -50,8 +50,8 @@ class Encoding(Sequence[Token]):
         type_ids: n integers, which part of the input each token belongs to, by the tokenizer's template.
         special_mask: n times whether the template put the token there.
         sequence_ids: n times which text the token comes from: 0, 1 for a pair's second, None for the template's own.
-        hf_offsets: n ranges of characters as Hugging Face counts them (``offset_mapping``): tokens of one character share
-            it, and a template may trim white space.
+        hf_offsets: n ranges of characters as Hugging Face counts them (``offset_mapping``): tokens of one character
+            share it, and a template may trim white space.
 
     Of a pair, spans count in the token's own text; `pretokens` and `dropped` are those of the first.
 

@@ -172,7 +172,8 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        noise = self._noise(dropout, alpha, nbest, seed) if dropout or alpha is not None else None
+        chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
+        noise = self._noise(dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
             text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=noise
         )
@@ -722,6 +723,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             raise ConfigError(f"alpha= draws segmentations of a Unigram model, and this is {kind}", option="alpha")
         if dropout and kind not in ("BPE", "Pieces"):
             raise ConfigError(f"dropout= leaves merges out, and a {kind} model has none", option="dropout")
+        if not dropout and alpha is None:
+            raise ConfigError("seed= and nbest= go with dropout= or alpha=", option="seed")
         if not 0 <= dropout <= 1:
             raise ConfigError(f"dropout={dropout} is no probability", option="dropout")
         if alpha is not None and not 0 <= alpha < float("inf"):

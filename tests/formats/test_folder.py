@@ -43,5 +43,5 @@ def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> No
 
 def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(FileNotFoundError, match=r"no tokenizer\.json.*config\.json"):
+    with pytest.raises(FileNotFoundError, match=r"no tokenizer: none of tokenizer\.json.*config\.json"):
         jeton.load(tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer as Peer
 
 import jeton
 from tests.material import CORPUS, LOSSLESS, REFUSED_BY_HF, TRICKY, byte_tokenizer, tokenizer
@@ -126,7 +127,7 @@ def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> 
     assert jeton.load(path) == tok
 
 
-@pytest.mark.parametrize(("name", "format"), [("a.bin", None), ("a.model", None), ("a.json", "sentencepiece")])
+@pytest.mark.parametrize(("name", "format"), [("a.bin", None), ("a.nope", None), ("a.json", "nope")])
 def test_a_format_that_is_none(tmp_path: Path, tok: jeton.Tokenizer, name: str, format: str | None) -> None:
     with pytest.raises(jeton.JetonError, match=r"suffix|formats"):
         tok.save(tmp_path / name, format=format)
@@ -143,7 +144,7 @@ def test_wrong_calls(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     with pytest.raises(jeton.ConfigError):
         tok.save(path, accept_loss="pattern")
     with pytest.raises(FileNotFoundError, match="no file or folder"):
-        jeton.load("gpt2")
+        jeton.load("gpt1000")
     with pytest.raises(jeton.FormatError):
         jeton.Tokenizer.from_bytes(b"")
 
@@ -179,24 +180,15 @@ def edited(**changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "feature", "place"),
     [
-        ({"model__type": "Unigram"}, "Unigram", "$.model.type"),
-        ({"model__type": "WordPiece"}, "WordPiece", "$.model.type"),
+        ({"model__type": "Nope"}, "Nope", "$.model.type"),
         ({"model__dropout": 0.1}, "dropout", "$.model.dropout"),
-        ({"model__continuing_subword_prefix": "##"}, "continuing_subword_prefix", "$.model.continuing_subword_prefix"),
-        ({"model__fuse_unk": True}, "fuse_unk", "$.model.fuse_unk"),
-        ({"model__byte_fallback": True}, "byte_fallback", "$.model.byte_fallback"),
-        ({"model__end_of_word_suffix": "</w>"}, "end_of_word_suffix", "$.model.end_of_word_suffix"),
-        ({"normalizer": {"type": "NFC"}}, "NFC", "$.normalizer"),
-        ({"normalizer": {"type": "Sequence", "normalizers": []}}, "Sequence", "$.normalizer"),
-        ({"pre_tokenizer": {"type": "Metaspace"}}, "Metaspace", "$.pre_tokenizer"),
-        ({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True}}, "ByteLevel", "$.pre_tokenizer"),
-        ({"post_processor": {"type": "TemplateProcessing"}}, "TemplateProcessing", "$.post_processor"),
-        ({"decoder": {"type": "WordPiece"}}, "WordPiece", "$.decoder"),
-        ({"decoder": None}, "None", "$.decoder"),
+        ({"normalizer": {"type": "Nope"}}, "Nope", "$.normalizer"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "X"}]}}, "X", "$.normalizer.normalizers[0]"),
+        ({"pre_tokenizer": {"type": "Nope"}}, "Nope", "$.pre_tokenizer"),
+        ({"post_processor": {"type": "Nope"}}, "Nope", "$.post_processor"),
+        ({"decoder": {"type": "Nope"}}, "Nope", "$.decoder"),
         ({"truncation": {"max_length": 4}}, "truncation", "$.truncation"),
         ({"padding": {"strategy": "BatchLongest"}}, "padding", "$.padding"),
-        ({"added_tokens__0__lstrip": True}, "lstrip", "$.added_tokens[0].lstrip"),
-        ({"added_tokens__1__single_word": True}, "single_word", "$.added_tokens[1].single_word"),
     ],
     ids=str,
 )
@@ -208,6 +200,94 @@ def test_a_feature_that_is_not_carried_is_named(changes: dict[str, Any], feature
     assert caught.value.format == "tokenizer.json"
 
 
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"normalizer": {"type": "Sequence", "normalizers": 3}}, "$.normalizer.normalizers"),
+        ({"normalizer": "NFC"}, "$.normalizer"),
+        ({"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": 3}}, "$.pre_tokenizer"),
+        ({"post_processor": {"type": "TemplateProcessing"}}, "$.post_processor"),
+        ({"decoder": {"type": "WordPiece", "prefix": 4}}, "$.decoder"),
+        ({"model__fuse_unk": 1}, "$.model.fuse_unk"),
+        ({"model__unk_token": 1}, "$.model.unk_token"),
+        ({"model__continuing_subword_prefix": 1}, "$.model.continuing_subword_prefix"),
+    ],
+    ids=str,
+)
+def test_a_part_that_is_not_what_its_type_needs(changes: dict[str, Any], place: str) -> None:
+    with pytest.raises(jeton.FormatError) as caught:
+        jeton.Tokenizer.from_bytes(edited(**changes))
+    assert (caught.value.place or "").startswith(place)
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+DIGITS = {"type": "Digits", "individual_digits": True}
+TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [3], "tokens": ["<|im_start|>"]}},
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalizer": {"type": "NFC"}},
+        {"normalizer": {"type": "Sequence", "normalizers": []}},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}]}},
+        {"normalizer": {"type": "Prepend", "prepend": "x "}},
+        {"pre_tokenizer": {**BYTES, "add_prefix_space": True}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [DIGITS, BYTES]}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTES, DIGITS]}},
+        {"post_processor": {**BYTES, "trim_offsets": True}},
+        {"post_processor": {"type": "Sequence", "processors": [BYTES, TEMPLATE]}},
+        {
+            "decoder": {
+                "type": "Sequence",
+                "decoders": [BYTES, {"type": "Strip", "content": " ", "start": 1, "stop": 0}],
+            }
+        },
+        {"added_tokens__0__lstrip": True, "added_tokens__1__rstrip": True},
+        {"added_tokens__1__single_word": True},
+        {"added_tokens__0__normalized": True, "normalizer": {"type": "Lowercase"}},
+        {"model__ignore_merges": True},
+    ],
+    ids=str,
+)
+def test_a_file_of_hf_gives_its_ids(changes: dict[str, Any], tmp_path: Path) -> None:
+    """Whatever the parts: ids, offsets and decoded text of `tokenizers`, also after saving and loading again."""
+    file = edited(**changes)
+    peer = Peer.from_str(file.decode())
+    tok = jeton.Tokenizer.from_bytes(file)
+    path = tmp_path / "tokenizer.json"
+    tok.save(path)
+    again, peer_again = jeton.load(path), Peer.from_file(str(path))
+    assert again == tok
+    first, second = (token["content"] for token in json.loads(file)["added_tokens"][:2])
+    texts = [
+        "the old man 12 345",
+        f"the{first} old {second}x {second} ",
+        f" {first.upper()} É é ½",
+        "",
+        "  two\n\nlines ",
+    ]
+    for text in texts:
+        for add in (False, True):
+            for theirs in (peer.encode(text, add_special_tokens=add), peer_again.encode(text, add_special_tokens=add)):
+                ours = tok.tokenize(text, special="all", add_special_tokens=add)
+                assert ours.ids == theirs.ids == again.encode(text, special="all", add_special_tokens=add)
+                assert ours.hf_offsets == theirs.offsets
+                assert ours.type_ids == theirs.type_ids
+                assert ours.special_mask == [bool(flag) for flag in theirs.special_tokens_mask]
+                assert tok.decode(ours.ids) == peer.decode(ours.ids, skip_special_tokens=False)
+                assert tok.count(text, special="all", add_special_tokens=add) == len(theirs.ids)
+        pair = peer.encode(text, "old", add_special_tokens=True)
+        ours = tok.tokenize(text, "old", special="all", add_special_tokens=True)
+        assert (ours.ids, ours.type_ids) == (pair.ids, pair.type_ids)
+        assert tok.encode(text, "old", special="all", add_special_tokens=True) == pair.ids
+
+
 def test_the_files_of_hf_load_with_equal_parts() -> None:
     assert jeton.Tokenizer.from_bytes(edited()).encode("the old") == tokenizer("byte gpt2").encode("the old")
     old = json.loads(edited())
@@ -216,22 +296,15 @@ def test_the_files_of_hf_load_with_equal_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place"),
-    [
-        ("gpt-neox-20b", "$.normalizer"),
-        ("roberta-base", "$.post_processor"),
-        ("whisper-tiny", "$.post_processor"),
-        ("falcon", "$.pre_tokenizer"),
-        ("phi-3-mini", "$.model.fuse_unk"),
-        ("t5-small", "$.model.type"),
-        ("mbart-en-fairseq", "$.model.type"),
-    ],
+    "name", ["gpt-neox-20b", "roberta-base", "whisper-tiny", "falcon", "phi-3-mini", "t5-small", "mbart-en-fairseq"]
 )
-def test_real_files_are_refused_by_name_until_they_are_carried(data: Path, name: str, place: str) -> None:
-    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
-        jeton.load(data / "vocabs" / f"{name}.tokenizer.json")
-    assert caught.value.place == place
-    assert caught.value.feature
+def test_real_files_come_back(data: Path, name: str, tmp_path: Path) -> None:
+    tok = jeton.load(data / "vocabs" / f"{name}.tokenizer.json")
+    tok.save(tmp_path / "t.json")
+    assert jeton.load(tmp_path / "t.json") == tok
+    peer = Peer.from_file(str(tmp_path / "t.json"))
+    for text in ("Hello, world 12", " ½ the  old", "今天的天气", "<s> a<mask> </s>"):
+        assert tok.encode(text, special="all", add_special_tokens=True) == peer.encode(text).ids
 
 
 def test_a_hostile_real_file(data: Path) -> None:

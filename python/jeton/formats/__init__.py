@@ -58,13 +58,14 @@ def load(
 
     Args:
         path_or_name: a file of one of these formats, or a folder that holds one; in a folder, `tokenizer_config.json`
-            brings roles, the chat template and the id layout of its class. Where there is no such path: a name of the registry (``"o200k_base"``), or a repository of the
-            Hugging Face hub, ``"hf:owner/name"`` or ``"hf:owner/name@revision"``; both are downloaded once.
+            brings roles, the chat template and the id layout of its class. Where there is no such path: a name of the
+            registry (``"o200k_base"``), or a repository of the Hugging Face hub, ``"hf:owner/name"`` or
+            ``"hf:owner/name@revision"``; both are downloaded once.
         pattern: how text is split, for a rank file that is not known by its content. Wins over what comes with a known
             one.
         special_tokens: spelling -> id, for a rank file; wins over what comes with a known one; ``{}`` means none.
-        layout: an id layout on top of a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict
-            of named specials, shift, languages and mask.
+        layout: an id layout on top of a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a
+            dict of named specials, shift, languages and mask.
 
     Raises:
         FileNotFoundError: there is no such path or name.
@@ -105,19 +106,18 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
     if sentencepiece.looks_like(data):
         _only(given, "layout")
         return sentencepiece.read(data, source=source, layout=given["layout"])
-    if given["layout"] is not None and not config:
-        raise ConfigError("layout= belongs to SentencePiece models, and this is none", option="layout")
-    _only(given, "layout")
+    is_json = data.lstrip()[:1] == b"{"
+    if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
+        raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
+    _only(given, *(["layout"] if config else []))  # a configuration's layout is for SentencePiece alone
     if tekken.looks_like(data):
         return tekken.read(data, source=source)
     if bpe_pair.looks_like(data):
         vocab, merges = bpe_pair.partner(path)
         return bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config or read_config(path.parent))
-    if data.lstrip()[:1] == b"{":
+    if is_json:
         return tokenizer_json.read(data, source=source)
-    if vocab_txt.looks_like(data):
-        return vocab_txt.read(data, source=source, config=config or read_config(path.parent))
-    raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
+    return vocab_txt.read(data, source=source, config=config or read_config(path.parent))
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:

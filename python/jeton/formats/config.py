@@ -80,8 +80,8 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
 def render_config(roles: Mapping[str, str], chat_template: Any) -> bytes:
     """The file that transformers reads beside a tokenizer.json.
 
-    transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some versions
-    give other ids without a word.
+    transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some
+    versions give other ids without a word.
     """
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -16,7 +16,7 @@ from ..atomic import write_atomically
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import read_config, render_config, roles_of
+from .config import render_config, roles_of
 
 __all__ = ["choose", "layout_of", "with_config", "write"]
 
@@ -44,7 +44,7 @@ def layout_of(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer with the roles and the chat template of a configuration; roles whose token it lacks are left out."""
+    """The tokenizer with a configuration's roles and chat template; roles whose token it lacks are left out."""
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {role: token for role, token in roles_of(config).items() if token in known}
     return tok._with_facts(
