@@ -19,6 +19,7 @@ BUILTINS = {
     errors.SpecialTokenError: ValueError,
     errors.InvalidTextError: ValueError,
     errors.DecodeError: ValueError,
+    errors.DownloadError: OSError,
     errors.TrainingError: RuntimeError,
     errors.MissingDependencyError: ImportError,
 }

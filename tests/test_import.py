@@ -15,7 +15,19 @@ def run(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["numpy", "tqdm", "click", "regex", "tokenizers", "tiktoken", "transformers", "zstandard"]
+    "name",
+    [
+        "numpy",
+        "tqdm",
+        "click",
+        "regex",
+        "tokenizers",
+        "tiktoken",
+        "transformers",
+        "zstandard",
+        "huggingface_hub",
+        "urllib.request",
+    ],
 )
 def test_importing_loads_none_of(name: str) -> None:
     assert run(f"import sys, jeton; print({name!r} in sys.modules)") == "False\n"

@@ -26,6 +26,7 @@ from .encoding import Encoding, Token, TokenBatch
 from .errors import (
     ConfigError,
     DecodeError,
+    DownloadError,
     FormatError,
     InvalidTextError,
     JetonError,
@@ -50,6 +51,7 @@ __all__ = [
     "ConfigError",
     "Counts",
     "DecodeError",
+    "DownloadError",
     "Encoding",
     "Explanation",
     "FormatError",

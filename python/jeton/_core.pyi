@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BareModel",
     "Counter",
     "Counts",
     "SpelledVocabulary",
@@ -14,9 +15,12 @@ __all__ = [
     "Vocabulary",
     "apply_template",
     "decode_parts",
+    "find_added",
     "find_invalid_utf8",
+    "normalize_text",
     "oniguruma_pattern",
     "pattern_names",
+    "pretokenize_text",
     "read_bytes",
     "read_tokenizer_json",
     "spell_bytes",
@@ -34,14 +38,37 @@ def apply_template(
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...
+def find_added(
+    tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
+    text: str | bytes,
+) -> list[tuple[int, int, int]]: ...
 def find_invalid_utf8(data: bytes) -> int | None: ...
+def normalize_text(parts_json: str, text: str, user_defined: Sequence[bytes]) -> tuple[str, list[_Span]]: ...
 def oniguruma_pattern(pattern: str, *, is_regex: bool) -> tuple[str | None, str | None]: ...
 def pattern_names() -> list[str]: ...
+def pretokenize_text(parts_json: str, text: str) -> list[tuple[str, _Span]]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
+
+@final
+class BareModel:
+    def __new__(cls, vocabulary: Vocabulary, options: str, scores: Sequence[float]) -> BareModel: ...
+    def encode(self, pretoken: bytes) -> list[tuple[int, int]]: ...
+    def encode_ids(self, pretoken: bytes) -> list[int]: ...
+    def sample(
+        self,
+        pretoken: bytes,
+        *,
+        seed: int,
+        count: int = 1,
+        dropout: float = 0.0,
+        alpha: float = 1.0,
+        nbest: int | None = None,
+    ) -> list[list[int]]: ...
+    def nbest(self, pretoken: bytes, n: int) -> list[tuple[list[int], float]]: ...
 
 @final
 class Counter:

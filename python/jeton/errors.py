@@ -5,8 +5,8 @@ message says what was given, what was expected and what to do; the facts in it a
 keyword-only and optional: the Rust binding makes an error from its message alone and sets attributes afterwards, and
 pickling needs nothing else.
 
-Left out: files that are missing or unreadable stay `OSError`, as everywhere in Python. This module imports nothing of
-ours.
+Left out: files that are missing or unreadable stay plain `OSError`, as everywhere in Python. This module imports
+nothing of ours.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 __all__ = [
     "ConfigError",
     "DecodeError",
+    "DownloadError",
     "FormatError",
     "InvalidTextError",
     "JetonError",
@@ -158,6 +159,24 @@ class DecodeError(JetonError, ValueError):
     def __init__(self, message: str = "", *, position: int | None = None) -> None:
         super().__init__(message)
         self.position = position
+
+
+class DownloadError(JetonError, OSError):
+    """A tokenizer that has a name, is not on this machine, and cannot be downloaded; the message says what to do.
+
+    Attributes:
+        url: where it was looked for.
+        path: where the file belongs on this machine, if it belongs at one place.
+
+    Examples:
+        >>> issubclass(DownloadError, OSError)
+        True
+    """
+
+    def __init__(self, message: str = "", *, url: str | None = None, path: str | None = None) -> None:
+        super().__init__(message)
+        self.url = url
+        self.path = path
 
 
 class TrainingError(JetonError, RuntimeError):

@@ -28,7 +28,14 @@ INTERVAL_S = 0.1
 DELAY_S = 0.3
 
 # What a person reads for each stage; a stage that is not here is shown by its name.
-STAGE_WORDS = {"read": "reading", "count": "counting pretokens", "merge": "learning merges", "encode": "encoding"}
+STAGE_WORDS = {
+    "read": "reading",
+    "count": "counting pretokens",
+    "merge": "learning merges",
+    "encode": "encoding",
+    "download": "downloading",
+    "compare": "comparing",
+}
 
 
 class ProgressEvent(NamedTuple):

@@ -142,4 +142,5 @@ def test_progress_as_json_lines(run: Run, tmp_path: Path) -> None:
 def test_the_exit_codes_are_the_documented_ones() -> None:
     from jeton.cli import running
 
-    assert (running.DONE, running.FAILED, running.USAGE, running.INTERRUPTED) == (0, 1, 2, 130)
+    codes = (running.DONE, running.FAILED, running.USAGE, running.DIFFERENT, running.INTERRUPTED)
+    assert codes == (0, 1, 2, 4, 130)

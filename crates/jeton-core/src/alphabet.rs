@@ -3,6 +3,10 @@
 //! A pretoken is cut into units (bytes or characters), and an end-of-word mark, where there is one, is a symbol of its own
 //! or glued to the last unit. Encoding and training share this file, so they cannot disagree.
 //!
+//! A character without a symbol becomes its bytes (`<0x0A>`), or the unknown token, alone or as one with its neighbors. Where
+//! only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in Hugging Face's
+//! tokenizers (models/bpe/model.rs).
+//!
 //! Cost: one table look-up a byte, one hash look-up a character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
 
@@ -95,6 +99,36 @@ fn single_char(content: &[u8]) -> Option<char> {
 
 const NO_ID: u32 = u32::MAX;
 
+/// `▁`, what SentencePiece and its descendants write for a space.
+pub const WORD_START: char = '\u{2581}';
+
+/// byte -> the entry that is spelled for it, `<0x0A>`; None where no entry is.
+pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
+    let mut ids = Box::new([NO_ID; 256]);
+    for (id, kind, content) in vocab.iter() {
+        if let (Kind::Token | Kind::Byte | Kind::Added, &[b'<', b'0', b'x', high, low, b'>']) = (kind, content) {
+            if let (Some(high), Some(low)) = (hex(high), hex(low)) {
+                ids[usize::from(high << 4 | low)] = id;
+            }
+        }
+    }
+    ids.iter().any(|&id| id != NO_ID).then_some(ids)
+}
+
+/// The ids of all bytes of a text; None where one is missing.
+pub fn spell_in_bytes<'a>(ids: &'a [u32; 256], text: &'a [u8]) -> Option<impl Iterator<Item = u32> + 'a> {
+    let spelled = || text.iter().map(|&byte| ids[usize::from(byte)]);
+    spelled().all(|id| id != NO_ID).then(spelled)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
 /// The ids of the initial symbols.
 #[derive(Debug, Clone)]
 pub struct Alphabet {
@@ -106,12 +140,83 @@ pub struct Alphabet {
     chars: HashMap<(char, bool), u32>,
     mark: u32,
     unk: Option<u32>,
+    unknown: Unknown,
+    inside: HashMap<(char, bool), u32>, // with a prefix: the symbols that are not the first of a pretoken
+    prefix: Option<Box<str>>,
+}
+
+/// What becomes of characters without a symbol, beyond the unknown token.
+#[derive(Debug, Clone, Default)]
+struct Unknown {
+    fused: bool,
+    bytes: Option<Box<[u32; 256]>>,
 }
 
 impl Alphabet {
     /// An alphabet without symbols; unknown characters become `unk` where it is given.
     pub fn new(level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
-        Self { level, end, bytes: [[NO_ID; 256]; 2], chars: HashMap::new(), mark: NO_ID, unk }
+        Self {
+            level,
+            end,
+            bytes: [[NO_ID; 256]; 2],
+            chars: HashMap::new(),
+            mark: NO_ID,
+            unk,
+            unknown: Unknown::default(),
+            inside: HashMap::new(),
+            prefix: None,
+        }
+    }
+
+    /// Neighboring unknown characters are one token.
+    pub fn fusing_unknown(mut self, fused: bool) -> Self {
+        self.unknown.fused = fused;
+        self
+    }
+
+    /// Unknown characters become the entries `<0x0A>` of their bytes, where all of them are entries.
+    ///
+    /// # Errors
+    /// [`Error::config`] together with an end-of-word suffix, a prefix, or units that are bytes and incomplete: what these mean
+    /// together is nowhere written.
+    pub fn with_byte_fallback(mut self, vocab: &Vocab) -> Result<Self> {
+        if self.level == Level::Byte {
+            return match self.bytes[0].contains(&NO_ID) {
+                true => Err(Error::config("byte_fallback needs level \"char\" or all 256 bytes in the vocabulary")),
+                false => Ok(self),
+            };
+        }
+        if self.end != EndOfWord::None || self.prefix.is_some() {
+            return Err(Error::config("byte_fallback cannot be combined with end_of_word or continuing_subword_prefix"));
+        }
+        self.unknown.bytes = byte_entries(vocab);
+        Ok(self)
+    }
+
+    /// Symbols inside a pretoken are the entries that begin with `prefix`.
+    ///
+    /// # Errors
+    /// [`Error::config`] at byte level.
+    pub fn with_prefix(mut self, vocab: &Vocab, prefix: &str) -> Result<Self> {
+        if prefix.is_empty() {
+            return Ok(self);
+        }
+        if self.level == Level::Byte {
+            return Err(Error::config("continuing_subword_prefix needs level \"char\""));
+        }
+        for (id, kind, content) in vocab.iter() {
+            let rest = content.strip_prefix(prefix.as_bytes());
+            if let (Kind::Token | Kind::EndsWord, Some(c)) = (kind, rest.and_then(single_char)) {
+                self.inside.insert((c, kind == Kind::EndsWord), id);
+            }
+        }
+        self.prefix = Some(prefix.into());
+        Ok(self)
+    }
+
+    /// What symbols inside a pretoken begin with.
+    pub fn prefix(&self) -> &str {
+        self.prefix.as_deref().unwrap_or_default()
     }
 
     /// The alphabet of a vocabulary: its entries of one unit, and the mark.
@@ -169,11 +274,27 @@ impl Alphabet {
         (id != NO_ID).then_some(id)
     }
 
-    /// Appends the ids of the initial symbols of `pretoken` to `out`.
+    /// Gives the entry `id` its symbol, if it is one unit.
+    pub fn insert_entry(&mut self, id: u32, content: &[u8]) {
+        let unit = match (self.level, content) {
+            (Level::Byte, &[byte]) => Some(byte.into()),
+            (Level::Byte, _) => None,
+            (Level::Char, _) => single_char(content).map(u32::from),
+        };
+        if unit.is_some() {
+            self.insert(Symbol { unit, ends_word: false }, id);
+        }
+    }
+
+    /// Appends the ids of the initial symbols of `pretoken` to `out`, and where each begins to `starts`.
     ///
     /// # Errors
-    /// [`Error::text`] at a unit without an id, when there is no unknown token.
-    pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>) -> Result<()> {
+    /// [`Error::text`] at a unit without an id, when there is nothing that stands in.
+    pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<()> {
+        let plain = !self.unknown.fused && self.unknown.bytes.is_none() && self.prefix.is_none();
+        if !plain || starts.is_some() {
+            return self.symbols_and_starts(pretoken, out, starts.unwrap_or(&mut Vec::new()));
+        }
         for_each_symbol(pretoken, self.level, self.end, |symbol, at| {
             match self.id(symbol).or(self.unk) {
                 Some(id) => out.push(id),
@@ -181,6 +302,56 @@ impl Alphabet {
             }
             Ok(())
         })
+    }
+
+    fn symbols_and_starts(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: &mut Vec<usize>) -> Result<()> {
+        let mut at = 0;
+        let mut push = |id, len: usize| {
+            out.push(id);
+            starts.push(at);
+            at += len;
+        };
+        let mut run = None; // (id, bytes) of the present run of unknown characters
+        for_each_symbol(pretoken, self.level, self.end, |symbol, offset| {
+            let mut spelling = [0; 4];
+            let spelling: &[u8] = match (self.level, symbol.unit.and_then(char::from_u32)) {
+                (_, None) => &[],
+                (Level::Byte, _) => &pretoken[offset..=offset],
+                (Level::Char, Some(c)) => c.encode_utf8(&mut spelling).as_bytes(),
+            };
+            let inside = offset > 0 && self.prefix.is_some();
+            if let Some(id) = if inside { self.id_inside(symbol) } else { self.id(symbol) } {
+                if let Some((unk, len)) = run.take() {
+                    push(unk, len);
+                }
+                push(id, spelling.len());
+            } else if let Some(ids) = self.unknown.bytes.as_ref().and_then(|ids| spell_in_bytes(ids, spelling)) {
+                ids.for_each(|id| push(id, 1));
+            } else if let Some(unk) = self.unk {
+                match &mut run {
+                    Some((_, len)) if self.unknown.fused => *len += spelling.len(),
+                    _ => {
+                        if let Some((unk, len)) = run.replace((unk, spelling.len())) {
+                            push(unk, len);
+                        }
+                    }
+                }
+            } else {
+                return Err(self.unknown(symbol, offset));
+            }
+            Ok(())
+        })?;
+        if let Some((unk, len)) = run {
+            push(unk, len);
+        }
+        Ok(())
+    }
+
+    fn id_inside(&self, symbol: Symbol) -> Option<u32> {
+        match symbol.unit.and_then(char::from_u32) {
+            Some(c) => self.inside.get(&(c, symbol.ends_word)).copied(),
+            None => self.id(symbol),
+        }
     }
 
     #[cold]

@@ -119,8 +119,8 @@ impl Draft {
             let old = &self.text[piece.start..piece.end];
             let old_origins = self.origins.as_ref().map(|origins| &origins[piece.start..piece.end]);
             let start = text.len();
-            let mut writer =
-                Writer { old, old_origins, from: piece.origin, at: 0, text: &mut text, origins: origins.as_mut() };
+            let (text, origins) = (&mut text, origins.as_mut());
+            let mut writer = Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins };
             match piece.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
@@ -165,6 +165,7 @@ pub struct Writer<'d> {
     old_origins: Option<&'d [Origin]>,
     from: Origin, // of the piece
     at: usize,    // bytes of `old` that are done
+    start: usize, // of the piece, in `text`
     text: &'d mut String,
     origins: Option<&'d mut Vec<Origin>>,
 }
@@ -233,10 +234,34 @@ impl Writer<'_> {
         self.text.push_str(new);
         self.at = end;
     }
+
+    /// What has been written in this piece's place so far.
+    pub fn written(&self) -> &str {
+        &self.text[self.start..]
+    }
+
+    /// Takes back the last `bytes` bytes that were written, which begin at a character. The old text stays done.
+    pub fn take_back(&mut self, bytes: usize) {
+        self.text.truncate(self.text.len() - bytes);
+        if let Some(origins) = &mut self.origins {
+            origins.truncate(self.text.len());
+        }
+    }
+
+    /// Writes `new`, which stands for the empty range after what was written last: after the old text that it stands for.
+    pub fn append(&mut self, new: &str) {
+        if let Some(origins) = &mut self.origins {
+            let here = origins[self.start..].last().map_or(self.from.start, |last| last.end);
+            origins.extend(std::iter::repeat_n(Origin { start: here, end: here }, new.len()));
+        }
+        self.text.push_str(new);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic, reason = "a test that cannot go on fails")]
+
     use super::*;
 
     #[test]
@@ -257,6 +282,20 @@ mod tests {
         assert_eq!((added.id, free.id, free.origin), (Some(7), None, Origin { start: 3, end: 6 }));
         assert_eq!(draft.origin(2, 4), Some(Origin { start: 3, end: 4 }));
         assert_eq!(draft.origin(4, 7), Some(Origin { start: 4, end: 6 }));
+        Ok(())
+    }
+
+    #[test]
+    fn what_was_written_can_be_taken_back() -> Result<()> {
+        let mut draft = Draft::new("ab  ", true)?;
+        draft.rewrite(|old, writer| {
+            writer.copy(old.len());
+            assert_eq!(writer.written(), "ab  ");
+            writer.take_back(2);
+            writer.append("_");
+            Ok(())
+        })?;
+        assert_eq!((draft.text(), draft.origin(2, 3)), ("ab_", Some(Origin { start: 2, end: 2 })));
         Ok(())
     }
 }

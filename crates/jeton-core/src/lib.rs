@@ -18,6 +18,8 @@ pub mod parallel;
 // What both flows share
 pub mod alphabet;
 pub mod byte_alphabet;
+mod classes;
+mod regex;
 pub mod vocab;
 
 // text → ids, ids → text

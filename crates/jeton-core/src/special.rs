@@ -1,19 +1,52 @@
 //! Added tokens in a text: where they stand, longest first.
 //!
 //! Of two added tokens that begin at the same place the longer wins (`<a>b` over `<a>`), and of two places the earlier.
-//! Which tokens are looked for is the caller's permission, not a property of the text.
+//! Which tokens are looked for is the caller's permission, not a property of the text. Flags change what is found: a single
+//! word has no word character beside it, and a token may take the white space on its left or right along.
 //!
-//! Cost: O(text), one Aho–Corasick pass. Plain version: `reference/step07_special.py`.
+//! Invariant: what is found is in order, disjoint and not empty. White space between two tokens goes to the left one, up to where
+//! the right one's own characters begin.
+//!
+//! Cost: O(text), one Aho–Corasick pass; white space is looked at once from each side. Plain version: `reference/step07_special.py`.
+//! Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves.
+//! Left out: HF's overlaps, where a token that begins within the white space another has taken is given that text twice (here
+//! the first one ends where the second begins; the ids are equal).
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 
+use crate::draft::{Cut, Draft};
 use crate::error::{Error, Result};
+
+/// An added token to look for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added<'a> {
+    /// Its characters.
+    pub content: &'a [u8],
+    /// Its id.
+    pub id: u32,
+    /// Only where no word character is beside it.
+    pub single_word: bool,
+    /// Takes the white space on its left along.
+    pub lstrip: bool,
+    /// Takes the white space on its right along.
+    pub rstrip: bool,
+    /// Passed over where it is found, as plain text; what overlaps it is not found either. So HF treats a special token under
+    /// `encode_special_tokens`.
+    pub passed_over: bool,
+}
+
+impl<'a> Added<'a> {
+    /// A token without flags.
+    pub fn plain(content: &'a [u8], id: u32) -> Self {
+        Self { content, id, ..Self::default() }
+    }
+}
 
 /// Finds the first of a set of strings.
 #[derive(Debug, Clone)]
 pub struct Matcher {
     automaton: AhoCorasick,
-    ids: Vec<u32>, // pattern -> id
+    tokens: Vec<Added<'static>>, // pattern -> token, its content left out
 }
 
 /// An added token in a text.
@@ -28,12 +61,13 @@ pub struct Found {
 }
 
 impl Matcher {
-    /// A matcher for `tokens`; `None` when there are none.
+    /// A matcher for `tokens`; `None` when there are none. Of two with the same content the first counts.
     ///
     /// # Errors
     /// [`Error::config`] for an empty token, or more of them than an automaton holds.
-    pub fn new<'a>(tokens: impl IntoIterator<Item = (&'a [u8], u32)>) -> Result<Option<Self>> {
-        let (contents, ids): (Vec<&[u8]>, Vec<u32>) = tokens.into_iter().unzip();
+    pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
+        let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
+            tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();
         if contents.is_empty() {
             return Ok(None);
         }
@@ -44,12 +78,197 @@ impl Matcher {
             .match_kind(MatchKind::LeftmostLongest)
             .build(contents)
             .map_err(|error| Error::config(format!("too many added tokens: {error}")))?;
-        Ok(Some(Self { automaton, ids }))
+        Ok(Some(Self { automaton, tokens }))
     }
 
-    /// The first token at or after `start`.
+    /// The first token at or after `start`, which ends the white space that it may take.
     pub fn find(&self, text: &[u8], start: usize) -> Option<Found> {
-        let found = self.automaton.find(Input::new(text).range(start..))?;
-        Some(Found { start: found.start(), end: found.end(), id: self.ids[found.pattern().as_usize()] })
+        Matches { at: start, end: start, ..self.matches(text) }.next()
+    }
+
+    /// The tokens of a text, in order.
+    pub fn matches<'m>(&'m self, text: &'m [u8]) -> Matches<'m> {
+        Matches { matcher: self, text, at: 0, end: 0, white_end: 0, waiting: None }
+    }
+
+    /// Cuts every piece of a draft at the tokens in it.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn cut(&self, draft: &mut Draft) -> Result<()> {
+        draft.cut(|_, text, cuts| {
+            let mut start = 0;
+            for found in self.matches(text.as_bytes()) {
+                cuts.push(Cut { start, end: found.start, id: None });
+                cuts.push(Cut { start: found.start, end: found.end, id: Some(found.id) });
+                start = found.end;
+            }
+            cuts.push(Cut { start, end: text.len(), id: None });
+            Ok(())
+        })
+    }
+}
+
+/// The added tokens of a text.
+#[derive(Debug)]
+pub struct Matches<'m> {
+    matcher: &'m Matcher,
+    text: &'m [u8],
+    at: usize,              // where the automaton goes on
+    end: usize,             // of the last token, white space included
+    white_end: usize,       // white space that was walked through for `rstrip` ends here
+    waiting: Option<Found>, // the last token, until it is known where the next one begins
+}
+
+impl Iterator for Matches<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            let Some(found) = self.advance() else { return self.waiting.take() };
+            if let Some(last) = self.waiting.replace(found) {
+                return Some(Found { end: last.end.min(found.start), ..last });
+            }
+            if found.end == self.at {
+                return self.waiting.take(); // nothing that the next one could take back
+            }
+        }
+    }
+}
+
+impl Matches<'_> {
+    /// The next token that its flags allow.
+    fn advance(&mut self) -> Option<Found> {
+        loop {
+            let found = self.matcher.automaton.find(Input::new(self.text).range(self.at..))?;
+            let (start, end) = (found.start(), found.end());
+            let token = &self.matcher.tokens[found.pattern().as_usize()];
+            self.at = end;
+            if token.passed_over || token.single_word && self.has_word_beside(start, end) {
+                continue;
+            }
+            let from = if token.lstrip { self.white_start(start) } else { start };
+            let to = if token.rstrip { self.white_end(end) } else { end };
+            self.end = to;
+            if from == to {
+                continue; // the one before has taken all of it as white space; HF loses it, too
+            }
+            let from = if from < to { from } else { start }; // where HF panics
+            return Some(Found { start: from, end: to, id: token.id });
+        }
+    }
+
+    fn has_word_beside(&self, start: usize, end: usize) -> bool {
+        let is_word = |c| regex_syntax::try_is_word_character(c).unwrap_or(false);
+        last_char(&self.text[..start]).is_some_and(is_word) || first_char(&self.text[end..]).is_some_and(is_word)
+    }
+
+    /// Where the white space before `start` begins, but not before the last token's end.
+    fn white_start(&self, mut start: usize) -> usize {
+        let low = self.end;
+        while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|c| c.is_whitespace()) {
+            start -= c.len_utf8();
+        }
+        start.max(low)
+    }
+
+    /// Where the white space after `end` ends.
+    fn white_end(&mut self, end: usize) -> usize {
+        // All between an earlier token's end and `white_end` is white space, and so is what follows this token there.
+        let mut to = end.max(self.white_end);
+        while let Some(c) = first_char(&self.text[to..]).filter(|c| c.is_whitespace()) {
+            to += c.len_utf8();
+        }
+        self.white_end = to;
+        to
+    }
+}
+
+/// The first character, if the bytes begin with a whole one.
+fn first_char(text: &[u8]) -> Option<char> {
+    let head = &text[..text.len().min(4)];
+    head.utf8_chunks().next()?.valid().chars().next()
+}
+
+/// The last character, if the bytes end with a whole one.
+fn last_char(text: &[u8]) -> Option<char> {
+    let tail = &text[text.len().saturating_sub(4)..];
+    let start = tail.iter().rposition(|byte| byte & 0xC0 != 0x80)?;
+    std::str::from_utf8(&tail[start..]).ok()?.chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn find(tokens: &[(&str, &str)], text: &[u8]) -> Vec<(usize, usize, u32)> {
+        let added = tokens.iter().zip(0..).map(|((content, flags), id)| Added {
+            content: content.as_bytes(),
+            id,
+            single_word: flags.contains('w'),
+            lstrip: flags.contains('l'),
+            rstrip: flags.contains('r'),
+            passed_over: flags.contains('p'),
+        });
+        let matcher = Matcher::new(added).unwrap().unwrap();
+        let found: Vec<_> = matcher.matches(text).map(|found| (found.start, found.end, found.id)).collect();
+        let mut end = 0;
+        for &(start, stop, _) in &found {
+            assert!(end <= start && start < stop && stop <= text.len());
+            end = stop;
+        }
+        found
+    }
+
+    /// Each line as HF 0.23.3 has it, but for overlaps.
+    #[test]
+    fn flags() {
+        let both = [("<a>", "lr")];
+        assert_eq!(find(&both, b"  <a>  <a>  x  <a>"), [(0, 7, 0), (7, 12, 0), (13, 18, 0)]);
+        assert_eq!(find(&both, "x\u{85}<a>\u{2028}\u{a0}y".as_bytes()), [(1, 11, 0)]);
+        assert_eq!(find(&both, b"\xa0<a>\xe2\x80"), [(1, 4, 0)]);
+        let words = [("a", "w"), ("aa b", "w"), ("b", "")];
+        assert_eq!(find(&words, b"aa b"), [(0, 4, 1)]);
+        assert_eq!(find(&words, b"aa bc"), []);
+        assert_eq!(find(&words, "a²".as_bytes()), [(0, 1, 0)]);
+        assert_eq!(find(&words, "a\u{200d}".as_bytes()), []);
+        assert_eq!(find(&words, "éa \u{301}".as_bytes()), []);
+        assert_eq!(find(&words, b"\xc3\x28a\xa9"), [(2, 3, 0)]);
+        assert_eq!(find(&[("<a>b", "p"), ("<a>", "")], b"x<a>bx<a>"), [(6, 9, 1)]);
+    }
+
+    #[test]
+    fn white_space_that_is_the_next_token_is_left_to_it() {
+        let tokens = [("<a>", "r"), (" b", ""), (" ", "")];
+        assert_eq!(find(&tokens, b"<a> b"), [(0, 3, 0), (3, 5, 1)]);
+        assert_eq!(find(&tokens, b"<a>   bx"), [(0, 3, 0), (3, 4, 2), (4, 5, 2), (5, 7, 1)]);
+        let tokens = [("<a>", "r"), (" b", "l"), (" ", "l")];
+        assert_eq!(find(&tokens, b"<a> b"), [(0, 4, 0), (4, 5, 1)]);
+        assert_eq!(find(&tokens, b"<a> x"), [(0, 4, 0)]);
+        assert_eq!(find(&tokens, b"<a>   x"), [(0, 3, 0), (3, 4, 2), (4, 5, 2), (5, 6, 2)]);
+    }
+
+    #[test]
+    fn the_text_is_walked_once() {
+        let spaces = " ".repeat(1 << 20);
+        for flags in ["l", "r", "lr", "lrw"] {
+            find(&[("<a>", flags), (" ", flags)], format!("<a>{spaces}<a>").as_bytes());
+            find(&[("<a>", flags), ("\u{3000}", flags)], spaces.as_bytes());
+            find(&[("<a>", flags)], "<a>".repeat(1 << 18).as_bytes());
+            find(&[("<a>", flags), (" x", flags)], format!("{spaces}<a>{}", " <a>".repeat(1 << 18)).as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_draft_is_cut() -> Result<()> {
+        let mut draft = Draft::new("Hey <b> <a>", false)?;
+        let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
+        let matcher = Matcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();
+        matcher.cut(&mut draft)?;
+        let pieces: Vec<_> = draft.pieces().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
+        assert_eq!(pieces, [(0, 3, None), (3, 7, Some(2)), (7, 11, Some(1))]);
+        Ok(())
     }
 }

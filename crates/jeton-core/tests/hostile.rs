@@ -4,7 +4,8 @@
 
 use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::model::bpe::{Bpe, Scratch};
+use jeton_core::model::bpe::Bpe;
+use jeton_core::model::Scratch;
 use jeton_core::pretokenize::{names, Pretokenizer};
 use jeton_core::tokenizer::{Permission, Segment, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};

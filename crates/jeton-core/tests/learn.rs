@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 
 use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
-use jeton_core::model::bpe::{Bpe, Scratch};
+use jeton_core::model::bpe::Bpe;
+use jeton_core::model::{Out, Scratch};
 use jeton_core::train::count::Counts;
 use jeton_core::train::learn::{learn, Options, TieBreak};
 use jeton_core::train::sequences::{symbols, Order};
@@ -124,7 +125,7 @@ proptest! {
             let long = word.repeat(30); // past the limit where the heap takes over
             for text in [word.as_slice(), long.as_slice()] {
                 let mut ids = Vec::new();
-                bpe.encode(&vocab, text, &|| true, &mut scratch, &mut ids).unwrap();
+                bpe.encode(&vocab, text, &|| true, &mut scratch, &mut Out::ids(&mut ids)).unwrap();
                 let mut plain: Vec<u32> = text.iter().map(|&b| b.into()).collect();
                 for &(left, right, new) in &list {
                     plain = merge_everywhere(&plain, (left, right), new);

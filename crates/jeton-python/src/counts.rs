@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::error::Error;
-use jeton_core::special::Matcher;
+use jeton_core::special::{Added, Matcher};
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ impl Counter {
     #[pyo3(signature = (pattern, *, is_regex, special_tokens))]
     fn new(py: Python<'_>, pattern: &str, is_regex: bool, special_tokens: Vec<String>) -> PyResult<Self> {
         let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
-        let tokens = special_tokens.iter().map(|token| (token.as_bytes(), 0));
+        let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
         let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
         Ok(Self(Mutex::new(Some(count::Counter::new(pretokenizer, special)))))
     }

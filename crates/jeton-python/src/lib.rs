@@ -13,6 +13,8 @@ mod counts;
 mod decoders;
 mod error;
 mod files;
+mod parts;
+mod models;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -27,6 +29,10 @@ mod _core {
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
+    #[pymodule_export]
+    use crate::parts::{find_added, normalize_text, pretokenize_text};
+    #[pymodule_export]
+    use crate::models::BareModel;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -16,9 +16,9 @@ import click
 
 from ..errors import JetonError
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "USAGE", "run"]
+__all__ = ["DIFFERENT", "DONE", "FAILED", "INTERRUPTED", "USAGE", "run"]
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, USAGE, DIFFERENT, INTERRUPTED = 0, 1, 2, 4, 130
 
 
 def run(command: click.Group, args: list[str] | None) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import folder, listing, tiktoken, tokenizer_json
+from .registry import REGISTRY, Known
 
 __all__ = ["FORMATS", "load", "save"]
 
@@ -29,18 +30,20 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     layout: str | None = None,
 ) -> Tokenizer:
-    """Loads a tokenizer from a file or folder.
+    """Loads a tokenizer from a file or folder, or by its name.
 
     Args:
         path_or_name: a `tokenizer.json`, a folder that holds one, or one of tiktoken's rank files. Content decides, not
-            the suffix.
+            the suffix. Where there is no such path: a name of the registry (``"o200k_base"``), or a repository of the
+            Hugging Face hub, ``"hf:owner/name"`` or ``"hf:owner/name@revision"``; both are downloaded once.
         pattern: how text is split, for a rank file that is not known by its content. Wins over what comes with a known
             one.
         special_tokens: spelling -> id, for a rank file; wins over what comes with a known one; ``{}`` means none.
         layout: an id layout on top of a SentencePiece model.
 
     Raises:
-        FileNotFoundError: there is no such path.
+        FileNotFoundError: there is no such path or name.
+        DownloadError: a name whose file is not here and cannot be downloaded; says what to do.
         FormatError: a file that is no tokenizer, or a broken one; says where.
         UnsupportedFeatureError: a feature of the file that is not carried; names it.
         ConfigError: an unknown rank file without `pattern`.
@@ -56,13 +59,13 @@ def load(
     if layout is not None:
         raise ConfigError("layout= belongs to SentencePiece models, which are not carried yet", option="layout")
     path = Path(path_or_name)
+    if not path.exists():
+        path, known = _fetched(path_or_name)
+        if known is not None:
+            pattern = known.pattern if pattern is None else pattern
+            special_tokens = known.special_tokens if special_tokens is None else special_tokens
     if path.is_dir():
         path = folder.tokenizer_file(path)
-    elif not path.exists():
-        raise FileNotFoundError(
-            f"there is no file or folder {str(path_or_name)!r}. Jeton loads from paths; "
-            "tokenizers by name and from the hub are not carried yet"
-        )
     data = _read(path)
     if data.lstrip()[:1] == b"{":
         if pattern is not None or special_tokens is not None:
@@ -72,6 +75,18 @@ def load(
         return tiktoken.read(data, source=str(path), pattern=pattern, special_tokens=special_tokens)
     start = data[:16]
     raise FormatError(f"{path}: neither a tokenizer.json nor a rank file; it begins with {start!r}", place="byte 0")
+
+
+def _fetched(name: str | os.PathLike[str]) -> tuple[Path, Known | None]:
+    """The file or folder of a name, and what the registry knows of it."""
+    if not isinstance(name, str) or (name not in REGISTRY and not name.startswith("hf:")):
+        raise FileNotFoundError(
+            f"there is no file or folder {os.fspath(name)!r}, and no tokenizer has this name. "
+            f"Names: {', '.join(REGISTRY)}; a repository of the Hugging Face hub is hf:owner/name"
+        )
+    from .remote import fetch  # what speaks to networks costs more to import than all else together
+
+    return fetch(name), REGISTRY.get(name)
 
 
 def _read(path: Path) -> bytes:

@@ -9,8 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::bpe::{join, Bpe, Node, NONE};
-use crate::alphabet::for_each_symbol;
+use super::bpe::Bpe;
+use super::merging::{join, Node, NONE};
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
 
@@ -90,25 +90,20 @@ impl Bpe {
     /// # Errors
     /// As [`Bpe::encode`].
     pub fn explain(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
-        let mut symbols = Vec::new();
-        self.alphabet.symbols(pretoken, &mut symbols)?;
-        let mut starts = Vec::with_capacity(symbols.len());
-        for_each_symbol(pretoken, self.alphabet.level, self.alphabet.end, |_, at| {
-            starts.push(at);
-            Ok(())
-        })?;
+        let (mut symbols, mut starts) = (Vec::new(), Vec::new());
+        self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
         let mut steps = Vec::new();
         if symbols.is_empty() {
             return Ok(Story { symbols, steps });
         }
         let (mut nodes, mut heap, mut candidates) = (Vec::new(), BinaryHeap::new(), Candidates::default());
-        self.fill(&symbols, &mut nodes, &mut heap);
+        self.merger.fill(&symbols, &mut nodes, &mut heap)?;
         (0..nodes.len() as u32).for_each(|at| candidates.add(self.candidate(&nodes, at)));
         let mut looks = Looks::new(go_on);
         while let Some(Reverse(entry)) = heap.pop() {
             looks.now_and_then()?;
             let (rank, at) = ((entry >> 32) as u32, entry as u32);
-            let Some(merge) = self.live(&nodes, rank, at) else { continue };
+            let Some(merge) = self.merger.live(&nodes, rank, at) else { continue };
             let Some(merged) = self.candidate(&nodes, at) else { continue };
             steps.push(Step {
                 at: starts[at as usize],
@@ -121,7 +116,7 @@ impl Bpe {
             [prev, at, next].iter().for_each(|&place| candidates.remove(self.candidate(&nodes, place)));
             let before = join(&mut nodes, at, merge.result);
             for place in [before, at] {
-                self.offer(&nodes, &mut heap, place);
+                self.merger.offer(&nodes, &mut heap, place);
                 candidates.add(self.candidate(&nodes, place));
             }
         }

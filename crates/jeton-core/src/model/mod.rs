@@ -1,5 +1,191 @@
 //! pretoken → ids.
+//!
+//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the pretoken: each
+//! begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one byte to each.
+//!
+//! Invariant: a special token's id is the unknown token's or comes out of no model. Where a text cannot be encoded without a loss
+//! because there is no unknown token, it is refused, also where HF drops characters.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::error::{Error, Result};
+use crate::interrupt::GoOn;
+use crate::vocab::Vocab;
 
 pub mod bpe;
+mod dropout;
+mod entries;
 pub mod explain;
+mod lattice;
+mod merging;
+mod noise;
+mod options;
 pub mod pairs;
+pub mod pieces;
+mod trie;
+pub mod unigram;
+mod unknown;
+pub mod words;
+
+pub use entries::Entries;
+pub use lattice::MOST as MOST_SEGMENTATIONS;
+pub use noise::Noise;
+pub use trie::Trie;
+pub use unknown::Unknown;
+
+/// A segmentation: its ids and the sum of its scores.
+pub type Segmentation = (Vec<u32>, f64);
+
+/// (rank << 32 | place, bytes of the pair), the lowest on top.
+type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// A model.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// Byte-pair encoding by a list of merges or by ranks.
+    Bpe(bpe::Bpe),
+    /// SentencePiece's BPE.
+    Pieces(pieces::Pieces),
+    /// The best sum of scores.
+    Unigram(unigram::Unigram),
+    /// HF's WordPiece.
+    WordPiece(words::WordPiece),
+    /// HF's WordLevel.
+    WordLevel(words::WordLevel),
+    /// SentencePiece's word model.
+    Words(words::Words),
+    /// SentencePiece's character model.
+    Chars(words::Chars),
+}
+
+/// Memory that encoding reuses from pretoken to pretoken.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    symbols: Vec<u32>,
+    ranks: Vec<u32>,
+    starts: Vec<usize>,
+    nodes: Vec<merging::Node>,
+    heap: BinaryHeap<Reverse<u64>>, // rank << 32 | place
+    agenda: Agenda,
+    best: Vec<unigram::Best>,
+    path: Vec<(u32, usize)>,
+    ids: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+/// Where ids go.
+#[derive(Debug)]
+pub struct Out<'a> {
+    /// The ids, appended.
+    pub ids: &'a mut Vec<u32>,
+    /// For each id where its part of the pretoken ends, in bytes from the start of the pretoken; None if nobody asks.
+    pub ends: Option<&'a mut Vec<usize>>,
+}
+
+impl<'a> Out<'a> {
+    /// Ids alone.
+    pub fn ids(ids: &'a mut Vec<u32>) -> Self {
+        Self { ids, ends: None }
+    }
+
+    /// Ids and ends.
+    pub fn with_ends(ids: &'a mut Vec<u32>, ends: &'a mut Vec<usize>) -> Self {
+        Self { ids, ends: Some(ends) }
+    }
+
+    /// Appends an id.
+    #[inline]
+    fn push(&mut self, id: u32, end: usize) {
+        self.ids.push(id);
+        if let Some(ends) = &mut self.ends {
+            ends.push(end);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Takes back what was appended since there were `len` ids.
+    fn truncate(&mut self, len: usize) {
+        let gone = self.ids.len() - len;
+        self.ids.truncate(len);
+        if let Some(ends) = &mut self.ends {
+            ends.truncate(ends.len().saturating_sub(gone));
+        }
+    }
+}
+
+impl Model {
+    /// Appends the ids of one pretoken.
+    ///
+    /// # Errors
+    /// `Text` for what the model cannot take; `Interrupted` when `go_on` returns false.
+    #[inline]
+    pub fn encode(
+        &self,
+        vocab: &Vocab,
+        pretoken: &[u8],
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Bpe(model) => model.encode(vocab, pretoken, go_on, scratch, out),
+            _ if pretoken.is_empty() => Ok(()),
+            Self::Pieces(model) => model.encode(vocab, pretoken, go_on, scratch, out),
+            Self::Unigram(model) => model.encode(pretoken, go_on, scratch, out),
+            Self::WordPiece(model) => model.encode(pretoken, go_on, out),
+            Self::WordLevel(model) => model.encode(vocab, pretoken, out),
+            Self::Words(model) => model.encode(vocab, pretoken, go_on, out),
+            Self::Chars(model) => model.encode(vocab, pretoken, go_on, out),
+        }
+    }
+
+    /// The same with chance: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
+    ///
+    /// # Errors
+    /// As [`Model::encode`]; `Config` for a model that knows one way only, and for noise that is no probability.
+    pub fn sample(
+        &self,
+        vocab: &Vocab,
+        pretoken: &[u8],
+        noise: &mut Noise,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        if !(0.0..=1.0).contains(&noise.dropout) {
+            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", noise.dropout)));
+        }
+        match self {
+            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => {
+                self.encode(vocab, pretoken, go_on, scratch, out)
+            }
+            Self::Bpe(model) => model.sample(pretoken, noise, go_on, scratch, out),
+            Self::Pieces(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
+            Self::Unigram(model) => model.sample(pretoken, noise, go_on, out),
+            _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),
+        }
+    }
+
+    /// The `n` best segmentations of a pretoken, best first (Unigram).
+    ///
+    /// # Errors
+    /// As [`Model::encode`]; `Config` for another model, or `n` out of range.
+    pub fn nbest(&self, pretoken: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
+        match self {
+            Self::Unigram(model) => model.nbest(pretoken, n, go_on),
+            _ => Err(Error::config("only Unigram models rank segmentations")),
+        }
+    }
+
+    /// The BPE model by merges or ranks, if it is one.
+    pub fn as_bpe(&self) -> Option<&bpe::Bpe> {
+        match self {
+            Self::Bpe(model) => Some(model),
+            _ => None,
+        }
+    }
+}

@@ -1,1 +1,251 @@
-//! Text → text before splitting.
+//! Normalizers: each rewrites the pieces of a [`Draft`] and says what of the old text the new text stands for.
+//!
+//! Invariant: texts and trace equal those of the part's peer on every text: huggingface/tokenizers 0.23 for the parts that have
+//! its names, its slips included, and SentencePiece 0.2 for `SentencePiece`. What cannot be carried exactly is refused by name.
+//!
+//! Cost: one pass a part (BERT: up to five), linear in the text; text that a part leaves alone is copied in runs. Built once.
+//!
+//! ```text
+//! properties     what the parts ask about a character, one bit each
+//! edit           parts that look at one character at a time
+//! forms          NFC, NFD, NFKC, NFKD
+//! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
+//! precompiled    the rules as HF runs them
+//! sentencepiece  the rules as SentencePiece runs them, and its white space
+//! replace        a text or a regex by a text
+//! ```
+//!
+//! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
+//! Left out: patterns that match the empty text and a `Prepend` of nothing, after which HF's own parts garble the text.
+
+mod charsmap;
+mod edit;
+mod forms;
+mod precompiled;
+mod properties;
+mod replace;
+mod sentencepiece;
+
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
+use serde_json::Value;
+
+use crate::draft::Draft;
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use charsmap::Charsmap;
+use forms::Form;
+use replace::Replace;
+use sentencepiece::{Options, SentencePiece};
+
+/// One part of a tokenizer's normalizer, ready to run.
+#[derive(Debug)]
+pub struct Normalizer(Part);
+
+#[derive(Debug)]
+enum Part {
+    Form(Form),
+    Lowercase,
+    Strip { left: bool, right: bool },
+    StripAccents,
+    Nmt,
+    Bert { clean: bool, chinese: bool, accents: bool, lowercase: bool },
+    Prepend(String),
+    ByteLevel,
+    Replace(Replace),
+    Precompiled(Charsmap),
+    SentencePiece(Box<SentencePiece>),
+}
+
+impl Normalizer {
+    /// A part from its JSON, as `tokenizer.json` spells it; or ours, `SentencePiece`, for which `user_defined` are the contents of
+    /// the entries that are found before anything else and left alone.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a part that is not known or cannot be carried, [`Error::format`] for one that is not what it claims.
+    pub fn from_json(part: &str, user_defined: &[&[u8]]) -> Result<Self> {
+        Self::from_value(&parse(part)?, user_defined)
+    }
+
+    /// The same for a JSON list of parts.
+    ///
+    /// # Errors
+    /// As [`Normalizer::from_json`].
+    pub fn list_from_json(parts: &str, user_defined: &[&[u8]]) -> Result<Vec<Self>> {
+        match parse(parts)? {
+            Value::Array(parts) => parts.iter().map(|part| Self::from_value(part, user_defined)).collect(),
+            _ => Err(Error::format("the normalizers are no list", "$.normalizer")),
+        }
+    }
+
+    fn from_value(part: &Value, user_defined: &[&[u8]]) -> Result<Self> {
+        let fields = Fields { part, kind: part["type"].as_str().unwrap_or_default() };
+        Ok(Self(match fields.kind {
+            "NFC" => Part::Form(Form::Nfc),
+            "NFD" => Part::Form(Form::Nfd),
+            "NFKC" => Part::Form(Form::Nfkc),
+            "NFKD" => Part::Form(Form::Nfkd),
+            "Lowercase" => Part::Lowercase,
+            "Strip" => Part::Strip { left: fields.flag("strip_left")?, right: fields.flag("strip_right")? },
+            "StripAccents" => Part::StripAccents,
+            "Nmt" => Part::Nmt,
+            "BertNormalizer" => {
+                let lowercase = fields.flag("lowercase")?;
+                Part::Bert {
+                    clean: fields.flag("clean_text")?,
+                    chinese: fields.flag("handle_chinese_chars")?,
+                    accents: if part["strip_accents"].is_null() { lowercase } else { fields.flag("strip_accents")? },
+                    lowercase,
+                }
+            }
+            "Prepend" => match fields.text("prepend")? {
+                "" => return Err(Error::config("a Prepend of an empty text is not carried")),
+                text => Part::Prepend(text.to_owned()),
+            },
+            "ByteLevel" => Part::ByteLevel,
+            "Replace" => Part::Replace(fields.replace()?),
+            "Precompiled" => Part::Precompiled(Charsmap::new(&fields.charsmap()?)?),
+            "SentencePiece" => Part::SentencePiece(Box::new(fields.sentencepiece(user_defined)?)),
+            _ => return Err(Error::config(format!("the normalizer {} is not known", part["type"]))),
+        }))
+    }
+
+    /// Rewrites the pieces of a draft.
+    ///
+    /// # Errors
+    /// [`Error::text`] where a regex spends its budget, and `Interrupted`.
+    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
+        let looks = &mut looks;
+        match &self.0 {
+            Part::Form(form) => draft.rewrite(|old, writer| form.write(old, writer, looks)),
+            Part::Lowercase => edit::lowercase(draft, looks),
+            Part::Strip { left, right } => edit::strip(draft, *left, *right),
+            Part::StripAccents => edit::drop_with(properties::MARK, draft, looks),
+            Part::Nmt => edit::nmt(draft, looks),
+            Part::Bert { clean, chinese, accents, lowercase } => {
+                if draft.text().is_ascii() {
+                    return edit::bert_ascii(draft, *clean, *lowercase, looks);
+                }
+                if *clean {
+                    edit::clean(draft, looks)?;
+                }
+                if *chinese {
+                    edit::space_chinese(draft, looks)?;
+                }
+                if *accents {
+                    draft.rewrite(|old, writer| Form::Nfd.write(old, writer, looks))?;
+                    edit::drop_with(properties::NONSPACING, draft, looks)?;
+                }
+                if *lowercase {
+                    edit::lowercase(draft, looks)?;
+                }
+                Ok(())
+            }
+            Part::Prepend(text) => edit::prepend(draft, text),
+            Part::ByteLevel => edit::byte_level(draft, looks),
+            Part::Replace(replace) => draft.rewrite(|old, writer| replace.write(old, writer, looks)),
+            Part::Precompiled(map) => draft.rewrite(|old, writer| precompiled::write(map, old, writer, looks)),
+            Part::SentencePiece(part) => draft.rewrite(|old, writer| part.write(old, writer, looks)),
+        }
+    }
+}
+
+fn parse(json: &str) -> Result<Value> {
+    serde_json::from_str(json).map_err(|error| Error::format(format!("no JSON: {error}"), "$.normalizer"))
+}
+
+/// The fields of one part, with errors that name them.
+struct Fields<'a> {
+    part: &'a Value,
+    kind: &'a str,
+}
+
+impl Fields<'_> {
+    fn wrong(&self, name: &str, expected: &str) -> Error {
+        Error::format(format!("{} needs {expected}", self.kind), format!("$.normalizer.{name}"))
+    }
+
+    fn flag(&self, name: &str) -> Result<bool> {
+        self.part[name].as_bool().ok_or_else(|| self.wrong(name, "true or false"))
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        self.part[name].as_str().ok_or_else(|| self.wrong(name, "a text"))
+    }
+
+    fn charsmap(&self) -> Result<Vec<u8>> {
+        let name = "precompiled_charsmap";
+        STANDARD.decode(self.text(name)?).map_err(|error| self.wrong(name, &format!("base64 ({error})")))
+    }
+
+    fn replace(&self) -> Result<Replace> {
+        let (pattern, content) = (&self.part["pattern"], self.text("content")?);
+        match (pattern["String"].as_str(), pattern["Regex"].as_str()) {
+            (Some(text), None) => Replace::text(text, content),
+            (None, Some(regex)) => Replace::regex(regex, content),
+            _ => Err(self.wrong("pattern", "a String or a Regex")),
+        }
+    }
+
+    fn sentencepiece(&self, user_defined: &[&[u8]]) -> Result<SentencePiece> {
+        let has_map = !matches!(self.part["precompiled_charsmap"].as_str(), None | Some(""));
+        let map = if has_map { Some(Charsmap::new(&self.charsmap()?)?) } else { None };
+        let options = Options {
+            add_dummy_prefix: self.flag("add_dummy_prefix")?,
+            remove_extra_whitespaces: self.flag("remove_extra_whitespaces")?,
+            escape_whitespaces: self.flag("escape_whitespaces")?,
+            treat_whitespace_as_suffix: self.flag("treat_whitespace_as_suffix")?,
+        };
+        SentencePiece::new(map, options, user_defined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::draft::Origin;
+
+    fn run(parts: &str, text: &str) -> (String, Vec<(u32, u32)>) {
+        let mut draft = Draft::new(text, true).unwrap();
+        for part in Normalizer::list_from_json(parts, &[b"x  y"]).unwrap() {
+            part.apply(&mut draft, &|| true).unwrap();
+        }
+        let origins = draft.origins().iter().map(|Origin { start, end }| (*start, *end));
+        (draft.text().to_owned(), origins.collect())
+    }
+
+    #[test]
+    fn parts_follow_each_other() {
+        let parts = r#"[{"type":"NFD"},{"type":"StripAccents"},{"type":"Lowercase"},{"type":"Prepend","prepend":"_"}]"#;
+        assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
+    }
+
+    #[test]
+    fn white_space_of_sentencepiece() {
+        let parts = r#"[{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,
+            "remove_extra_whitespaces":true,"escape_whitespaces":false,"treat_whitespace_as_suffix":false}]"#;
+        let (text, origins) = run(parts, "  a  b ");
+        assert_eq!((text.as_str(), origins), (" a b", vec![(2, 2), (2, 3), (3, 4), (5, 6)]));
+        assert_eq!(run(parts, "a x  y").0, " a x  y");
+        assert_eq!(run(parts, "   ").0, "");
+        assert_eq!(run(&parts.replace("as_suffix\":false", "as_suffix\":true"), "a  ").1, [(0, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn a_part_that_is_not_whole_is_named() {
+        for (part, expected) in [
+            ("{", "JSON"),
+            ("{}", "not known"),
+            (r#"{"type":"Strip","strip_left":true}"#, "strip_right"),
+            (r#"{"type":"Replace","pattern":"a","content":"b"}"#, "a String or a Regex"),
+            (r#"{"type":"Replace","pattern":{"Regex":"a*"},"content":"b"}"#, "matches the empty text"),
+            (r#"{"type":"Precompiled","precompiled_charsmap":"?"}"#, "base64"),
+        ] {
+            let error = Normalizer::from_json(part, &[]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{part}: {error}");
+        }
+    }
+}

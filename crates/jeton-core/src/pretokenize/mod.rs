@@ -6,27 +6,25 @@
 //! linear in the text and ends in an error that says so.
 //!
 //! ```text
-//! classes   which Unicode class a character has
 //! scanner   the named patterns, written out
-//! patterns  their names and texts
-//! regex     every other pattern, and what a pattern is called in another engine
+//! patterns  their names and texts, and what a pattern is called in another engine
+//! parts     HF's pre-tokenizers, for tokenizers that came from there
 //! ```
 
-mod classes;
+mod parts;
 mod patterns;
-mod regex;
 mod scanner;
 
 use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
+use crate::classes::Classes;
 use crate::error::Result;
-use classes::Classes;
+use crate::regex::{Matcher, Regex};
+pub use parts::{read_oniguruma, Splitter};
 use patterns::Named;
-pub use patterns::{names, oniguruma, published};
-pub use regex::to_oniguruma;
-use regex::{Matcher, Regex};
+pub use patterns::{names, oniguruma, published, to_oniguruma};
 
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,7 +122,7 @@ impl Pretokenizer {
             Kind::Named(named) => Cutter::Scanner(named.scanner, Classes::get()),
             Kind::Regex(regex) => Cutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
         };
-        Spans { text, at: start, cutter }
+        Spans { text, at: start, is_match: true, cutter }
     }
 }
 
@@ -143,6 +141,8 @@ pub struct Spans<'t> {
     text: &'t str,
     /// End of the last span; the end of the text after an error.
     at: usize,
+    /// Whether the last span is a match, not what lies between two.
+    is_match: bool,
     cutter: Cutter<'t>,
 }
 
@@ -187,11 +187,21 @@ impl Iterator for Spans<'_> {
                 scanner::end_of_word(classes, bytes, start)
             }
             Cutter::Regex { regex, matcher, found } => match found.take() {
-                Some(span) => span.end,
+                Some(span) => {
+                    self.is_match = true;
+                    span.end
+                }
                 None => match regex.find(matcher, start) {
-                    Ok(None) => bytes.len(),
-                    Ok(Some((from, to))) if from == start => to,
+                    Ok(None) => {
+                        self.is_match = false;
+                        bytes.len()
+                    }
+                    Ok(Some((from, to))) if from == start => {
+                        self.is_match = true;
+                        to
+                    }
                     Ok(Some((from, to))) => {
+                        self.is_match = false;
                         *found = Some(Span { start: from, end: to });
                         from
                     }

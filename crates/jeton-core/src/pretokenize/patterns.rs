@@ -88,3 +88,36 @@ pub fn published(name: &str) -> Option<&'static str> {
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }
+
+/// The text for Oniguruma of any pattern in tiktoken's dialect; for a named one the text it has there.
+///
+/// # Errors
+/// The name of the construct whose meaning cannot be kept, or what is wrong with the pattern.
+pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
+    match by_text(pattern) {
+        Some(named) => Ok(named.oniguruma.to_owned()),
+        None => crate::regex::to_oniguruma(pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regex::cost;
+
+    #[test]
+    fn the_budget_is_far_from_what_published_patterns_take() {
+        for named in &NAMED {
+            for part in [
+                "The quick brown fox isn't 12,345.6 years old!\n",
+                "今天的天气很好。",
+                "    if (x[i] != \"A\") {\r\n",
+                "'",
+                "\u{301}A",
+            ] {
+                let cost = cost(named.text, &part.repeat(200));
+                assert!(cost < 10.0, "{} takes {cost:.1} steps per byte of {part:?}", named.name);
+            }
+        }
+    }
+}

@@ -222,7 +222,7 @@ impl Learner {
         for (pretoken, count) in counts.iter() {
             looks.now_and_then()?;
             ids.clear();
-            alphabet.symbols(pretoken, &mut ids)?;
+            alphabet.symbols(pretoken, &mut ids, None)?;
             total += u128::from(count) * ids.len() as u128;
             if total > i64::MAX as u128 {
                 return Err(Error::training("the counts add up to more than 2^63 symbols"));

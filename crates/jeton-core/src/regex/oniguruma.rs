@@ -25,8 +25,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, Node};
-use crate::pretokenize::classes::{Classes, LETTER};
-use crate::pretokenize::patterns;
+use crate::classes::{Classes, LETTER};
 
 /// Ranges that are written out instead of a name: a line of text, and no more of the Unicode version than that.
 const MAX_RANGES: usize = 12;
@@ -53,9 +52,6 @@ const PROPERTIES: &str = "
 /// # Errors
 /// The name of the construct whose meaning cannot be kept, or what is wrong with the pattern.
 pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
-    if let Some(named) = patterns::by_text(pattern) {
-        return Ok(named.oniguruma.to_owned());
-    }
     let node = parse(pattern).map_err(|refusal| refusal.what)?;
     if first(&node, &mut ClassUnicode::empty()) {
         return Err("a pattern that matches the empty text".to_owned());

@@ -1,4 +1,4 @@
-//! Any pattern that is not a named one: parsed, compiled and run by ourselves, under a budget.
+//! Regexes that users and files bring: parsed, compiled and run by ourselves, under a budget.
 //!
 //! Why not an existing engine: those with lookaround count backtracking per match, and hand parts such as `(?=.*b)` to
 //! automata that count nothing, so that one text can cost quadratic time without an error. Here every character that is
@@ -19,44 +19,57 @@ mod program;
 mod syntax;
 
 use crate::error::{Error, Result};
+#[cfg(test)]
+pub(crate) use matcher::cost;
 use matcher::Exhausted;
-pub(super) use matcher::Matcher;
+pub(crate) use matcher::Matcher;
 pub use oniguruma::to_oniguruma;
 use program::Program;
+use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 
 /// A compiled regex.
 #[derive(Debug)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     text: String,
     program: Program,
+    can_be_empty: bool,
 }
 
 impl Regex {
-    pub(super) fn new(text: &str) -> Result<Self> {
-        match syntax::parse(text).and_then(|node| program::compile(&node)) {
-            Ok(program) => Ok(Self { text: text.to_owned(), program }),
+    pub(crate) fn new(text: &str) -> Result<Self> {
+        let compile = |node| {
+            let can_be_empty = program::first(&node, &mut ClassUnicode::empty());
+            program::compile(&node).map(|program| (program, can_be_empty))
+        };
+        match syntax::parse(text).and_then(compile) {
+            Ok((program, can_be_empty)) => Ok(Self { text: text.to_owned(), program, can_be_empty }),
             Err(Refusal { what, at }) => Err(Error::config(format!(
                 "the pattern `{text}` does not compile: {what}, at byte {at} of the pattern"
             ))),
         }
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(super) fn is_memoryless(&self) -> bool {
+    /// Whether it may match the empty text, at which we do not cut.
+    pub(crate) fn can_be_empty(&self) -> bool {
+        self.can_be_empty
+    }
+
+    pub(crate) fn is_memoryless(&self) -> bool {
         !self.program.looks_back
     }
 
     /// A search through `text`, with the budget for what follows `start`.
-    pub(super) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
+    pub(crate) fn matcher<'t>(&'t self, text: &'t str, start: usize) -> Matcher<'t> {
         Matcher::new(&self.program, text, text.len() - start)
     }
 
     /// The first match that is not empty and starts at `start` or later.
-    pub(super) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
+    pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
         matcher.find(start).map_err(|exhausted| {
             let why = match exhausted {
                 Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",

@@ -10,31 +10,31 @@
 use std::sync::OnceLock;
 
 /// `\p{Lu}` and `\p{Lt}`.
-pub(super) const UPPER: u8 = 1;
+pub(crate) const UPPER: u8 = 1;
 /// `\p{Ll}`.
-pub(super) const LOWER: u8 = 1 << 1;
+pub(crate) const LOWER: u8 = 1 << 1;
 /// `\p{Lm}` and `\p{Lo}`.
-pub(super) const CASELESS: u8 = 1 << 2;
+pub(crate) const CASELESS: u8 = 1 << 2;
 /// `\p{M}`.
-pub(super) const MARK: u8 = 1 << 3;
+pub(crate) const MARK: u8 = 1 << 3;
 /// `\p{N}`.
-pub(super) const NUMBER: u8 = 1 << 4;
+pub(crate) const NUMBER: u8 = 1 << 4;
 /// White_Space other than `\r` and `\n`.
-pub(super) const SPACE: u8 = 1 << 5;
+pub(crate) const SPACE: u8 = 1 << 5;
 /// `\r` and `\n`.
-pub(super) const NEWLINE: u8 = 1 << 6;
+pub(crate) const NEWLINE: u8 = 1 << 6;
 /// What is left: punctuation, symbols, controls, unassigned.
-pub(super) const OTHER: u8 = 1 << 7;
+pub(crate) const OTHER: u8 = 1 << 7;
 
 /// `\p{L}`.
-pub(super) const LETTER: u8 = UPPER | LOWER | CASELESS;
+pub(crate) const LETTER: u8 = UPPER | LOWER | CASELESS;
 /// `\s`.
-pub(super) const WHITE_SPACE: u8 = SPACE | NEWLINE;
+pub(crate) const WHITE_SPACE: u8 = SPACE | NEWLINE;
 /// `[^\s\p{L}\p{N}]`.
-pub(super) const SYMBOL: u8 = OTHER | MARK;
+pub(crate) const SYMBOL: u8 = OTHER | MARK;
 
 /// The class of each ASCII byte, and 0 for the bytes of longer characters: the loops test a byte before they decode.
-pub(super) static ASCII: [u8; 256] = ascii();
+pub(crate) static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
     let mut table = [0; 256];
@@ -58,7 +58,7 @@ const fn ascii() -> [u8; 256] {
 const BLOCK: usize = 256;
 
 /// The two-stage table.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     /// Block number of each run of [`BLOCK`] code points.
     blocks: Vec<u16>,
     /// The distinct blocks, one after the other.
@@ -67,7 +67,7 @@ pub(super) struct Classes {
 
 impl Classes {
     /// The table, built on the first call.
-    pub(super) fn get() -> &'static Self {
+    pub(crate) fn get() -> &'static Self {
         static CLASSES: OnceLock<Classes> = OnceLock::new();
         CLASSES.get_or_init(Self::build)
     }
@@ -105,7 +105,7 @@ impl Classes {
     ///
     /// `text` is valid UTF-8 and `at` one of its character boundaries.
     #[inline(always)]
-    pub(super) fn at(&self, text: &[u8], at: usize) -> (u8, usize) {
+    pub(crate) fn at(&self, text: &[u8], at: usize) -> (u8, usize) {
         match text.get(at) {
             None => (0, 0),
             Some(&byte) if byte < 0x80 => (ASCII[byte as usize], 1),
@@ -115,7 +115,7 @@ impl Classes {
 
     /// The same for a character of two to four bytes.
     #[inline]
-    pub(super) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
+    pub(crate) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
         let (code, length) = decode(text, at);
         (self.bits[self.blocks[code as usize / BLOCK] as usize * BLOCK + code as usize % BLOCK], length)
     }
@@ -125,7 +125,7 @@ impl Classes {
     /// A run of letters takes eight bytes per step: the lengths of words are hard to predict, and one misprediction per
     /// word costs more than the arithmetic (English, o200k: 223 MB/s byte by byte, 382 so).
     #[inline(always)]
-    pub(super) fn run(&self, text: &[u8], mut at: usize, mask: u8) -> usize {
+    pub(crate) fn run(&self, text: &[u8], mut at: usize, mask: u8) -> usize {
         if mask & LOWER != 0 && mask & OTHER == 0 {
             at = ascii_letters(text, at, mask & UPPER != 0);
         }
@@ -168,7 +168,7 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
 
 /// The code point that starts at `at`, and its length in bytes.
 #[inline(always)]
-pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
+pub(crate) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     let tail = |i: usize| u32::from(text[at + i] & 0x3F);
     let lead = u32::from(text[at]);
     match lead {

@@ -1,0 +1,50 @@
+//! BPE with merges left out by chance: other ids for the same text, for training robust models.
+//!
+//! Each time a merge would be next, it is passed over with the probability p; what was passed over is offered again once another
+//! merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
+//!
+//! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
+
+use std::cmp::Reverse;
+
+use super::bpe::Bpe;
+use super::merging::{join, write};
+use super::noise::Noise;
+use super::{Out, Scratch};
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+
+impl Bpe {
+    /// Appends the ids of one pretoken with `noise.dropout`.
+    ///
+    /// # Errors
+    /// As [`Bpe::encode`].
+    pub fn sample(
+        &self,
+        pretoken: &[u8],
+        noise: &mut Noise,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        self.symbols(pretoken, scratch, out)?;
+        let Scratch { symbols, nodes, heap, starts, .. } = scratch;
+        self.merger.fill(symbols, nodes, heap)?;
+        let (mut looks, mut passed) = (Looks::new(go_on), Vec::new());
+        while let Some(Reverse(entry)) = heap.pop() {
+            looks.now_and_then()?;
+            if noise.drops() {
+                passed.push(Reverse(entry));
+                continue;
+            }
+            heap.extend(passed.drain(..));
+            let (rank, at) = ((entry >> 32) as u32, entry as u32);
+            let Some(merge) = self.merger.live(nodes, rank, at) else { continue };
+            let before = join(nodes, at, merge.result);
+            self.merger.offer(nodes, heap, before);
+            self.merger.offer(nodes, heap, at);
+        }
+        write(nodes, starts, pretoken.len(), out);
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! All segmentations of a text by a Unigram model: the n best (A*), and one drawn by chance.
+//!
+//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last; `before` chains
+//! the pieces that end at one place in that order. The n best: paths are built from the end; what is still missing is
+//! known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations up to each place, forward;
+//! then piece by piece from the end, each with its share (forward filtering, backward sampling).
+//!
+//! Scores are added as the library in question adds them (32 or 64 bits). Where two paths score the same, the one that
+//! the search met first comes first; SentencePiece leaves that to its heap.
+//!
+//! Cost: memory O(pieces in the lattice); A* is cut back to the most promising when it holds too many paths, as in both
+//! libraries, so a long text may miss some of its n best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use hashbrown::HashMap;
+
+use super::noise::{Noise, Scaled};
+use super::unigram::{check_len, Unigram, NO_ID};
+use super::unknown::{char_len, utf8};
+use super::{Out, Segmentation};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+
+/// The most segmentations one may ask for (SentencePiece's limit).
+pub const MOST: usize = 1024;
+
+/// A piece at a place.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    start: u32,
+    end: u32,
+    id: u32, // NO_ID: unknown
+    next: u32, // the next edge with the same end; NONE: the last
+    score: f64,
+    best: f64, // the best score of a path that ends with it
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Lattice {
+    edges: Vec<Edge>,
+    ending: Vec<(u32, u32)>, // place -> first and last edge that ends there
+}
+
+impl Lattice {
+    fn new(model: &Unigram, text: &[u8], looks: &mut Looks<'_>) -> Result<Self> {
+        let mut lattice = Self { edges: Vec::new(), ending: vec![(NONE, NONE); text.len() + 1] };
+        let mut start = 0;
+        while start < text.len() {
+            let next = start + char_len(text, start);
+            let mut is_char_known = false;
+            let (mut chars, mut counted) = (0, start);
+            for (end, id) in model.trie.matches(text, start) {
+                looks.now_and_then()?;
+                is_char_known |= end == next;
+                while counted < end {
+                    counted += char_len(text, counted);
+                    chars += 1;
+                }
+                lattice.add(start, end, id, model.round(model.score(id, chars)))?;
+            }
+            if !is_char_known {
+                lattice.add(start, next, NO_ID, model.unk_score)?;
+            }
+            looks.now_and_then()?;
+            start = next;
+        }
+        Ok(lattice)
+    }
+
+    fn add(&mut self, start: usize, end: usize, id: u32, score: f64) -> Result<()> {
+        if self.edges.len() >= NONE as usize {
+            return Err(Error::text("the text has too many segmentations to choose from", start));
+        }
+        let new = self.edges.len() as u32;
+        self.edges.push(Edge { start: start as u32, end: end as u32, id, next: NONE, score, best: 0.0 });
+        let (first, last) = &mut self.ending[end];
+        match self.edges.get_mut(*last as usize) {
+            Some(edge) => edge.next = new,
+            None => *first = new,
+        }
+        *last = new;
+        Ok(())
+    }
+
+    /// The edges that end at a place.
+    fn ending(&self, place: usize) -> impl Iterator<Item = u32> + '_ {
+        let first = Some(self.ending[place].0).filter(|&edge| edge != NONE);
+        std::iter::successors(first, |&edge| Some(self.edges[edge as usize].next).filter(|&next| next != NONE))
+    }
+
+    /// Fills in `best`. Edges are in order of their starts, so those that end where one starts come before it.
+    fn find_best(&mut self, model: &Unigram, looks: &mut Looks<'_>) -> Result<()> {
+        let mut at = (NONE, 0.0); // start of the edge before, and the best score up to there
+        for i in 0..self.edges.len() {
+            looks.now_and_then()?;
+            let Edge { start, score, .. } = self.edges[i];
+            if at.0 != start {
+                let before = self.ending(start as usize).map(|edge| self.edges[edge as usize].best);
+                at = (start, before.reduce(|best, new| if new > best { new } else { best }).unwrap_or(0.0));
+            }
+            self.edges[i].best = model.round(at.1 + score);
+        }
+        Ok(())
+    }
+}
+
+/// A path from some edge to the end of the text.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    edge: u32,
+    then: u32, // the path that goes on; NONE: the end of the text
+    score: f64, // of its edges
+}
+
+/// A path in the agenda: first the best it can become, then the older one.
+struct Open {
+    promise: f64,
+    age: u64,
+    path: u32,
+}
+
+impl Ord for Open {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.promise.total_cmp(&other.promise).then(other.age.cmp(&self.age))
+    }
+}
+
+impl PartialOrd for Open {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Open {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Open {}
+
+/// The agenda of A*.
+struct Search<'l> {
+    lattice: &'l Lattice,
+    model: &'l Unigram,
+    paths: Vec<Path>,
+    agenda: BinaryHeap<Open>,
+    age: u64,
+}
+
+impl Search<'_> {
+    /// Puts the paths that go from some edge that ends at `place` along `then` on the agenda.
+    fn expand(&mut self, place: usize, then: u32) {
+        let so_far = self.paths.get(then as usize).map_or(0.0, |path| path.score);
+        let lattice = self.lattice;
+        for edge in lattice.ending(place) {
+            let Edge { score, best, .. } = lattice.edges[edge as usize];
+            self.paths.push(Path { edge, then, score: self.model.round(score + so_far) });
+            let path = self.paths.len() as u32 - 1;
+            self.agenda.push(Open { promise: self.model.round(best + so_far), age: self.age, path });
+            self.age += 1;
+        }
+    }
+
+    /// Keeps the `keep` most promising paths, and forgets what no path goes on with.
+    fn cut_back(&mut self, keep: usize) {
+        let (mut paths, mut moved) = (Vec::new(), HashMap::new());
+        let kept: Vec<Open> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();
+        let mut chain = Vec::new();
+        self.agenda = BinaryHeap::with_capacity(keep);
+        for open in kept {
+            let mut at = open.path;
+            while at != NONE && !moved.contains_key(&at) {
+                chain.push(at);
+                at = self.paths[at as usize].then;
+            }
+            while let Some(old) = chain.pop() {
+                let path = self.paths[old as usize];
+                let then = moved.get(&path.then).copied().unwrap_or(NONE);
+                moved.insert(old, paths.len() as u32);
+                paths.push(Path { then, ..path });
+            }
+            self.agenda.push(Open { path: moved[&open.path], ..open });
+        }
+        self.paths = paths;
+    }
+}
+
+impl Unigram {
+    /// The `n` best segmentations, best first: ids, and the sum of the scores.
+    ///
+    /// # Errors
+    /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
+    pub fn nbest(&self, text: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
+        let paths = self.best_paths(text, n, go_on)?;
+        let write = |(path, score): (Vec<(u32, usize)>, f64)| {
+            let mut ids = Vec::with_capacity(path.len());
+            self.write(text, path.into_iter(), &mut Out::ids(&mut ids))?;
+            Ok((ids, score))
+        };
+        paths.into_iter().map(write).collect()
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn best_paths(&self, text: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<(u32, usize)>, f64)>> {
+        if n == 0 || n > MOST {
+            return Err(Error::config(format!("between 1 and {MOST} segmentations can be asked for, not {n}")));
+        }
+        utf8(text)?;
+        check_len(text)?;
+        if text.is_empty() {
+            return Ok(vec![(Vec::new(), 0.0)]);
+        }
+        let mut looks = Looks::new(go_on);
+        let mut lattice = Lattice::new(self, text, &mut looks)?;
+        lattice.find_best(self, &mut looks)?;
+        // SentencePiece and HF cut back at these sizes, to this many.
+        let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
+        let (paths, agenda) = (Vec::new(), BinaryHeap::new());
+        let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };
+        search.expand(text.len(), NONE);
+        let mut found = Vec::new();
+        while let Some(Open { promise, path, .. }) = search.agenda.pop() {
+            looks.now_and_then()?;
+            let start = lattice.edges[search.paths[path as usize].edge as usize].start as usize;
+            if start > 0 {
+                search.expand(start, path);
+                if search.agenda.len() >= most {
+                    search.cut_back(keep);
+                }
+                continue;
+            }
+            let steps = std::iter::successors(search.paths.get(path as usize), |path| {
+                search.paths.get(path.then as usize)
+            });
+            let edges = steps.map(|path| lattice.edges[path.edge as usize]);
+            found.push((edges.map(|edge| (edge.id, edge.end as usize)).collect(), promise));
+            if found.len() == n {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Appends a segmentation drawn by chance.
+    ///
+    /// # Errors
+    /// As [`Unigram::nbest`].
+    pub fn sample(&self, text: &[u8], noise: &mut Noise, go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+        if !noise.alpha.is_finite() {
+            return Err(Error::config(format!("alpha is {}, which is not a finite number", noise.alpha)));
+        }
+        if let Some(n) = noise.nbest {
+            let paths = self.best_paths(text, n, go_on)?;
+            let weight = |score: f64| Scaled::exp(noise.alpha * score);
+            let weights: Vec<Scaled> = paths.iter().map(|path| weight(path.1)).collect();
+            let sum = weights.iter().fold(Scaled::ZERO, |sum, &weight| sum.plus(weight));
+            let chosen = noise.choose(weights.into_iter(), sum);
+            return self.write(text, paths[chosen].0.iter().copied(), out);
+        }
+        utf8(text)?;
+        check_len(text)?;
+        let mut looks = Looks::new(go_on);
+        let lattice = Lattice::new(self, text, &mut looks)?;
+        let mut sums = vec![Scaled::ZERO; text.len() + 1]; // over all segmentations up to a place
+        sums[0] = Scaled::ONE;
+        let mut weights = Vec::with_capacity(lattice.edges.len());
+        for edge in &lattice.edges {
+            looks.now_and_then()?;
+            let weight = sums[edge.start as usize].times(Scaled::exp(noise.alpha * edge.score));
+            weights.push(weight);
+            sums[edge.end as usize] = sums[edge.end as usize].plus(weight);
+        }
+        let (mut path, mut end) = (Vec::new(), text.len());
+        while end > 0 {
+            looks.now_and_then()?;
+            let chosen = noise.choose(lattice.ending(end).map(|edge| weights[edge as usize]), sums[end]);
+            let Some(edge) = lattice.ending(end).nth(chosen) else { break };
+            let edge = lattice.edges[edge as usize];
+            path.push((edge.id, end));
+            end = edge.start as usize;
+        }
+        self.write(text, path.into_iter().rev(), out)
+    }
+}

@@ -1,0 +1,187 @@
+//! A model's options as JSON, and the model that they, a vocabulary, merges and scores make.
+//!
+//! The words are those of `tokenizer.json` where it has them; what an option means stands with the model. Unknown members are left
+//! alone, for they are the business of whoever wrote them (`"end_of_word": "</w>"` and the like are Python's).
+
+use serde::Deserialize;
+
+use super::bpe::Bpe;
+use super::entries::Entries;
+use super::pieces::Pieces;
+use super::unigram::Unigram;
+use super::unknown::{check_unk, Unknown};
+use super::words::{Chars, WordLevel, WordPiece, Words};
+use super::Model;
+use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, Vocab};
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Options {
+    #[serde(rename = "BPE")]
+    Bpe(BpeOptions),
+    Pieces {
+        unk: Option<u32>,
+        #[serde(default)]
+        byte_fallback: bool,
+    },
+    Unigram {
+        unk: Option<u32>,
+        #[serde(default)]
+        byte_fallback: bool,
+        #[serde(default = "yes")]
+        fuse_unk: bool,
+        #[serde(default)]
+        precision: Precision,
+    },
+    WordPiece {
+        unk: u32,
+        #[serde(default = "hashes")]
+        prefix: String,
+        #[serde(default = "hundred")]
+        max_chars: usize,
+        #[serde(default)]
+        added: Vec<u32>,
+    },
+    WordLevel {
+        unk: Option<u32>,
+        #[serde(default)]
+        added: Vec<u32>,
+    },
+    Words {
+        unk: u32,
+        #[serde(default)]
+        byte_fallback: bool,
+    },
+    Chars {
+        unk: u32,
+        #[serde(default)]
+        byte_fallback: bool,
+    },
+}
+
+#[derive(Deserialize)]
+struct BpeOptions {
+    #[serde(default)]
+    level: LevelName,
+    #[serde(default)]
+    ranks: RanksName,
+    #[serde(default)]
+    whole_first: bool,
+    end_of_word: Option<EndName>,
+    unk: Option<u32>,
+    #[serde(default)]
+    fuse_unk: bool,
+    #[serde(default)]
+    byte_fallback: bool,
+    prefix: Option<String>,
+    #[serde(default)]
+    added: Vec<u32>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum LevelName {
+    #[default]
+    Byte,
+    Char,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum RanksName {
+    #[default]
+    Merges,
+    Tokens,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum EndName {
+    Symbol,
+    Suffix,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+enum Precision {
+    #[serde(rename = "f32")]
+    Single,
+    #[default]
+    #[serde(rename = "f64")]
+    Double,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn hashes() -> String {
+    "##".into()
+}
+
+fn hundred() -> usize {
+    100
+}
+
+impl Model {
+    /// A model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty when there are none).
+    ///
+    /// `"added"` in the options of HF's models lists added tokens, not special, that are entries of the model as well. For BPE
+    /// those that merges name need no mention, and for Unigram those that have a score.
+    ///
+    /// # Errors
+    /// [`Error::config`] for options that are not of this form or cannot work, and as the models' constructors.
+    pub fn from_json(options: &str, vocab: &Vocab, merges: Vec<(u32, u32, u32)>, scores: &[f64]) -> Result<Self> {
+        let options: Options = serde_json::from_str(options)
+            .map_err(|error| Error::config(format!("the options of the model: {error}")))?;
+        let listed = |ids: &[u32]| {
+            let mut added = Entries::default();
+            ids.iter().for_each(|&id| added.insert(vocab, id));
+            added
+        };
+        Ok(match options {
+            Options::Bpe(options) => Self::Bpe(bpe(options, vocab, merges)?),
+            Options::Pieces { unk, byte_fallback } => {
+                Self::Pieces(Pieces::new(vocab, scores, Unknown::new(vocab, unk, true, byte_fallback)?)?)
+            }
+            Options::Unigram { unk, byte_fallback, fuse_unk, precision } => {
+                let unknown = Unknown::new(vocab, unk, fuse_unk, byte_fallback)?;
+                Self::Unigram(Unigram::new(vocab, scores, unknown, precision == Precision::Single)?)
+            }
+            Options::WordPiece { unk, prefix, max_chars, added } => {
+                Self::WordPiece(WordPiece::new(vocab, unk, &prefix, max_chars, &listed(&added))?)
+            }
+            Options::WordLevel { unk, added } => Self::WordLevel(WordLevel::new(vocab, unk, listed(&added))?),
+            Options::Words { unk, byte_fallback } => Self::Words(Words::new(vocab, unk, byte_fallback)?),
+            Options::Chars { unk, byte_fallback } => Self::Chars(Chars::new(vocab, unk, byte_fallback)?),
+        })
+    }
+}
+
+fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Result<Bpe> {
+    let level = if options.level == LevelName::Byte { Level::Byte } else { Level::Char };
+    let end = match options.end_of_word {
+        None => EndOfWord::None,
+        Some(EndName::Symbol) => EndOfWord::Symbol,
+        Some(EndName::Suffix) => EndOfWord::Suffix,
+    };
+    check_unk(vocab, options.unk)?;
+    let mut alphabet = Alphabet::of(vocab, level, end, options.unk).fusing_unknown(options.fuse_unk);
+    if let Some(prefix) = &options.prefix {
+        alphabet = alphabet.with_prefix(vocab, prefix)?;
+    }
+    if options.byte_fallback {
+        alphabet = alphabet.with_byte_fallback(vocab)?;
+    }
+    if options.ranks == RanksName::Tokens {
+        return Ok(Bpe::from_ranks(vocab, alphabet));
+    }
+    let mut model = Bpe::from_merges(vocab, alphabet, merges, options.whole_first)?;
+    for id in options.added {
+        if vocab.kind(id) == Kind::Added {
+            model.add_entry(vocab, id);
+        }
+    }
+    Ok(model)
+}

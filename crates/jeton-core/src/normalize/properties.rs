@@ -1,0 +1,163 @@
+//! What normalizers ask about a character, one bit each, for every code point.
+//!
+//! Invariant: a bit is set exactly where the crates that HF builds with say so. Their tables are old and stay so: normal forms and
+//! marks are those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. What was assigned later is inert, and
+//! what has been reclassified since is listed here. Unicode promises that no normal form of an assigned character changes.
+//!
+//! Cost: built on first use in a few milliseconds; then two loads a character.
+//! Source: black-box comparison of all code points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and
+//! unicode_categories 0.1.1.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use regex_syntax::hir::{Class, HirKind};
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick, IsNormalized};
+
+/// May not stay as it is, or where it is, under NFD.
+pub(super) const NFD: u8 = 1;
+/// The same under NFC, where it may also merge with what stands before it.
+pub(super) const NFC: u8 = 1 << 1;
+/// The same under NFKD.
+pub(super) const NFKD: u8 = 1 << 2;
+/// The same under NFKC.
+pub(super) const NFKC: u8 = 1 << 3;
+/// A mark, as `StripAccents` has it.
+pub(super) const MARK: u8 = 1 << 4;
+/// A nonspacing mark, as `BertNormalizer` has it.
+pub(super) const NONSPACING: u8 = 1 << 5;
+/// Left out by `BertNormalizer`.
+pub(super) const CONTROL: u8 = 1 << 6;
+/// A space for `BertNormalizer`, other than the space.
+pub(super) const SPACE: u8 = 1 << 7;
+
+const FORMS: u8 = NFD | NFC | NFKD | NFKC;
+
+/// Classes of today's tables, cut down to what they were: bit, present class, what it had that it has no more.
+const CLASSES: [(u8, &str); 4] = [
+    (MARK, r"[[[\p{M}&&\p{age=9.0}]--\x{111C9}]\x{1CF2}\x{1CF3}]"),
+    (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),
+    (CONTROL, r"[[[\p{Cc}[\p{Cf}&&\p{age=8.0}]\p{Co}]--[\t\n\r]]\x{FFFD}]"),
+    (SPACE, r"[[\s&&[^\p{Cc}\x20]]\t\n\r]"),
+];
+
+/// The characters whose normal form may differ from themselves: all that have decompositions, classes or merge. The big blocks
+/// that have none are left out, so that building takes no time.
+const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
+
+/// Code points a block.
+const BLOCK: usize = 256;
+
+/// The two-stage table.
+#[derive(Debug)]
+pub(super) struct Properties {
+    blocks: Vec<u16>, // number of each run of BLOCK code points
+    bits: Vec<u8>,    // the distinct blocks, one after the other
+}
+
+impl Properties {
+    /// The table, built on the first call.
+    pub(super) fn get() -> &'static Self {
+        static PROPERTIES: OnceLock<Properties> = OnceLock::new();
+        PROPERTIES.get_or_init(Self::build)
+    }
+
+    fn build() -> Self {
+        let mut flat = vec![0; 0x11_0000];
+        for (bit, class) in CLASSES {
+            for c in ranges(class).into_iter().flatten() {
+                flat[c as usize] |= bit;
+            }
+        }
+        for c in ranges(FORMED).into_iter().flatten() {
+            flat[c as usize] |= forms(c);
+        }
+        let mut number_of = HashMap::new(); // block -> its number
+        let mut bits = Vec::new();
+        let blocks = flat.chunks(BLOCK).map(|block| {
+            *number_of.entry(block).or_insert_with(|| {
+                bits.extend_from_slice(block);
+                (bits.len() / BLOCK - 1) as u16
+            })
+        });
+        Self { blocks: blocks.collect(), bits }
+    }
+
+    /// The bits of a character.
+    #[inline]
+    pub(super) fn of(&self, c: char) -> u8 {
+        let code = c as usize;
+        self.bits[usize::from(self.blocks[code / BLOCK]) * BLOCK + code % BLOCK]
+    }
+
+    /// How many bytes at the start of `text` are characters without any of the bits `mask`.
+    #[inline]
+    pub(super) fn run_without(&self, mask: u8, text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        loop {
+            if mask & !FORMS == 0 {
+                while bytes.get(at..at + 8).is_some_and(|eight| eight.is_ascii()) {
+                    at += 8;
+                }
+            }
+            match text.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if self.of(c) & mask == 0 => at += c.len_utf8(),
+                _ => return at,
+            }
+        }
+    }
+}
+
+fn forms(c: char) -> u8 {
+    if canonical_combining_class(c) != 0 {
+        return FORMS;
+    }
+    let quick = [
+        (NFD, is_nfd_quick(std::iter::once(c))),
+        (NFC, is_nfc_quick(std::iter::once(c))),
+        (NFKD, is_nfkd_quick(std::iter::once(c))),
+        (NFKC, is_nfkc_quick(std::iter::once(c))),
+    ];
+    quick.into_iter().filter(|(_, is)| *is != IsNormalized::Yes).map(|(bit, _)| bit).sum()
+}
+
+/// The ranges of a class. The texts above are constants that parse; any other is empty.
+fn ranges(class: &str) -> Vec<std::ops::RangeInclusive<char>> {
+    match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| range.start()..=range.end()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_parses() {
+        for class in CLASSES.iter().map(|(_, class)| *class).chain([FORMED]) {
+            assert!(!ranges(class).is_empty(), "{class}");
+        }
+    }
+
+    #[test]
+    fn later_characters_are_inert() {
+        let of = |c| Properties::get().of(c);
+        assert_eq!(of('\u{105C9}'), 0); // Unicode 16: decomposes
+        assert_eq!(of('\u{898}') & FORMS, 0); // Unicode 14: a mark
+        assert_eq!(of('\u{301}'), FORMS | MARK | NONSPACING);
+        assert_eq!(of('é'), NFD | NFKD);
+        assert_eq!(of('\u{1161}'), NFC | NFKC);
+        assert_eq!(of('가') & FORMS, NFD | NFKD);
+        assert_eq!(of('ﬁ'), NFKD | NFKC);
+    }
+
+    #[test]
+    fn small_enough() {
+        let table = Properties::get();
+        let bytes = table.blocks.len() * 2 + table.bits.len();
+        assert!(bytes < 64 << 10, "{bytes}");
+    }
+}

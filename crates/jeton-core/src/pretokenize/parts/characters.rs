@@ -1,0 +1,157 @@
+//! The sets of characters that HF's parts ask for, as the wheel 0.23.3 has them.
+//!
+//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16), cut back to the
+//! age that they have there, with the few characters whose properties have changed since. Each was compared with the wheel's for every
+//! code point.
+//!
+//! | set | Unicode there | from |
+//! |---|---|---|
+//! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's own |
+//! | number | 17 | `char::is_numeric`, pinned: ours follows the compiler that builds us |
+//! | word | 16 | `\w` of crate `regex` |
+//! | script | 9 | SentencePiece's table, with Hiragana and Katakana counted as Han |
+
+use std::sync::OnceLock;
+
+use regex_syntax::hir::{Class, HirKind};
+
+/// A set of characters.
+#[derive(Debug)]
+pub(super) struct Characters {
+    ascii: [bool; 128],
+    ranges: Vec<(char, char)>, // in order, first and last
+}
+
+impl Characters {
+    fn new(class: &str) -> Self {
+        let ranges = ranges(class);
+        let mut ascii = [false; 128];
+        for (byte, is_in) in (0u8..).zip(&mut ascii) {
+            *is_in = ranges.iter().any(|&(first, last)| (first..=last).contains(&char::from(byte)));
+        }
+        Self { ascii, ranges }
+    }
+
+    /// Whether it holds `c`.
+    #[inline]
+    pub(super) fn has(&self, c: char) -> bool {
+        match self.ascii.get(c as usize) {
+            Some(is_in) => *is_in,
+            None => {
+                let index = self.ranges.partition_point(|&(_, last)| last < c);
+                self.ranges.get(index).is_some_and(|&(first, _)| first <= c)
+            }
+        }
+    }
+}
+
+/// Punctuation, and the symbols of ASCII.
+pub(super) fn punctuation() -> &'static Characters {
+    static SET: OnceLock<Characters> = OnceLock::new();
+    SET.get_or_init(|| Characters::new(r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"))
+}
+
+/// Numbers.
+pub(super) fn number() -> &'static Characters {
+    static SET: OnceLock<Characters> = OnceLock::new();
+    SET.get_or_init(|| Characters::new(NUMBER))
+}
+
+/// Unicode 17 has 13 numbers more.
+const NUMBER: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
+
+/// The characters of words.
+pub(super) fn word() -> &'static Characters {
+    static SET: OnceLock<Characters> = OnceLock::new();
+    SET.get_or_init(|| Characters::new(r"\w"))
+}
+
+/// A script, as a number; 0 goes with every script.
+pub(super) type Script = u8;
+
+/// The script of each character.
+#[derive(Debug)]
+pub(super) struct Scripts {
+    ranges: Vec<(char, char, Script)>, // in order
+}
+
+/// Unicode's short names. Han comes first, for others are counted as Han.
+const SCRIPTS: &str = "
+    Hani Hira Kana Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher
+    Copt Cprt Cyrl Deva Dsrt Dupl Egyp Elba Ethi Geor Glag Goth Gran Grek Gujr Guru Hang Hano Hatr Hebr Hluw Hmng Hung Ital Java Kali
+    Khar Khmr Khoj Knda Kthi Lana Laoo Latn Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Mand Mani Marc Mend Merc Mero Mlym Modi Mong Mroo
+    Mtei Mult Mymr Narb Nbat Newa Nkoo Ogam Olck Orkh Orya Osge Osma Palm Pauc Perm Phag Phli Phlp Phnx Plrd Prti Rjng Runr Samr Sarb
+    Saur Sgnw Shaw Shrd Sidd Sind Sinh Sora Sund Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar
+    Vaii Wara Xpeo Xsux Yiii Zinh Zyyy";
+
+const HAN: Script = 1;
+const HIRAGANA: Script = 2;
+const KATAKANA: Script = 3;
+
+/// What has another script there than in `regex-syntax`'s tables.
+const EXCEPTIONS: [(char, char, &str); 3] =
+    [('\u{589}', '\u{589}', "Zyyy"), ('\u{61C}', '\u{61C}', "Zyyy"), ('\u{953}', '\u{954}', "Deva")];
+
+impl Scripts {
+    /// The table, built on the first call.
+    pub(super) fn get() -> &'static Self {
+        static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
+        SCRIPTS.get_or_init(Self::build)
+    }
+
+    fn build() -> Self {
+        let mut table = Vec::new();
+        for (name, script) in SCRIPTS.split_ascii_whitespace().zip(1..) {
+            let (mut class, mut not) = (format!(r"\p{{script={name}}}"), String::new());
+            for (first, last, exception) in EXCEPTIONS {
+                *if exception == name { &mut class } else { &mut not } += &format!("{first}-{last}");
+            }
+            let script = if matches!(script, HIRAGANA | KATAKANA) { HAN } else { script };
+            let class = format!(r"[[{class}]&&\p{{age=9.0}}&&[^{not}\u{{30FC}}\x20]]");
+            table.extend(ranges(&class).into_iter().map(|(first, last)| (first, last, script)));
+        }
+        table.push(('\u{30FC}', '\u{30FC}', HAN));
+        table.sort_unstable();
+        Self { ranges: table }
+    }
+
+    /// The script of `c`; 0 for a space and for what Unicode 9 does not have.
+    pub(super) fn of(&self, c: char) -> Script {
+        let index = self.ranges.partition_point(|&(_, last, _)| last < c);
+        self.ranges.get(index).filter(|&&(first, ..)| first <= c).map_or(0, |&(.., script)| script)
+    }
+}
+
+/// The ranges of a class as `regex-syntax` knows it. The classes here are constants that parse (a test says so).
+fn ranges(class: &str) -> Vec<(char, char)> {
+    match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| (range.start(), range.end())).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many characters there are of each: what the wheel 0.23.3 has.
+    #[test]
+    fn sets_have_their_sizes() {
+        let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();
+        let sizes = (size(punctuation()), size(number()), size(word()));
+        assert_eq!(sizes, SIZES);
+        let scripts = Scripts::get();
+        assert!(SCRIPTS.split_ascii_whitespace().count() == 137);
+        assert!((1..=137).all(|script| {
+            matches!(script, HIRAGANA | KATAKANA) || scripts.ranges.iter().any(|range| range.2 == script)
+        }));
+        assert!(scripts.ranges.windows(2).all(|pair| pair[0].1 < pair[1].0));
+        let han = scripts.of('京');
+        assert!(
+            han == scripts.of('い') && han == scripts.of('グ') && han == scripts.of('ー') && han != scripts.of('a')
+        );
+        assert_eq!((scripts.of(' '), scripts.of('\u{378}')), (0, 0));
+    }
+
+    const SIZES: (usize, usize, usize) = (726, 1924, 144_667);
+}

@@ -1,0 +1,382 @@
+//! HF's pre-tokenizers: the parts of a `tokenizer.json`, each of which cuts the pieces of a [`Draft`] further.
+//!
+//! Invariant: the same pieces as HF `tokenizers` makes, with the same alignments: pieces are cut from left to right and keep their
+//! order; what a part drops is in none of them. A regex means here what it means there, or is refused by name.
+//!
+//! Cost: one pass over the text a part; a part that rewrites (ByteLevel, Metaspace) copies the text.
+//! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
+//! Left out: regexes that match the empty text, at which HF cuts.
+//!
+//! ```text
+//! behavior    what becomes of matches
+//! characters  the sets of characters that HF asks for
+//! rewrite     ByteLevel and Metaspace, which change the text
+//! ruby        a regex in HF's dialect → ours
+//! ```
+
+mod behavior;
+mod characters;
+mod rewrite;
+mod ruby;
+
+use serde::Deserialize;
+
+use super::{to_oniguruma, Kind, Pretokenizer};
+use crate::draft::{Cut, Draft};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use behavior::{Behavior, Stretch};
+use characters::Scripts;
+use rewrite::Metaspace;
+
+/// One pre-tokenizer of HF's, or a pattern of ours.
+#[derive(Debug, Clone)]
+pub struct Splitter(Part);
+
+#[derive(Debug, Clone)]
+enum Part {
+    Bert,
+    ByteLevel { add_prefix_space: bool, pattern: Option<Pretokenizer> },
+    Delimiter(char),
+    Digits(Behavior),
+    FixedLength(usize),
+    Metaspace(Metaspace),
+    Pattern(Pretokenizer),
+    Punctuation(Behavior),
+    Scripts,
+    Split { finder: Finder, behavior: Behavior, invert: bool },
+    Whitespace,
+    WhitespaceSplit,
+}
+
+/// What a Split looks for.
+#[derive(Debug, Clone)]
+enum Finder {
+    Text(String),
+    Regex(Pretokenizer),
+}
+
+/// A part as `tokenizer.json` spells it.
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Spelled {
+    BertPreTokenizer,
+    ByteLevel {
+        add_prefix_space: bool,
+        #[serde(default = "yes")]
+        use_regex: bool,
+    },
+    CharDelimiterSplit {
+        delimiter: char,
+    },
+    Digits {
+        individual_digits: bool,
+    },
+    FixedLength {
+        #[serde(default = "five")]
+        length: usize,
+    },
+    Metaspace(rewrite::Spelled),
+    Pattern {
+        name: Option<String>,
+        regex: Option<String>,
+    },
+    Punctuation {
+        #[serde(default = "isolated")]
+        behavior: Behavior,
+    },
+    Split {
+        pattern: SpelledPattern,
+        behavior: Behavior,
+        invert: bool,
+    },
+    UnicodeScripts,
+    Whitespace,
+    WhitespaceSplit,
+}
+
+#[derive(Deserialize)]
+enum SpelledPattern {
+    String(String),
+    Regex(String),
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn five() -> usize {
+    5
+}
+
+fn isolated() -> Behavior {
+    Behavior::Isolated
+}
+
+/// A regex in the dialect that HF `tokenizers` runs (Oniguruma, Ruby's syntax), as a pattern of ours that cuts alike.
+///
+/// # Errors
+/// `Config` with the construct whose meaning cannot be kept.
+pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
+    if let Some(named) = super::patterns::NAMED.iter().find(|named| named.oniguruma == regex) {
+        return Ok(Pretokenizer(Kind::Named(named)));
+    }
+    let refused = |what: String| Error::config(format!("the regex `{regex}` holds {what}, which is not carried over"));
+    let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then it means the same in both
+    let text = if same { regex.to_owned() } else { ruby::read(regex).map_err(refused)? };
+    let pattern = Pretokenizer::regex(&text)?;
+    match &pattern.0 {
+        Kind::Regex(compiled) if compiled.can_be_empty() => Err(refused("a match of the empty text".to_owned())),
+        _ => Ok(pattern),
+    }
+}
+
+impl Splitter {
+    /// Reads one part of a pre-tokenizer: HF's JSON for it (no Sequence), or `{"type":"Pattern","name":…}` or
+    /// `{"type":"Pattern","regex":…}` for a pattern of ours.
+    ///
+    /// # Errors
+    /// `Config` for a part that there is not, options that do not fit, and a regex that cannot be carried over.
+    pub fn from_json(part: &str) -> Result<Self> {
+        let wrong = |why: &dyn std::fmt::Display| Error::config(format!("the pre-tokenizer {part}: {why}"));
+        let spelled: Spelled = serde_json::from_str(part).map_err(|error| wrong(&error))?;
+        Ok(Self(match spelled {
+            Spelled::BertPreTokenizer => Part::Bert,
+            Spelled::ByteLevel { add_prefix_space, use_regex } => {
+                Part::ByteLevel { add_prefix_space, pattern: Pretokenizer::named("gpt2").filter(|_| use_regex) }
+            }
+            Spelled::CharDelimiterSplit { delimiter } => Part::Delimiter(delimiter),
+            Spelled::Digits { individual_digits: true } => Part::Digits(Behavior::Isolated),
+            Spelled::Digits { individual_digits: false } => Part::Digits(Behavior::Contiguous),
+            Spelled::FixedLength { length: 0 } => return Err(wrong(&"pieces of no characters")),
+            Spelled::FixedLength { length } => Part::FixedLength(length),
+            Spelled::Metaspace(spelled) => Part::Metaspace(Metaspace::new(spelled).map_err(|why| wrong(&why))?),
+            Spelled::Pattern { name: Some(name), regex: None } => {
+                Part::Pattern(Pretokenizer::named(&name).ok_or_else(|| wrong(&"there is no pattern of that name"))?)
+            }
+            Spelled::Pattern { name: None, regex: Some(regex) } => Part::Pattern(Pretokenizer::regex(&regex)?),
+            Spelled::Pattern { .. } => return Err(wrong(&"it needs either a name or a regex")),
+            Spelled::Punctuation { behavior } => Part::Punctuation(behavior),
+            Spelled::Split { pattern, behavior, invert } => {
+                let finder = match pattern {
+                    SpelledPattern::String(text) => Finder::Text(text),
+                    SpelledPattern::Regex(regex) => Finder::Regex(read_oniguruma(&regex)?),
+                };
+                Part::Split { finder, behavior, invert }
+            }
+            Spelled::UnicodeScripts => Part::Scripts,
+            Spelled::Whitespace => Part::Whitespace,
+            Spelled::WhitespaceSplit => Part::WhitespaceSplit,
+        }))
+    }
+
+    /// Reads a list of parts.
+    ///
+    /// # Errors
+    /// As [`Splitter::from_json`].
+    pub fn list_from_json(parts: &str) -> Result<Vec<Self>> {
+        let parts: Vec<serde_json::Value> = serde_json::from_str(parts)
+            .map_err(|error| Error::config(format!("the list of pre-tokenizers does not parse: {error}")))?;
+        parts.iter().map(|part| Self::from_json(&part.to_string())).collect()
+    }
+
+    /// The pattern whose pretokens are the pieces, where the part does no more than that: a Pattern, or a Split at isolated matches.
+    pub fn as_pattern(&self) -> Option<&Pretokenizer> {
+        match &self.0 {
+            Part::Pattern(pattern) => Some(pattern),
+            Part::Split { finder: Finder::Regex(pattern), behavior: Behavior::Isolated, .. } => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// Whether it must know which piece starts the input, so that the draft must be traced.
+    pub fn needs_origins(&self) -> bool {
+        matches!(&self.0, Part::Metaspace(metaspace) if metaspace.needs_origins())
+    }
+
+    /// Cuts every free piece of a draft, and rewrites it where the part does so.
+    ///
+    /// # Errors
+    /// `Text` for a regex that needs too many steps; `Interrupted` when `go_on` returns false.
+    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
+        let looks = &mut Looks::new(go_on);
+        match &self.0 {
+            Part::Bert => {
+                at_characters(draft, Behavior::Removed, looks, char::is_whitespace)?;
+                let punctuation = characters::punctuation();
+                at_characters(draft, Behavior::Isolated, looks, |c| punctuation.has(c))
+            }
+            Part::ByteLevel { add_prefix_space, pattern } => {
+                if *add_prefix_space {
+                    rewrite::add_prefix_space(draft)?;
+                }
+                if let Some(pattern) = pattern {
+                    at_matches(draft, pattern, Behavior::Isolated, false, looks)?;
+                }
+                rewrite::to_byte_alphabet(draft, looks)
+            }
+            Part::Delimiter(delimiter) => at_characters(draft, Behavior::Removed, looks, |c| c == *delimiter),
+            Part::Digits(behavior) => {
+                let number = characters::number();
+                at_characters(draft, *behavior, looks, |c| number.has(c))
+            }
+            Part::FixedLength(length) => every(*length, draft, looks),
+            Part::Metaspace(metaspace) => {
+                metaspace.rewrite(draft, looks)?;
+                match metaspace.split() {
+                    Some(mark) => at_characters(draft, Behavior::MergedWithNext, looks, |c| c == mark),
+                    None => Ok(()),
+                }
+            }
+            Part::Pattern(pattern) => draft.cut(|piece, text, cuts| {
+                for span in pattern.spans(text) {
+                    looks.now_and_then()?;
+                    let span = span.map_err(|error| error.shifted(piece.start))?;
+                    cuts.push(Cut { start: span.start, end: span.end, id: None });
+                }
+                Ok(())
+            }),
+            Part::Punctuation(behavior) => {
+                let punctuation = characters::punctuation();
+                at_characters(draft, *behavior, looks, |c| punctuation.has(c))
+            }
+            Part::Scripts => at_scripts(draft, looks),
+            Part::Split { finder: Finder::Text(text), behavior, invert } => {
+                at_text(draft, text, *behavior, *invert, looks)
+            }
+            Part::Split { finder: Finder::Regex(pattern), behavior, invert } => {
+                at_matches(draft, pattern, *behavior, *invert, looks)
+            }
+            Part::Whitespace => words_and_symbols(draft, looks),
+            Part::WhitespaceSplit => at_characters(draft, Behavior::Removed, looks, char::is_whitespace),
+        }
+    }
+}
+
+/// Cuts at the matches that `find` appends; it gets a piece and its text. What lies between them is filled in here.
+fn at_stretches(
+    draft: &mut Draft,
+    behavior: Behavior,
+    invert: bool,
+    mut find: impl FnMut(usize, &str, &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let mut stretches = Vec::new();
+    draft.cut(|piece, text, cuts| {
+        stretches.clear();
+        let mut done = 0;
+        find(piece.start, text, &mut |start, end| {
+            if done < start {
+                stretches.push(Stretch { start: done, end: start, is_match: invert });
+            }
+            stretches.push(Stretch { start, end, is_match: !invert });
+            done = end;
+            Ok(())
+        })?;
+        if done < text.len() {
+            stretches.push(Stretch { start: done, end: text.len(), is_match: invert });
+        }
+        behavior.cut(&stretches, cuts);
+        Ok(())
+    })
+}
+
+/// Cuts at every character that `is_match` names.
+fn at_characters(
+    draft: &mut Draft,
+    behavior: Behavior,
+    looks: &mut Looks<'_>,
+    is_match: impl Fn(char) -> bool,
+) -> Result<()> {
+    at_stretches(draft, behavior, false, |_, text, found| {
+        for (at, c) in text.char_indices() {
+            looks.now_and_then()?;
+            if is_match(c) {
+                found(at, at + c.len_utf8())?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn at_matches(
+    draft: &mut Draft,
+    pattern: &Pretokenizer,
+    behavior: Behavior,
+    invert: bool,
+    looks: &mut Looks<'_>,
+) -> Result<()> {
+    at_stretches(draft, behavior, invert, |start, text, found| {
+        let mut spans = pattern.spans(text);
+        while let Some(span) = spans.next() {
+            looks.now_and_then()?;
+            let span = span.map_err(|error| error.shifted(start))?;
+            if spans.is_match {
+                found(span.start, span.end)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, looks: &mut Looks<'_>) -> Result<()> {
+    at_stretches(draft, behavior, invert, |_, text, found| {
+        // The empty text is found before, between and after all characters, there as here.
+        for (at, matched) in text.match_indices(wanted) {
+            looks.now_and_then()?;
+            found(at, at + matched.len())?;
+        }
+        Ok(())
+    })
+}
+
+/// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space goes.
+fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let word = characters::word();
+    draft.cut(|_, text, cuts| {
+        let mut was = None; // whether the part so far is a word; none for white space
+        for (at, c) in text.char_indices() {
+            looks.now_and_then()?;
+            let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
+            let end = at + c.len_utf8();
+            match cuts.last_mut() {
+                Some(last) if is.is_some() && is == was => last.end = end,
+                _ if is.is_some() => cuts.push(Cut { start: at, end, id: None }),
+                _ => {}
+            }
+            was = is;
+        }
+        Ok(())
+    })
+}
+
+/// Cuts where the script changes. What comes before the first character that has a script is dropped, as HF drops it.
+fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let scripts = Scripts::get();
+    draft.cut(|_, text, cuts| {
+        let mut last = 0;
+        for (at, c) in text.char_indices() {
+            looks.now_and_then()?;
+            let script = scripts.of(c);
+            if script != 0 && script != last {
+                cuts.push(Cut { start: at, end: text.len(), id: None });
+                last = script;
+                if let [.., before, _] = cuts.as_mut_slice() {
+                    before.end = at;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Cuts after every `length` characters.
+fn every(length: usize, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    draft.cut(|_, text, cuts| {
+        let mut starts = text.char_indices().map(|(at, _)| at).step_by(length).peekable();
+        while let Some(start) = starts.next() {
+            looks.now_and_then()?;
+            cuts.push(Cut { start, end: starts.peek().copied().unwrap_or(text.len()), id: None });
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,118 @@
+//! The parts that change the text: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace writes spaces as a mark.
+//!
+//! Invariant: alignments are HF's: a character that is put before another stands for that one's place.
+//! Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`, `replace`).
+
+use serde::Deserialize;
+
+use crate::byte_alphabet::stand_in;
+use crate::draft::{Draft, Writer};
+use crate::error::Result;
+use crate::interrupt::Looks;
+
+/// Puts `mark` before the next character: it takes the place of that one, which is put anew.
+fn prepend(mark: char, writer: &mut Writer<'_>) {
+    if let Some(next) = writer.rest().chars().next() {
+        writer.put(mark, 0);
+        writer.put(next, 1);
+    }
+}
+
+/// Puts a space before every piece that does not begin with one.
+pub(super) fn add_prefix_space(draft: &mut Draft) -> Result<()> {
+    draft.rewrite(|text, writer| {
+        if !text.starts_with(' ') {
+            prepend(' ', writer);
+        }
+        writer.copy(writer.rest().len());
+        Ok(())
+    })
+}
+
+/// Spells every byte of every piece as its stand-in.
+pub(super) fn to_byte_alphabet(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    draft.rewrite(|text, writer| {
+        for c in text.chars() {
+            looks.now_and_then()?;
+            let mut change = 0;
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                writer.put(stand_in(byte), change);
+                change = 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Before which pieces the mark is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PrependScheme {
+    /// The piece that starts the input.
+    First,
+    Never,
+    Always,
+}
+
+/// Metaspace's options, as files have them: old ones say `add_prefix_space` and `str_rep`.
+#[derive(Deserialize)]
+pub(super) struct Spelled {
+    replacement: char,
+    add_prefix_space: Option<bool>,
+    prepend_scheme: Option<PrependScheme>,
+    split: Option<bool>,
+}
+
+/// Spaces become a mark, pieces begin with one and are cut before each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Metaspace {
+    mark: char,
+    scheme: PrependScheme,
+    split: bool,
+}
+
+impl Metaspace {
+    pub(super) fn new(spelled: Spelled) -> std::result::Result<Self, &'static str> {
+        let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
+            (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
+            // HF takes a missing scheme for "always", which `add_prefix_space` contradicts then, too.
+            (Some(false), _) => return Err("add_prefix_space does not fit prepend_scheme"),
+            (_, scheme) => scheme.unwrap_or(PrependScheme::Always),
+        };
+        Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })
+    }
+
+    /// The mark, if pieces are cut before it.
+    pub(super) fn split(&self) -> Option<char> {
+        self.split.then_some(self.mark)
+    }
+
+    pub(super) fn needs_origins(&self) -> bool {
+        self.scheme == PrependScheme::First
+    }
+
+    /// Writes the marks.
+    pub(super) fn rewrite(&self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+        let free = draft.pieces().iter().filter(|piece| piece.id.is_none());
+        let starts_input: Vec<bool> = free.map(|piece| piece.origin.start == 0).collect();
+        let mut starts_input = starts_input.into_iter();
+        draft.rewrite(|text, writer| {
+            let starts_input = starts_input.next().unwrap_or(false);
+            let prepends = match self.scheme {
+                PrependScheme::First => starts_input,
+                PrependScheme::Never => false,
+                PrependScheme::Always => true,
+            };
+            if prepends && !text.starts_with([' ', self.mark]) {
+                prepend(self.mark, writer);
+            }
+            while let Some(next) = writer.rest().find(' ') {
+                looks.now_and_then()?;
+                writer.copy(next);
+                writer.put(self.mark, 0);
+            }
+            writer.copy(writer.rest().len());
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! `BareModel`: a model alone, without the stages around it. For parity tests of models.
+
+use jeton_core::model::{Model, Noise, Out, Scratch};
+use jeton_core::vocab::Vocab;
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::vocabulary::Vocabulary;
+
+/// A model with its vocabulary.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct BareModel {
+    vocab: Vocab,
+    model: Model,
+}
+
+#[pymethods]
+impl BareModel {
+    /// `scores`: by id; empty when there are none.
+    #[new]
+    fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str, scores: Vec<f64>) -> PyResult<Self> {
+        let build = || {
+            let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
+            let vocab = Vocab::new(entries)?;
+            let model = Model::from_json(options, &vocab, vocabulary.extras.merges.clone(), &scores)?;
+            Ok(Self { vocab, model })
+        };
+        py.detach(build).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// (id, end in bytes) of each token.
+    fn encode(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<(u32, usize)>> {
+        let encode = || {
+            let (mut ids, mut ends) = (Vec::new(), Vec::new());
+            let mut out = Out::with_ends(&mut ids, &mut ends);
+            self.model.encode(&self.vocab, pretoken, &|| true, &mut Scratch::default(), &mut out)?;
+            Ok(ids.into_iter().zip(ends).collect())
+        };
+        py.detach(encode).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// The ids alone: the other way through most models.
+    fn encode_ids(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<u32>> {
+        let encode = || {
+            let mut ids = Vec::new();
+            let mut out = Out::ids(&mut ids);
+            self.model.encode(&self.vocab, pretoken, &|| true, &mut Scratch::default(), &mut out)?;
+            Ok(ids)
+        };
+        py.detach(encode).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// `count` samples with one generator.
+    #[pyo3(signature = (pretoken, *, seed, count=1, dropout=0.0, alpha=1.0, nbest=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn sample(
+        &self,
+        py: Python<'_>,
+        pretoken: &[u8],
+        seed: u64,
+        count: usize,
+        dropout: f64,
+        alpha: f64,
+        nbest: Option<usize>,
+    ) -> PyResult<Vec<Vec<u32>>> {
+        let sample = || {
+            let mut noise = Noise::new(seed);
+            (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
+            let mut scratch = Scratch::default();
+            let samples = (0..count).map(|_| {
+                let mut ids = Vec::new();
+                let mut out = Out::ids(&mut ids);
+                self.model.sample(&self.vocab, pretoken, &mut noise, &|| true, &mut scratch, &mut out)?;
+                Ok(ids)
+            });
+            samples.collect::<jeton_core::error::Result<_>>()
+        };
+        py.detach(sample).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// The n best segmentations and their scores.
+    fn nbest(&self, py: Python<'_>, pretoken: &[u8], n: usize) -> PyResult<Vec<(Vec<u32>, f64)>> {
+        py.detach(|| self.model.nbest(pretoken, n, &|| true)).map_err(|failed| error::plain(py, failed))
+    }
+}

@@ -1,0 +1,66 @@
+//! Single stages before the model, for the tests that compare them with other libraries.
+
+use jeton_core::draft::Draft;
+use jeton_core::error::Result;
+use jeton_core::normalize::Normalizer;
+use jeton_core::pretokenize::Splitter;
+use jeton_core::special::{Added, Matcher};
+use pyo3::prelude::*;
+
+use crate::arguments::Text;
+use crate::error;
+
+/// A text after a JSON list of normalizer parts, and for each of its bytes the range of input bytes that it stands for.
+#[pyfunction]
+pub fn normalize_text(
+    py: Python<'_>,
+    parts_json: &str,
+    text: &str,
+    user_defined: Vec<Vec<u8>>,
+) -> PyResult<(String, Vec<(u32, u32)>)> {
+    let run = || -> Result<_> {
+        let user_defined: Vec<&[u8]> = user_defined.iter().map(Vec::as_slice).collect();
+        let mut draft = Draft::new(text, true)?;
+        for part in Normalizer::list_from_json(parts_json, &user_defined)? {
+            part.apply(&mut draft, &|| true)?;
+        }
+        Ok((draft.text().to_owned(), draft.origins().iter().map(|origin| (origin.start, origin.end)).collect()))
+    };
+    py.detach(run).map_err(|failed| error::plain(py, failed))
+}
+
+/// The pieces that a list of pre-tokenizers makes of a text, with the byte ranges of the text that they stand for.
+#[pyfunction]
+pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResult<Vec<(String, (u32, u32))>> {
+    let pieces = || -> Result<Vec<_>> {
+        let mut draft = Draft::new(text, true)?;
+        for part in Splitter::list_from_json(parts_json)? {
+            part.apply(&mut draft, &|| true)?;
+        }
+        let text_of = |start, end| draft.text()[start..end].to_owned();
+        let pieces = draft.pieces().iter();
+        Ok(pieces.map(|piece| (text_of(piece.start, piece.end), (piece.origin.start, piece.origin.end))).collect())
+    };
+    py.detach(pieces).map_err(|failed| error::plain(py, failed))
+}
+
+/// The added tokens in a text as (start, end, id). A token is (content, id, single_word, lstrip, rstrip, passed_over).
+#[pyfunction]
+pub fn find_added(
+    py: Python<'_>,
+    tokens: Vec<(String, u32, bool, bool, bool, bool)>,
+    text: &Bound<'_, PyAny>,
+) -> PyResult<Vec<(usize, usize, u32)>> {
+    let added = tokens.iter().map(|(content, id, single_word, lstrip, rstrip, passed_over)| Added {
+        content: content.as_bytes(),
+        id: *id,
+        single_word: *single_word,
+        lstrip: *lstrip,
+        rstrip: *rstrip,
+        passed_over: *passed_over,
+    });
+    let matcher = Matcher::new(added).map_err(|failed| error::plain(py, failed))?;
+    let text = Text::of(text)?.bytes();
+    let found = matcher.iter().flat_map(|matcher| matcher.matches(text));
+    Ok(found.map(|found| (found.start, found.end, found.id)).collect())
+}

@@ -1,0 +1,329 @@
+"""Whether two tokenizers are the same: equal ids, and equal decoded bytes, on texts that find differences.
+
+Each text is encoded by both in every way that a caller has: special tokens as plain text and as control, with and
+without the template, alone and as a pair, by text and, where both are byte-level, from bytes that are not UTF-8; and
+the ids are decoded. A text that one refuses must be refused by the other. The first difference ends the work, and is
+returned with as little of its text as shows it.
+
+This is evidence, not proof: it compares texts, and there are more texts. Two tokenizers with one
+fingerprint cannot differ, and the answer says so. Cost: each text is encoded two to five times on each side.
+
+Left out: spans, tokens' spellings, names of special tokens; two tokenizers may differ in these and be equal here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..errors import InvalidTextError, JetonError
+from ..progress import Progress, ProgressEvent, make_reporter
+from ..threads import num_threads
+from ..tokenizer import Tokenizer
+from .stress import stress_bytes, stress_texts
+from .tricky import INVALID, TRICKY
+
+__all__ = ["Difference", "Equality", "StressSet", "same_ids", "takes_bytes"]
+
+# Texts are encoded in batches of this many, and of no more than so many characters.
+BATCH = 256
+BATCH_CHARS = 1 << 20
+# Tokens that are shown before and after a difference.
+AROUND = 3
+
+
+class Difference(NamedTuple):
+    """Where two tokenizers differ.
+
+    Attributes:
+        text: the part of the first text on which they do.
+        call: what was called, as a Python expression: ``encode(text, special="all")``.
+        left, right: what each gave: ids, or decoded bytes; None where it refused the text.
+        position: the first place where they differ, in ids or bytes.
+        left_tokens, right_tokens: the tokens around that place.
+        left_error, right_error: what a refusal said.
+    """
+
+    text: str | bytes
+    call: str
+    left: list[int] | bytes | None
+    right: list[int] | bytes | None
+    position: int
+    left_tokens: list[str]
+    right_tokens: list[str]
+    left_error: str | None = None
+    right_error: str | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.call} of {_shown(self.text)} differs at {self.position}:"]
+        sides = (("first ", self.left, self.left_tokens, self.left_error),)
+        for name, value, tokens, error in (*sides, ("second", self.right, self.right_tokens, self.right_error)):
+            if error is not None:
+                lines.append(f"  {name}  refuses it: {error}")
+            elif isinstance(value, list):
+                start = max(self.position - AROUND, 0)
+                dots = "… " if start else ""
+                ids = " ".join(map(str, value[start : start + len(tokens)]))
+                lines.append(f"  {name}  {dots}{ids}  {' '.join(tokens)}  ({_ids(len(value))})")
+            else:
+                start = max(self.position - 8, 0)
+                lines.append(f"  {name}  {(value or b'')[start : self.position + 24]!r}  ({len(value or b'')} bytes)")
+        return "\n".join(lines)
+
+
+class Equality(NamedTuple):
+    """What `same_ids` found.
+
+    Attributes:
+        compared: texts that were compared.
+        refused: those among them that both refuse.
+        same_fingerprint: whether equality is certain, and not only found on these texts.
+        first: the first difference, or None.
+    """
+
+    compared: int
+    refused: int
+    same_fingerprint: bool
+    first: Difference | None
+
+    @property
+    def equal(self) -> bool:
+        """Whether no difference was found."""
+        return self.first is None
+
+
+@dataclass(frozen=True)
+class StressSet:
+    """The built-in texts for comparing two tokenizers: `TRICKY` ones, the special tokens of both, and generated ones;
+    for byte-level tokenizers also some that are not UTF-8.
+
+    Attributes:
+        a, b: the tokenizers whose tokens the texts are made of.
+        num: how many are made of the first one's; a quarter as many of the other's, and a quarter as many bytes.
+        seed: another seed, other texts.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower"], 258, progress=False)
+        >>> len(StressSet(tok, tok, 100)) == len(list(StressSet(tok, tok, 100))) > 250
+        True
+    """
+
+    a: Tokenizer
+    b: Tokenizer
+    num: int = 20_000
+    seed: int = 0
+
+    def __iter__(self) -> Iterator[str | bytes]:
+        yield from TRICKY
+        for token in self._special:
+            yield from (token, f"a{token} {token}{token}b")
+        yield from stress_texts(self.a, self.num, self.seed, special=True)
+        yield from stress_texts(self.b, self.num // 4, self.seed + 1, special=True)
+        if takes_bytes(self.a):
+            yield from INVALID
+            yield from stress_bytes(self.a, self.num // 4, self.seed, special=True)
+
+    def __len__(self) -> int:
+        num_bytes = len(INVALID) + self.num // 4 if takes_bytes(self.a) else 0
+        return len(TRICKY) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
+
+    @property
+    def _special(self) -> list[str]:
+        return list({**self.a.special_tokens, **self.b.special_tokens})
+
+
+def takes_bytes(tok: Tokenizer) -> bool:
+    """Whether a tokenizer encodes bytes that are not UTF-8."""
+    try:
+        tok.encode(b"\xff")
+    except InvalidTextError:
+        return False
+    return True
+
+
+def same_ids(
+    a: Tokenizer,
+    b: Tokenizer,
+    texts: Iterable[str | bytes] | None = None,
+    *,
+    decode: bool = True,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Equality:
+    """Compares two tokenizers text by text, up to the first difference.
+
+    Args:
+        a: one.
+        b: the other. Special tokens may have other names; their ids may not.
+        texts: what to compare on; None: the built-in `StressSet`.
+        decode: whether decoded bytes are compared too; a format may keep ids and lose the decoder.
+        threads, progress: as in `jeton.train`.
+
+    Examples:
+        >>> import jeton
+        >>> a = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+        >>> b = jeton.train(["low lower lowest"], 257, pattern="gpt2", progress=False)
+        >>> same_ids(a, a, ["lower"]).equal
+        True
+        >>> print(same_ids(a, b, ["new", "lower"], progress=False).first)
+        encode(text) of 'low' differs at 0:
+          first   257  low  (1 id)
+          second  256 119  lo w  (2 ids)
+    """
+    both = _Both(a, b, decode, num_threads(threads))
+    texts = StressSet(a, b) if texts is None else texts
+    total = len(texts) if isinstance(texts, Sized) else None
+    compared = refused = 0
+    with make_reporter(progress) as report:
+        for batch in _batches(texts):
+            difference, unencodable = both.difference(batch)
+            refused += unencodable
+            if difference is not None:
+                compared += batch.index(difference.text) + 1
+                return Equality(compared, refused, False, both.smallest(difference))
+            compared += len(batch)
+            report(ProgressEvent("compare", compared, total, "texts"))
+    return Equality(compared, refused, a.fingerprint == b.fingerprint, None)
+
+
+def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    batch: list[str | bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if len(batch) >= BATCH or size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Both:
+    """Two tokenizers side by side."""
+
+    def __init__(self, a: Tokenizer, b: Tokenizer, decode: bool, threads: int) -> None:
+        self._sides = (a, b)
+        self._decode = decode
+        self._threads = threads
+        self._ways: list[dict[str, Any]] = [{}]
+        if a.special_tokens or b.special_tokens:
+            self._ways.append({"special": "all"})
+        if _has_template(a) or _has_template(b):
+            self._ways += [{**way, "add_special_tokens": True} for way in self._ways]
+            if _has_pairs(a) or _has_pairs(b):
+                self._ways.append({"pair": "a second text", "add_special_tokens": True})
+
+    def difference(self, batch: list[str | bytes]) -> tuple[Difference | None, int]:
+        """The first text of a batch that the two treat differently, and how many both refuse.
+
+        First all at once; only where that finds a difference, or a text is refused, one after the other.
+        """
+        try:
+            if all(self._same_batch(batch, way) for way in self._ways):
+                return None, 0
+        except JetonError:
+            pass
+        refused = 0
+        for text in batch:
+            difference, is_refused = self._of_one(text)
+            if difference is not None:
+                return difference, refused
+            refused += is_refused
+        return None, refused
+
+    def _same_batch(self, batch: list[str | bytes], way: dict[str, Any]) -> bool:
+        if "pair" in way:
+            one, other = self._sides
+            return all(one.encode(text, **way) == other.encode(text, **way) for text in batch)
+        left, right = (tok.encode_batch(batch, threads=self._threads, **way) for tok in self._sides)
+        if left.ids.tobytes() != right.ids.tobytes() or left.offsets.tobytes() != right.offsets.tobytes():
+            return False
+        a, b = self._sides
+        return not self._decode or all(a.decode_bytes(ids) == b.decode_bytes(ids) for ids in left)
+
+    def _of_one(self, text: str | bytes) -> tuple[Difference | None, bool]:
+        """How the two differ on a text, and whether both refuse it."""
+        is_refused = False
+        for way in self._ways:
+            options = "".join(f", {name}={value!r}" for name, value in way.items()).replace("'", '"')
+            call = f"encode(text{options})"
+            (left, left_error), (right, right_error) = (_tried(tok, text, way) for tok in self._sides)
+            if left != right:
+                return self._described(text, call, left, right, left_error, right_error), False
+            if left is None:
+                is_refused = True
+            elif self._decode:
+                one, other = (tok.decode_bytes(left) for tok in self._sides)
+                if one != other:
+                    return self._described(text, f"decode_bytes({call})", one, other), False
+        return None, is_refused
+
+    def smallest(self, difference: Difference) -> Difference:
+        """A difference on as little of its text as will do, for a person to look at."""
+        size = len(difference.text) // 2
+        while size:
+            text = difference.text
+            for part in (text[size:], text[:-size]):
+                smaller, _ = self._of_one(part)
+                if smaller is not None:
+                    difference = smaller
+                    size = min(size, len(part) // 2)
+                    break
+            else:
+                size //= 2
+        return difference
+
+    def _described(
+        self,
+        text: str | bytes,
+        call: str,
+        left: list[int] | bytes | None,
+        right: list[int] | bytes | None,
+        left_error: str | None = None,
+        right_error: str | None = None,
+    ) -> Difference:
+        place = _first_difference(left or [], right or [])
+        a, b = self._sides
+        around = _tokens_around(a, left, place), _tokens_around(b, right, place)
+        return Difference(text, call, left, right, place, *around, left_error, right_error)
+
+
+def _has_template(tok: Tokenizer) -> bool:
+    return tok.encode("", add_special_tokens=True) != tok.encode("")
+
+
+def _has_pairs(tok: Tokenizer) -> bool:
+    try:
+        return tok.encode("", pair="", add_special_tokens=True) != []
+    except JetonError:
+        return False
+
+
+def _tried(tok: Tokenizer, text: str | bytes, way: dict[str, Any]) -> tuple[list[int] | None, str | None]:
+    try:
+        return tok.encode(text, **way), None
+    except JetonError as error:
+        return None, str(error)
+
+
+def _first_difference(left: Any, right: Any) -> int:
+    return next((i for i, (x, y) in enumerate(zip(left, right, strict=False)) if x != y), min(len(left), len(right)))
+
+
+def _tokens_around(tok: Tokenizer, ids: list[int] | bytes | None, place: int) -> list[str]:
+    if not isinstance(ids, list):
+        return []
+    near = ids[max(place - AROUND, 0) : place + AROUND + 1]
+    return [tok.id_to_token(id) for id in near]
+
+
+def _ids(number: int) -> str:
+    return "1 id" if number == 1 else f"{number:,} ids"
+
+
+def _shown(text: str | bytes, longest: int = 200) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= longest else f"{shown[:longest]}… ({len(text)} long)"

@@ -1,0 +1,213 @@
+"""``jeton convert``: another format with the same ids, and the evidence that they are the same.
+
+The output is written under another name, loaded again from there, and compared with the input; only then does it get
+its name. So a file that stands there was compared, or its loss was accepted by name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+
+import jeton
+
+from ..analysis.equality import Difference, Equality, StressSet, same_ids
+from ..compression import decompressed
+from ..corpus import files_of
+from ..errors import ConfigError
+from ..formats import FORMATS
+from .options import Common, common_options
+from .running import DIFFERENT
+from .streams import write
+from .words import counted
+
+# What only people read cannot be compared.
+READABLE = [format for format in FORMATS if format != "vocab"]
+STRINGS = 20_000
+# The user's files are compared in pieces of some lines, so that line ends are met too.
+PIECE_LINES = 8
+PIECE_BYTES = 4096
+
+
+@click.command(short_help="Write a tokenizer in another format, and compare the two.")
+@click.argument("source", metavar="IN")
+@click.argument("output", metavar="OUT")
+@click.option("--to", "format", type=click.Choice(READABLE), help="The format; by default OUT's suffix names it.")
+@click.option("--accept-loss", multiple=True, metavar="NAME", help="Something the format may leave out (repeatable).")
+@click.option(
+    "--texts", multiple=True, metavar="FILE", help="Compare on this too: a file, glob or folder (repeatable)."
+)
+@click.option(
+    "--strings", type=click.IntRange(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate."
+)
+@click.option("--pattern", metavar="NAME|REGEX", help="The pattern of an IN that does not say it (rank files).")
+@common_options
+def convert(
+    common: Common,
+    source: str,
+    output: str,
+    format: str | None,
+    accept_loss: tuple[str, ...],
+    texts: tuple[str, ...],
+    strings: int,
+    pattern: str | None,
+) -> None:
+    """Writes the tokenizer IN as OUT, loads OUT again, and compares the two: ids with special tokens as plain text and
+    as control, with and without what the template adds, and decoded bytes; on texts written to break tokenizers, on
+    generated ones, and on yours.
+
+    OUT gets its name only when no difference was found, or when what the format cannot hold was accepted with
+    --accept-loss. Ends with 4 if there is a difference, and shows the first one.
+
+    \b
+    Examples:
+      jeton convert my.json my-folder
+      jeton convert o200k_base o200k.json --texts 'corpus/*.txt'
+      jeton convert my.tiktoken my.json --pattern cl100k
+      jeton convert o200k_base copy.tiktoken --accept-loss pattern --accept-loss special_tokens
+    """
+    tok = jeton.load(source, pattern=pattern)
+    files = [file for place in texts for file in files_of(place)]  # before any work: a misspelled one ends it here
+    common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
+    with _new_beside(output, is_folder=format == "folder" or (format is None and os.path.isdir(output))) as new:
+        _save(common, tok, new, format, accept_loss)
+        again = _loaded(new, tok)
+        built_in = StressSet(tok, again, strings)
+        mine = (piece for file in files for piece in _pieces(file))
+        result = same_ids(
+            tok,
+            again,
+            chain(built_in, mine) if files else built_in,
+            threads=common.threads,
+            progress=common.progress,
+        )
+        is_kept = result.equal or bool(accept_loss)
+        if is_kept:
+            _put(new, output)
+    if common.as_json:
+        write(json.dumps(_facts(source, output, accept_loss, result, is_kept), ensure_ascii=False))
+    elif result.first is not None:
+        write(str(result.first))
+    for line in _summary(output, result, is_kept):
+        common.say(line)
+    if not result.equal:
+        raise click.exceptions.Exit(DIFFERENT)
+
+
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
+    """A path in the output's folder, so that it can be renamed, with the output's suffix, which names the format."""
+    target = Path(os.path.realpath(output))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
+    work = Path(tempfile.mkdtemp(prefix=".jeton-", dir=target.parent))
+    try:
+        new = work / (target.name or "out")
+        if is_folder:
+            new.mkdir()
+        yield new
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str | None, accept_loss: tuple[str, ...]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", jeton.LossyConversionWarning)
+        tok.save(path, format=format, accept_loss=accept_loss)
+    for warning in caught:
+        common.warn(str(warning.message))
+
+
+def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
+    """The output as a user will load it: where the format lacks the pattern (accepted by name), with that by hand."""
+    try:
+        return jeton.load(path)
+    except ConfigError as error:
+        if error.option != "pattern":
+            raise
+        return jeton.load(path, pattern=tok.definition.pattern.text, special_tokens=tok.special_tokens)
+
+
+def _put(new: Path, output: str) -> None:
+    """Gives the new file or folder its name. In a folder that is there, other files stay."""
+    target = Path(os.path.realpath(output))
+    if not new.is_dir():
+        with suppress(FileNotFoundError):
+            new.chmod(target.stat().st_mode & 0o7777)
+        new.replace(target)
+        return
+    if target.is_dir():
+        for file in new.iterdir():
+            file.replace(target / file.name)
+        return
+    new.rename(target)
+
+
+# ── the user's texts ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pieces(path: str) -> Iterator[str | bytes]:
+    """A file, cut after every few lines; very long lines are cut too."""
+    with open(path, "rb") as raw, decompressed(raw, path) as stream:
+        lines: list[bytes] = []
+        while line := stream.readline(PIECE_BYTES):
+            lines.append(line)
+            if len(lines) == PIECE_LINES or len(line) == PIECE_BYTES:
+                yield _as_text(b"".join(lines))
+                lines = []
+        if lines:
+            yield _as_text(b"".join(lines))
+
+
+def _as_text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+# ── what there is to say ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _summary(output: str, result: Equality, is_kept: bool) -> list[str]:
+    lines = []
+    if result.equal:
+        refused = f" ({counted(result.refused, 'text')} that both refuse among them)" if result.refused else ""
+        lines.append(f"equal    {counted(result.compared, 'text')}: same ids, same decoded bytes{refused}")
+    else:
+        lines.append(f"differs  on text {result.compared:,}")
+    return [*lines, f"saved    {output}" if is_kept else f"nothing was written to {output}"]
+
+
+def _facts(source: str, output: str, accept_loss: tuple[str, ...], result: Equality, is_kept: bool) -> dict[str, Any]:
+    return {
+        "input": source,
+        "output": output if is_kept else None,
+        "equal": result.equal,
+        "compared": result.compared,
+        "refused": result.refused,
+        "same_fingerprint": result.same_fingerprint,
+        "accepted": list(accept_loss),
+        "difference": None if result.first is None else _difference(result.first),
+    }
+
+
+def _difference(first: Difference) -> dict[str, Any]:
+    facts = first._asdict()
+    for name, value in facts.items():
+        if isinstance(value, bytes):
+            facts[name] = {"bytes_hex": value.hex()}
+    return facts

@@ -1,0 +1,198 @@
+"""Files of the registry: from the cache if they are there, else from where they are published.
+
+A file counts only with the hash that the registry pins, in the cache as well as fresh from the network, so that the
+cache may be shared or filled by hand, and a mirror is a cache folder that somebody serves. Two programs that download
+at once both succeed: each writes a file of its own and gives it the name in one step.
+
+Source: openai/tiktoken, tiktoken/load.py (names of files in its cache).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import ipaddress
+import logging
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from ...atomic import write_atomically
+from ...errors import ConfigError, DownloadError
+from ...progress import Progress, ProgressEvent, make_reporter
+from ..registry import REGISTRY, Known
+
+__all__ = ["cache_folder", "fetch_known", "is_on"]
+
+_LOG = logging.getLogger("jeton")
+
+# For each wait on the network, not for the whole file; half a minute of silence is a connection that is gone.
+TIMEOUT_S = 30.0
+# The largest file of the registry has 4 MB.
+MAX_BYTES = 1 << 28
+CHUNK_BYTES = 1 << 16
+
+
+def is_on(variable: str) -> bool:
+    """Whether an environment variable says yes, as huggingface_hub reads it."""
+    return os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept; it need not exist yet."""
+    if own := os.environ.get("JETON_CACHE_DIR"):
+        return Path(own).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "jeton"
+
+
+def fetch_known(name: str, *, progress: Progress = None) -> Path:
+    """The file of a name of the registry; see `fetch`."""
+    known = REGISTRY.get(name)
+    if known is None:
+        raise ConfigError(f"there is no tokenizer named {name!r}; names: {', '.join(REGISTRY)}", option="path_or_name")
+    target, *others = _places(known)
+    for path in (target, *others):
+        if _holds(path, known):
+            return path
+    url = _address(known)
+    if is_on("JETON_OFFLINE"):
+        raise _failure(known, url, target, "and JETON_OFFLINE forbids to download it")
+    data = _download(known, url, target, progress)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with write_atomically(target) as file:
+            file.write(data)
+    except OSError as error:
+        if not _holds(target, known):  # on Windows a file that another program reads cannot be replaced
+            raise DownloadError(
+                f"{known.name} was downloaded and cannot be kept: {target}: {error.strerror or error}; "
+                "JETON_CACHE_DIR names another folder",
+                url=url,
+                path=str(target),
+            ) from error
+    return target
+
+
+def _places(known: Known) -> list[Path]:
+    """Where the file may be; what is downloaded goes to the first.
+
+    The last place has the publisher's own name for the file, which somebody who copies it there by hand may keep.
+    """
+    own = [cache_folder() / _filename(known), cache_folder() / known.url.rpartition("/")[2]]
+    # tiktoken takes an empty variable for "no cache"; here it is as if it were not set, for we keep files elsewhere
+    shared = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    if not shared:
+        return own
+    # tiktoken's name for the file, no protection of anything
+    return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), *own]
+
+
+def _filename(known: Known) -> str:
+    """The file's name in the cache and on a mirror: several publishers call theirs tokenizer.model."""
+    stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
+    return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
+
+
+def _holds(path: Path, known: Known) -> bool:
+    """Whether the file is there and is the right one. A wrong one is replaced, which is worth a line."""
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return False
+    if hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256:
+        return True
+    _LOG.warning("%s is not %s: its sha256 is another, so it is not used", path, known.name)
+    return False
+
+
+def _address(known: Known) -> str:
+    """Where to download from.
+
+    Raises:
+        ConfigError: a mirror without encryption; the hash protects the content, and nothing the name that is asked for.
+    """
+    mirror = os.environ.get("JETON_REGISTRY_URL")
+    if not mirror:
+        return known.url
+    url = f"{mirror.rstrip('/')}/{_filename(known)}"
+    if not _is_permitted(url):
+        raise ConfigError(f"JETON_REGISTRY_URL={mirror!r} is neither https nor http on this machine")
+    return url
+
+
+def _is_permitted(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_this_machine(parts.hostname))
+
+
+def _is_this_machine(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows only to where we would have gone by ourselves."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if not _is_permitted(newurl):
+            fp.close()
+            raise urllib.error.URLError(f"the server sends on to {newurl}, which is not https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _download(known: Known, url: str, target: Path, progress: Progress) -> bytes:
+    """The file's content, with the right hash."""
+    opener = urllib.request.build_opener(_Redirects)  # with the proxies of the environment
+    request = urllib.request.Request(url, headers={"User-Agent": "jeton"})  # noqa: S310 (_address has looked at it)
+    data = bytearray()
+    try:
+        with make_reporter(progress) as report, opener.open(request, timeout=TIMEOUT_S) as answer:
+            length = answer.headers.get("Content-Length", "")
+            total = int(length) if length.isdecimal() else None
+            while chunk := answer.read(CHUNK_BYTES):
+                data += chunk
+                report(ProgressEvent("download", len(data), total, "B"))
+                if len(data) > MAX_BYTES:
+                    raise _failure(known, url, target, f"and the server sends more than {MAX_BYTES} bytes")
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _failure(known, url, target, f"and the server says {error.code} {error.reason}") from None
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, DownloadError):
+            raise
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise _failure(known, url, target, f"and downloading it failed: {_words(reason)}") from error
+    if total is not None and len(data) < total:
+        raise _failure(known, url, target, f"and the download ended after {len(data)} of {total} bytes")
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != known.sha256:
+        raise _failure(
+            known, url, target, f"and what the server sent is another file: sha256 {digest}, expected {known.sha256}"
+        )
+    return bytes(data)
+
+
+def _words(reason: object) -> str:
+    text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
+    return text or type(reason).__name__
+
+
+def _failure(known: Known, url: str, target: Path, why: str) -> DownloadError:
+    return DownloadError(
+        f"the file of {known.name!r} is not on this machine {why}. Download {url} where there is a network and put it "
+        f"at {target}, or set JETON_CACHE_DIR to a folder that has {_filename(known)}",
+        url=url,
+        path=str(target),
+    )

@@ -1,0 +1,343 @@
+"""Repositories of the Hugging Face hub: the tokenizer's files out of one, and nothing else.
+
+Only files that are data are taken: never code, weights or pickles. Each is checked against the hash that the hub lists
+for it. huggingface_hub (extra ``hub``) does the talking and keeps the files, in the cache that all its users share.
+
+A listing of each repository that was fetched is kept beside our own downloads: which commit, which files, which
+hashes. With it a commit that is named in full needs no network, and neither does anything when the network is off.
+
+A repository may say that its tokenizer is code of its own: by ``auto_map``, or by a class together with the file that
+defines it (QWenTokenizer, tokenization_qwen.py). That code is never run. Where the repository also holds a file that
+says everything by itself, a tokenizer.json or tekken.json, that file is loaded and a warning tells of the code; where
+it holds only parts that the code would put together (a SentencePiece model, a rank file, a list of words), it is
+refused.
+
+Left out: other types of repositories, folders inside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...atomic import write_atomically
+from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError, UnsupportedFeatureError
+from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
+
+__all__ = ["PREFIX", "fetch_repository"]
+
+_LOG = logging.getLogger("jeton")
+
+PREFIX = "hf:"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
+
+# Says everything by itself. Where there is one, the files below are not needed, the first before the second.
+_WHOLE = ("tokenizer.json", "tekken.json")
+_PARTS = ("vocab.json", "merges.txt", "vocab.txt")
+_PART_SUFFIXES = (".model", ".tiktoken")
+# config.json only for its auto_map
+_BESIDE = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "config.json",
+)
+
+
+class _File(NamedTuple):
+    """What the hub lists of a file: the sha256 of its content where it is large, else git's hash."""
+
+    size: int | None
+    sha256: str | None
+    git: str | None
+
+
+class _Listing(NamedTuple):
+    commit: str
+    files: dict[str, _File]  # those that we take
+    code: list[str]  # Python files for tokenizers that lie beside them
+
+
+def fetch_repository(name: str) -> Path:
+    """The folder with the tokenizer's files of ``hf:owner/name[@revision]``; see `fetch`."""
+    repository, _, revision = name.removeprefix(PREFIX).partition("@")
+    if _NAME.fullmatch(repository) is None or ".." in repository or "--" in repository:
+        raise ConfigError(
+            f"{name!r} is no name of a repository: that is {PREFIX}owner/name[@revision]",
+            option="path_or_name",
+        )
+    revision = revision or "main"
+    listing, fresh = _list(repository, revision)
+    if listing is None:
+        return _cached_by_others(repository, revision)
+    if not any(file in _WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
+        raise FormatError(f"{PREFIX}{repository} holds no tokenizer that Jeton reads (at {listing.commit[:10]})")
+    folder = _get(repository, listing, fresh=fresh)
+    _refuse_code(repository, folder, listing.files, listing.code)
+    return folder
+
+
+# ── what is there ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(repository: str, revision: str) -> tuple[_Listing | None, bool]:
+    """The listing of a revision, and whether the hub gave it just now. None: unknown, and nobody may be asked."""
+    record = _record(repository, revision)
+    known = _read_record(record)
+    if known is not None and (_COMMIT.fullmatch(revision) or _is_offline()):
+        return known, False
+    if _is_offline():
+        return None, False
+    hub = _library()
+    try:
+        info = hub.HfApi(endpoint=_endpoint(), library_name="jeton").model_info(
+            repository, revision=revision, files_metadata=True, timeout=TIMEOUT_S
+        )
+    except Exception as error:
+        status = _status(error)
+        if known is None or status in (401, 403, 404):
+            raise _failure(repository, revision, error) from error
+        _LOG.warning("the hub does not answer (%s): %s%s from the cache", _first_line(error), PREFIX, repository)
+        return known, False
+    listing = _chosen(str(info.sha), info.siblings or [])
+    _write_record(record, listing)
+    return listing, True
+
+
+def _chosen(commit: str, siblings: list[Any]) -> _Listing:
+    found = {file.rfilename: _File(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings}
+    whole = next((name for name in _WHOLE if name in found), None)
+    names = [name for name in _BESIDE if name in found]
+    if whole:
+        names.append(whole)
+    else:  # in the top folder only: what lies deeper belongs to something else
+        names += [name for name in found if "/" not in name and (name in _PARTS or name.endswith(_PART_SUFFIXES))]
+    if _COMMIT.fullmatch(commit) is None:
+        raise FormatError(f"the hub names a commit that is none: {commit[:50]!r}", format="hub")
+    return _Listing(commit, {name: found[name] for name in names}, _code_files(found))
+
+
+def _code_files(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if _CODE_FILE.fullmatch(name))
+
+
+def _record(repository: str, revision: str) -> Path:
+    key = "\n".join((_endpoint() or "", repository, revision))
+    return cache_folder() / "hub" / f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.json"
+
+
+def _read_record(path: Path) -> _Listing | None:
+    try:
+        facts = json.loads(path.read_bytes())
+        files = {str(name): _File(*file) for name, file in facts["files"].items()}
+        return _Listing(str(facts["commit"]), files, [*map(str, facts["code"])])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # not there or damaged: it is written anew
+
+
+def _write_record(path: Path, listing: _Listing) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with write_atomically(path) as file:
+            file.write(json.dumps(listing._asdict()).encode())
+    except OSError as error:  # only later loads without network miss it
+        _LOG.warning("%s cannot be written (%s): a later load needs the network again", path, error.strerror or error)
+
+
+# ── getting it ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _get(repository: str, listing: _Listing, *, fresh: bool) -> Path:
+    hub = _library()
+    options: dict[str, Any] = {"revision": listing.commit, "cache_dir": _hub_cache()}
+    paths = []
+    for name, file in listing.files.items():
+        if file.size is not None and file.size > MAX_BYTES:
+            raise FormatError(f"{PREFIX}{repository}: {name} has {file.size} bytes, more than a tokenizer has")
+        cached = hub.try_to_load_from_cache(repository, name, **options)
+        path = Path(cached) if isinstance(cached, str) else None
+        if path is not None and fresh and not _is_sound(path, file):
+            _LOG.warning("%s is damaged, and is downloaded again", path)
+            _remove(path)
+            path = None
+        paths.append(path or _download(repository, listing.commit, name, file, options))
+    return paths[0].parent
+
+
+def _download(repository: str, commit: str, name: str, file: _File, options: dict[str, Any]) -> Path:
+    if _is_offline():
+        raise _failure(repository, commit, None)
+    try:
+        path = Path(
+            _library().hf_hub_download(
+                repository, name, **options, endpoint=_endpoint(), library_name="jeton", etag_timeout=TIMEOUT_S
+            )
+        )
+    except Exception as error:
+        raise _failure(repository, commit, error) from error
+    if not _is_sound(path, file):
+        _remove(path)
+        raise DownloadError(
+            f"{PREFIX}{repository}: what the hub sends as {name} is not the file that it lists, for its hash is "
+            "another; it is not kept. Try again later, or without the proxy or mirror in between",
+            url=f"{_endpoint() or 'https://huggingface.co'}/{repository}",
+            path=str(path),
+        )
+    return path
+
+
+def _is_sound(path: Path, file: _File) -> bool:
+    """Whether the content has the hash that the hub lists."""
+    data = path.read_bytes()
+    if file.sha256 is not None:
+        return hashlib.sha256(data).hexdigest() == file.sha256
+    if file.git is not None:
+        # how git names a file's content
+        named = b"blob %d\0" % len(data) + data
+        return hashlib.sha1(named, usedforsecurity=False).hexdigest() == file.git
+    return file.size in (None, len(data))
+
+
+def _remove(path: Path) -> None:
+    """From the hub's cache, where the file is a link to its content."""
+    for name in {os.path.realpath(path), str(path)}:
+        Path(name).unlink(missing_ok=True)
+
+
+def _cached_by_others(repository: str, revision: str) -> Path:
+    """What other programs left in the cache that all users of huggingface_hub share, when no network may be asked."""
+    hub = _library()
+    try:
+        folder = Path(
+            hub.snapshot_download(
+                repository,
+                revision=revision,
+                cache_dir=_hub_cache(),
+                local_files_only=True,
+                allow_patterns=[*_WHOLE, *_BESIDE],
+            )
+        )
+    except Exception as error:
+        raise _failure(repository, revision, error) from error
+    files = {entry.name for entry in folder.iterdir()}
+    _refuse_code(repository, folder, files, _code_files(files))
+    return folder
+
+
+def _refuse_code(repository: str, folder: Path, files: Collection[str], code_files: list[str]) -> None:
+    """See the module's description."""
+    config = _json(folder / "tokenizer_config.json")
+    code = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code_files)
+    if code is None:
+        return
+    whole = next((name for name in _WHOLE if name in files), None)
+    if whole is None:
+        raise UnsupportedFeatureError(
+            f"the tokenizer of {PREFIX}{repository} is code in its repository ({code}), which Jeton never runs, and "
+            f"there is no {' or '.join(_WHOLE)} that says the same",
+            format="hub",
+            place="tokenizer_config.json",
+            feature="auto_map",
+        )
+    _LOG.warning(
+        "%s%s also names code of its own (%s), which Jeton never runs: this is its %s", PREFIX, repository, code, whole
+    )
+
+
+def _automatic(config: dict[str, Any]) -> str | None:
+    """The class in the repository's own code that is its tokenizer: ``auto_map``, in either of its two shapes."""
+    mapped = config.get("auto_map")
+    classes = mapped.get("AutoTokenizer") if isinstance(mapped, dict) else mapped
+    classes = [classes] if isinstance(classes, str) else classes
+    return next((name for name in classes if isinstance(name, str)), None) if isinstance(classes, list) else None
+
+
+def _defined_here(config: dict[str, Any], code_files: list[str]) -> str | None:
+    """The file that defines the tokenizer's class, where there is one."""
+    named = config.get("tokenizer_class")
+    if not isinstance(named, str):
+        return None
+    stem = re.sub(r"Tokenizer(Fast)?$", "", named).lower()
+    of_class = (f"tokenization{stem}.py", f"tokenization{stem}fast.py")
+    return next((name for name in code_files if name.lower().replace("_", "") in of_class), None)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}", format="json") from None
+    return value if isinstance(value, dict) else {}
+
+
+# ── huggingface_hub ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _library() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingDependencyError(
+            "tokenizers from the hub need huggingface_hub: pip install 'jeton[hub]'", extra="hub"
+        ) from error
+    return huggingface_hub
+
+
+# huggingface_hub reads these once, when it is imported; a program may set them later.
+
+
+def _is_offline() -> bool:
+    return any(map(is_on, ("JETON_OFFLINE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")))
+
+
+def _endpoint() -> str | None:
+    return os.environ.get("HF_ENDPOINT") or None
+
+
+def _hub_cache() -> str | None:
+    if cache := os.environ.get("HF_HUB_CACHE"):
+        return os.path.expanduser(cache)
+    home = os.environ.get("HF_HOME")
+    return os.path.join(os.path.expanduser(home), "hub") if home else None
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _failure(repository: str, revision: str, error: BaseException | None) -> DownloadError:
+    what = f"{PREFIX}{repository}" + ("" if revision == "main" else f"@{revision}")
+    status = None if error is None else _status(error)
+    kind = type(error).__name__
+    if error is None or _is_offline():
+        why = "is not whole on this machine, and the network is off (JETON_OFFLINE, HF_HUB_OFFLINE)"
+        advice = "load it once where there is a network, and copy the caches (HF_HOME, JETON_CACHE_DIR) here"
+    elif kind == "RevisionNotFoundError":
+        why, advice = "has no such revision", "a revision is a branch, a tag or a commit"
+    elif kind == "GatedRepoError" or status == 403:
+        why = "is gated: its owner wants to know who takes it"
+        advice = "accept its conditions on the hub, and set HF_TOKEN or run `hf auth login`"
+    elif status in (401, 404):
+        why = "is not there, or is private"
+        advice = "look at the spelling; for a private one set HF_TOKEN or run `hf auth login`"
+    else:
+        why = f"cannot be had: {_first_line(error)}"
+        advice = "try again; or download the tokenizer's files elsewhere and load the folder they are in"
+    endpoint = _endpoint() or "https://huggingface.co"
+    return DownloadError(f"{what} {why}. {advice[0].upper()}{advice[1:]}", url=f"{endpoint}/{repository}")

@@ -1,0 +1,112 @@
+"""Generated texts: the same everywhere, fast, and of every kind they promise."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import unicodedata
+
+import pytest
+
+import jeton
+from jeton.analysis.stress import stress_bytes, stress_texts
+from jeton.analysis.tricky import INVALID, TRICKY
+from tests.material import SPECIAL, tokenizer
+
+
+def digest(texts: list[str] | list[bytes]) -> str:
+    return hashlib.sha256(b"\0".join(t.encode() if isinstance(t, str) else t for t in texts)).hexdigest()[:16]
+
+
+def test_the_same_on_every_machine() -> None:
+    """A figure that says "equal on these texts" means these. Change the pieces, and you change these hashes."""
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(116, 104, 256)])
+    assert digest(list(stress_texts(None, 2000))) == "cf8f7c17830179f0"
+    assert digest(list(stress_texts(tok, 2000, seed=7))) == "a1758ed67d6cdc46"
+    assert digest(list(stress_bytes(None, 2000))) == "517e93c9790f334e"
+
+
+def test_a_longer_list_begins_with_the_shorter(tok: jeton.Tokenizer) -> None:
+    assert list(stress_texts(tok, 50)) == list(stress_texts(tok, 500))[:50]
+    assert list(stress_bytes(tok, 50)) == list(stress_bytes(tok, 500))[:50]
+
+
+def test_what_is_in_them(kind: str) -> None:
+    texts = list(stress_texts(tokenizer(kind), 5000))
+    text = "".join(texts)
+    text.encode()  # no lone surrogate
+    assert len(set(texts)) > 4500
+    assert 20 <= len(text) / len(texts) <= 60
+    assert max(map(len, texts)) < 1000
+    categories = {unicodedata.category(char) for char in text}
+    assert categories >= {
+        "Lu",
+        "Ll",
+        "Lt",
+        "Lm",
+        "Lo",
+        "Mn",
+        "Mc",
+        "Nd",
+        "Nl",
+        "No",
+        "Zs",
+        "Zl",
+        "Zp",
+        "Cc",
+        "Cf",
+        "Co",
+        "Cn",
+    }
+    scripts = {unicodedata.name(char, "").split()[0] for char in set(text) if unicodedata.name(char, "")}
+    assert scripts >= {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "ARABIC", "HEBREW", "DEVANAGARI", "THAI", "FULLWIDTH"}
+    for piece in ("\r\n", "\u200d", "'ſ", "https://", "▁", "\U0001f1eb\U0001f1f7"):
+        assert piece in text
+    blocks = {ord(char) >> 8 for char in text}
+    assert len(blocks) > 500
+
+
+def test_special_tokens_only_when_asked(tok: jeton.Tokenizer) -> None:
+    token = "<|im_end|>"
+    assert token in SPECIAL
+    assert any(token in text for text in stress_texts(tok, 3000, special=True))
+    tricky = [text for text in TRICKY if token in text]
+    assert not any(token in text and not any(t in text for t in tricky) for text in stress_texts(tok, 3000))
+
+
+def test_bytes_are_mostly_not_utf8(tok: jeton.Tokenizer) -> None:
+    def is_text(data: bytes) -> bool:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    texts = list(stress_bytes(tok, 2000))
+    assert 0.02 < sum(map(is_text, texts)) / 2000 < 0.5
+    assert {byte for text in texts for byte in text} == set(range(256))
+    assert not any(map(is_text, INVALID))
+
+
+def test_tricky_texts_are_different_and_unicode() -> None:
+    assert len(TRICKY) >= 150
+    assert len(set(TRICKY)) == len(TRICKY)
+    assert len(set(INVALID)) == len(INVALID)
+    "".join(TRICKY).encode()
+
+
+def test_fast(tok: jeton.Tokenizer) -> None:
+    next(stress_texts(tok, 1))
+    best = min(_seconds(tok) for _ in range(3))
+    assert best < 2, "10,000 texts take some 40 ms on a quiet machine"
+
+
+def _seconds(tok: jeton.Tokenizer) -> float:
+    began = time.perf_counter()
+    assert sum(1 for _ in stress_texts(tok, 10_000)) == 10_000
+    return time.perf_counter() - began
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_none_and_one(n: int) -> None:
+    assert len(list(stress_texts(None, n))) == len(list(stress_bytes(None, n))) == n

@@ -1,0 +1,208 @@
+"""``jeton convert``: the file, the evidence, and what happens to both when there is a difference."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton import formats
+
+from .conftest import CORPUS, Run
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer with a bug: the last merge gets lost on the way."""
+    write = formats.tokenizer_json.write
+
+    def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
+        special = set(tok.special_tokens.values())
+        vocab = {id: token for id, token in tok.vocab.items() if id not in special}
+        worse = jeton.Tokenizer.from_merges(
+            vocab, tok.merges[:-1], pattern=tok.definition.pattern.text, special_tokens=tok.special_tokens
+        )
+        write(worse, path, accept_loss)
+
+    monkeypatch.setattr(formats.tokenizer_json, "write", wrong)
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["copy.json", "folder"])
+def test_every_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path, name: str) -> None:
+    result = run("convert", path, tmp_path / name, "--strings", 300)
+    assert result.code == 0
+    assert result.out == b""
+    assert "same ids, same decoded bytes" in result.err
+    assert f"saved    {tmp_path / name}" in result.err
+    assert jeton.load(tmp_path / name) == tok
+    assert left(tmp_path) == [name]
+
+
+def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    assert run("convert", path, tmp_path / "a.b", "--to", "folder", "--strings", 10).code == 0
+    assert (tmp_path / "a.b" / "tokenizer_config.json").is_file()
+    assert run("convert", path, tmp_path / "c", "--to", "tokenizer.json", "--strings", 10).code == 0
+    assert (tmp_path / "c").is_file()
+    assert run("convert", path, tmp_path / "d.xyz").code == 1
+    assert run("convert", path, tmp_path / "d", "--to", "vocab").code == 2
+    assert left(tmp_path) == ["a.b", "c"]
+
+
+def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "a.json", "--strings", 300, "--json", "-q")
+    facts = json.loads(result.text)
+    assert facts.pop("compared") > 500
+    assert facts == {
+        "input": str(path),
+        "output": str(tmp_path / "a.json"),
+        "equal": True,
+        "refused": 0,
+        "same_fingerprint": True,
+        "accepted": [],
+        "difference": None,
+    }
+    assert result.err == ""
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_difference_is_4_and_leaves_what_was_there(run: Run, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.json").write_text("old")
+    result = run("convert", path, tmp_path / "out.json", "--strings", 2000)
+    assert result.code == 4
+    lines = result.text.splitlines()
+    assert "differs at" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["first", "second"]
+    assert f"nothing was written to {tmp_path / 'out.json'}" in result.err
+    assert (tmp_path / "out.json").read_text() == "old"
+    assert left(tmp_path) == ["out.json"]
+    facts = json.loads(run("convert", path, tmp_path / "out.json", "--strings", 2000, "--json").text)
+    assert (facts["equal"], facts["output"]) == (False, None)
+    difference = facts["difference"]
+    assert difference["left"] != difference["right"]
+    assert difference["left"][difference["position"]] != difference["right"][difference["position"]]
+
+
+@pytest.mark.usefixtures("broken")
+def test_the_users_texts_find_what_the_others_do_not(
+    run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("nothing\n" * 20 + CORPUS, encoding="utf-8")
+    (tmp_path / "texts" / "b.bin").write_bytes(b"\xff\xfe" + b"x" * 10_000)
+    common = ("convert", path, tmp_path / "out.json", "--strings", 0, "-q")
+    assert run(*common).code in (0, 4)
+    result = run(*common, "--texts", tmp_path / "texts")
+    assert result.code == 4
+
+
+def test_texts_that_are_equal(run: Run, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(CORPUS, encoding="utf-8")
+    few = json.loads(run("convert", path, tmp_path / "o.json", "--strings", 0, "--json").text)["compared"]
+    more = run("convert", path, tmp_path / "o.json", "--strings", 0, "--json", "--texts", tmp_path / "a.txt")
+    # the corpus has 21 lines and comes in pieces of 8
+    assert json.loads(more.text)["compared"] == few + 3
+
+
+def test_rank_files(run: Run, data: Path, tmp_path: Path) -> None:
+    ranks = data / "vocabs" / "cl100k_base.tiktoken"
+    common = ("--strings", 200, "--json")
+    facts = json.loads(run("convert", ranks, tmp_path / "a.json", *common).text)
+    assert facts["equal"]
+    assert facts["same_fingerprint"]
+    assert run("convert", tmp_path / "a.json", tmp_path / "b.tiktoken", *common).code == 1
+    accept = ("--accept-loss", "pattern", "--accept-loss", "special_tokens")
+    facts = json.loads(run("convert", tmp_path / "a.json", tmp_path / "b.tiktoken", *accept, *common).text)
+    assert facts["equal"]
+    assert facts["accepted"] == ["pattern", "special_tokens"]
+    assert (tmp_path / "b.tiktoken").read_bytes() == ranks.read_bytes()
+
+
+def small_ranks() -> bytes:
+    import base64
+
+    tokens = [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
+    return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
+
+
+def test_unknown_rank_files_need_a_pattern_and_get_it_again(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.tiktoken").write_bytes(small_ranks())
+    assert run("convert", tmp_path / "a.tiktoken", tmp_path / "b.json").code == 1
+    common = ("--pattern", "gpt2", "--strings", 100)
+    assert run("convert", tmp_path / "a.tiktoken", tmp_path / "b.json", *common).code == 0
+    assert jeton.load(tmp_path / "b.json").encode("low") == [257]
+    result = run("convert", tmp_path / "b.json", tmp_path / "c.tiktoken", "--strings", 100, "--accept-loss", "pattern")
+    assert result.code == 0, result.err
+    assert (tmp_path / "c.tiktoken").read_bytes() == small_ranks()
+
+
+def test_an_accepted_loss_is_told(run: Run, tmp_path: Path) -> None:
+    words = jeton.train({"low": 5, "lower": 2}, 262, level="byte", end_of_word="</w>", progress=False)
+    (tmp_path / "in.json").write_bytes(words.to_bytes())
+    assert run("convert", tmp_path / "in.json", tmp_path / "out.json").code == 1
+    assert not (tmp_path / "out.json").exists()
+    result = run("convert", tmp_path / "in.json", tmp_path / "out.json", "--accept-loss", "end_of_word", "-q")
+    assert result.code == 0
+    assert result.err.startswith("jeton: warning: end_of_word")
+    assert jeton.load(tmp_path / "out.json") == words
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_difference_under_an_accepted_loss_is_kept_and_still_4(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "out.json", "--accept-loss", "anything", "--strings", 2000)
+    assert result.code == 4
+    assert (tmp_path / "out.json").is_file()
+
+
+def test_a_folder_that_is_there_keeps_its_other_files(
+    run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model.v1"
+    folder.mkdir()
+    (folder / "weights").write_text("w")
+    assert run("convert", path, folder, "--strings", 10).code == 0
+    assert left(folder) == ["tokenizer.json", "tokenizer_config.json", "weights"]
+    assert jeton.load(folder) == tok
+    assert left(tmp_path) == ["model.v1"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions and links as on POSIX")
+def test_permissions_and_links_stay(run: Run, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "real.json").chmod(0o600)
+    (tmp_path / "link.json").symlink_to("real.json")
+    assert run("convert", path, tmp_path / "link.json", "--strings", 10).code == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o600
+    assert run("convert", path, tmp_path / "fresh.json", "--strings", 10).code == 0
+    (tmp_path / "plain").write_text("")
+    assert (tmp_path / "fresh.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_onto_itself(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    tok.save(tmp_path / "a.json")
+    before = (tmp_path / "a.json").read_bytes()
+    assert run("convert", tmp_path / "a.json", tmp_path / "a.json", "--strings", 10).code == 0
+    assert (tmp_path / "a.json").read_bytes() == before
+
+
+def test_what_is_missing_is_1(run: Run, path: Path, tmp_path: Path) -> None:
+    assert run("convert", tmp_path / "none.json", tmp_path / "a.json").code == 1
+    assert run("convert", path, tmp_path / "no" / "a.json").code == 1
+    assert run("convert", path, tmp_path / "a.json", "--texts", tmp_path / "none").code == 1
+    assert run("convert", path).code == 2
+    assert left(tmp_path) == []
+
+
+def test_progress(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "a.json", "--strings", 1000, "--progress", "json", "-q")
+    events = [json.loads(line) for line in result.err.splitlines()]
+    assert {event["stage"] for event in events} == {"compare"}
+    assert events[-1]["done"] == events[-1]["total"]
