@@ -118,9 +118,9 @@ def _job(name: str, data: Path, corpora: list[str], generated: int, cache: Path)
         result = job.compare(tok, peers, data, corpus, generated, lambda what: None)
         _store(_stored(cache, name, corpus), result)
         bad = [f"{tally['check']} {tally['mode']} {tally['differ']}" for tally in result if tally["differ"]]
-        bad += [f"{tally['check']} {tally['mode']} refused {tally['refused']}" for tally in result if tally["refused"]]
-        strings = max(tally["compared"] for tally in result)
-        verdict = "; DIFFER: " + ", ".join(bad) if bad else ""
+        refused = {tally["check"]: tally["refused"] for tally in result if tally["refused"]}
+        strings = max(tally["compared"] for tally in result if tally["check"] == "ids")
+        verdict = ("; DIFFER: " + ", ".join(bad) if bad else "") + (f"; we refuse {refused}" if refused else "")
         _say(f"{name} × {corpus}: {strings:,} strings in {time.monotonic() - started:.0f} s{verdict}")
 
 

@@ -37,6 +37,8 @@ LLAMA3 = "|".join(
         r"\s+",
     ]
 )
+# QwenLM/Qwen tokenization_qwen.py
+QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def _in_bpe_openai() -> Iterator[Vocabulary]:
 
             special_tokens = dict(bpe_openai.registry.voyage3_base()["special_tokens"])
             load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, special_tokens)
-            compared: tuple[Callable[[], Peer], ...] = (beside,)
+            compared: tuple[Callable[[], Peer], ...] = (partial(_qwen, ranks), beside)
         else:
             load = partial(jeton.load, ranks)
             compared = (partial(_own, ranks, *peers.published(stem)), beside)
@@ -177,15 +179,19 @@ def _in_quicktok() -> Iterator[Vocabulary]:
         if stem == "qwen3":
             spelled = dict(_special_tokens(path.with_suffix(".special").read_bytes()))
             load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, spelled)
-            theirs: tuple[Callable[[], Peer], ...] = ()  # tiktoken has no normalizer
+            theirs: Callable[[], Peer] = partial(_qwen, ranks)
         else:
             load = partial(jeton.load, ranks)
-            theirs = (partial(_llama3, ranks) if stem == "llama3" else partial(_own, ranks, *peers.published(name)),)
-        yield Vocabulary(f"quicktok-v1: {stem}", (ranks,), load, (*theirs, partial(peers.quicktok, name)))
+            theirs = partial(_llama3, ranks) if stem == "llama3" else partial(_own, ranks, *peers.published(name))
+        yield Vocabulary(f"quicktok-v1: {stem}", (ranks,), load, (theirs, partial(peers.quicktok, name)))
 
 
 def _llama3(ranks: Path) -> Peer:
     return peers.tiktoken(_ranks(ranks), LLAMA3, dict(jeton.load(ranks).special_tokens))
+
+
+def _qwen(ranks: Path) -> Peer:
+    return peers.tiktoken_after_nfc(_ranks(ranks), QWEN2)
 
 
 def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:

@@ -27,6 +27,7 @@ __all__ = [
     "quicktok",
     "sentencepiece",
     "tiktoken",
+    "tiktoken_after_nfc",
 ]
 
 Lists = Sequence[Sequence[int]]
@@ -100,6 +101,18 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
         ),
         {False: lambda batch: [peer.decode(ids) for ids in batch]},
     )
+
+
+def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str) -> Peer:
+    """Tiktoken's ids of what Hugging Face's NFC makes of a text: Qwen's tokenizers, whose own library is that one.
+
+    Hugging Face's table of Unicode is older than others', who therefore order some marks otherwise.
+    """
+    from tokenizers.normalizers import NFC
+
+    peer, nfc = tiktoken(ranks, pattern, {}), NFC()
+    mode = Mode("NFC, encode_ordinary", lambda texts: peer.modes[0].encode([nfc.normalize_str(text) for text in texts]))
+    return Peer(f"{peer.library} after tokenizers {version('tokenizers')}", (mode,))
 
 
 def bpe_openai(name: str) -> Peer:
