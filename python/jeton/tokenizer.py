@@ -623,10 +623,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
         return view
 
-    def _with_training(self, facts: TrainingFacts) -> Self:
-        """The same tokenizer with what is known of its training."""
+    def _with_facts(self, **facts: Any) -> Self:
+        """The same tokenizer with other fields of its definition that change no id: training, roles, chat template."""
         view = self._copy()
-        view._definition = replace(self._definition, training=facts)
+        view._definition = replace(self._definition, **facts)
         return view
 
     def _copy(self) -> Self:
@@ -643,9 +643,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             path: ``….json`` is a tokenizer.json; a folder gets that and a tokenizer_config.json, which transformers
-                loads; ``….vocab`` is a listing for people; ``….tiktoken`` a rank file.
-            format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"vocab"``,
-                ``"tiktoken"``.
+                loads; ``….tiktoken`` is a rank file, ``….model`` SentencePiece's, ``tekken.json`` Mistral's,
+                ``vocab.txt`` BERT's; ``….vocab`` is a listing for people.
+            format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"tiktoken"``,
+                ``"sentencepiece"``, ``"tekken"``, ``"vocab.txt"``, ``"merges.txt"`` (a folder with vocab.json and
+                merges.txt), ``"vocab"``.
             accept_loss: names of what the format may leave out, as the error that refuses them spells them.
 
         Raises:

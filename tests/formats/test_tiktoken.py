@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import jeton
-from tests.material import tokenizer
+from jeton.formats import tiktoken
+from jeton.formats.registry import REGISTRY
+from tests.material import byte_tokenizer
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -69,11 +71,6 @@ def test_pickling_and_saving_keep_the_way_of_ranks(path: Path) -> None:
         assert back.encode(text) == tok.encode(text)
 
 
-def test_a_list_of_merges_is_no_rank_file(tmp_path: Path) -> None:
-    with pytest.raises(jeton.UnsupportedFeatureError, match="merges"):
-        tokenizer("byte gpt2").save(tmp_path / "a.tiktoken", accept_loss=["pattern", "special_tokens"])
-
-
 def test_line_ends_of_windows(path: Path, tmp_path: Path) -> None:
     windows = tmp_path / "windows"
     windows.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
@@ -130,7 +127,46 @@ def test_known_by_content_whatever_the_name(data: Path, tmp_path: Path, name: st
 
 @pytest.mark.parametrize("name", ["r50k_base", "llama3"])
 def test_other_real_files(data: Path, name: str) -> None:
-    with pytest.raises(jeton.ConfigError):
-        jeton.load(data / "vocabs" / f"{name}.tiktoken")
-    tok = jeton.load(data / "vocabs" / f"{name}.tiktoken", pattern="gpt2" if name == "r50k_base" else "llama3")
+    tok = jeton.load(data / "vocabs" / f"{name}.tiktoken")
+    assert tok.special_tokens == REGISTRY[name].special_tokens
     assert tok.decode(tok.encode("The old man 今天")) == "The old man 今天"
+
+
+def test_merges_that_are_ranks_are_written(tmp_path: Path) -> None:
+    tok = jeton.train(["the old man told the older tale " * 9], 300, pattern="gpt2", progress=False)
+    out = tmp_path / "out.tiktoken"
+    tok.save(out, accept_loss=["pattern"])
+    again = jeton.load(out, pattern="gpt2")
+    for text in ("the older man", "told told", " tthhee", "ooooolllddd"):
+        assert again.encode(text) == tok.encode(text)
+
+
+@pytest.mark.parametrize(
+    ("merges", "why"),
+    [
+        ([(97, 98, 257), (98, 99, 256)], "merged before"),  # ids that fall
+        (
+            [(97, 98, 256), (98, 99, 257), (97, 257, 258)],
+            "by rank it would be",
+        ),  # ab goes first: never a + bc
+        ([(98, 99, 256), (97, 98, 257), (257, 100, 258)], None),
+        ([(97, 98, 256), (256, 99, 257)], None),
+    ],
+)
+def test_merges_that_are_no_ranks_are_refused_with_the_reason(
+    merges: list[tuple[int, int, int]], why: str | None, tmp_path: Path
+) -> None:
+    tok = byte_tokenizer(*merges)
+    out = tmp_path / "out.tiktoken"
+    if why is None:
+        tok.save(out, accept_loss=["pattern"])
+        return
+    with pytest.raises(jeton.UnsupportedFeatureError, match=why) as caught:
+        tok.save(out, accept_loss=["pattern"])
+    assert caught.value.feature == "merges"
+    assert not out.exists()
+
+
+def test_a_name_chooses_among_files_of_one_content(path: Path) -> None:
+    with pytest.raises(jeton.FormatError, match="sha256"):
+        tiktoken.read(path.read_bytes(), source="x", pattern=None, special_tokens=None, name="p50k_edit")

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import sentencepiece as spm
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from jeton import ConfigError, FormatError, _core
 
@@ -35,7 +35,10 @@ def replace(content: str, **pattern: str) -> JSON:
 
 
 SINGLE: dict[str, list[JSON]] = {
-    **{name: [{"type": name}] for name in "NFC NFD NFKC NFKD Lowercase StripAccents Nmt ByteLevel".split()},
+    **{
+        name: [{"type": name}]
+        for name in ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel"]
+    },
     "strip": [{"type": "Strip", "strip_left": True, "strip_right": True}],
     "strip left": [{"type": "Strip", "strip_left": True, "strip_right": False}],
     "strip right": [{"type": "Strip", "strip_left": False, "strip_right": True}],
@@ -58,7 +61,14 @@ CHAINS: dict[str, list[JSON]] = {
     "clip": [{"type": "NFC"}, replace(" ", Regex=r"\s+"), {"type": "Lowercase"}],
     "llama": [{"type": "Prepend", "prepend": "\u2581"}, replace("\u2581", String=" ")],
     "bytes": [{"type": "NFC"}, {"type": "ByteLevel"}],
-    "all": [{"type": "Nmt"}, {"type": "NFKC"}, {"type": "StripAccents"}, bert(), *SINGLE["strip"], {"type": "ByteLevel"}],
+    "all": [
+        {"type": "Nmt"},
+        {"type": "NFKC"},
+        {"type": "StripAccents"},
+        bert(),
+        *SINGLE["strip"],
+        {"type": "ByteLevel"},
+    ],
     "forms": [{"type": "NFD"}, {"type": "NFC"}, {"type": "NFKD"}, {"type": "NFKC"}],
 }
 
@@ -114,9 +124,8 @@ def spans(text: str, normalized: str, origins: list[tuple[int, int]]) -> list[tu
 
 
 def check(parts: list[JSON], texts: list[str]) -> None:
-    hf, spelled = in_hf(parts), json.dumps(parts)
-    for text in texts:
-        normalized, origins = _core.normalize_text(spelled, text, [])
+    hf = in_hf(parts)
+    for text, (normalized, origins) in zip(texts, _core.normalize_texts(json.dumps(parts), texts, []), strict=True):
         assert normalized == hf.normalizer.normalize_str(text), (parts, text)
         assert spans(text, normalized, origins) == hf.encode(text).offsets, (parts, text)
 
@@ -182,14 +191,19 @@ def fields(message: bytes) -> dict[int, list[Any]]:
     stream, found = io.BytesIO(message), dict[int, list[Any]]()
     while stream.tell() < len(message):
         key = varint()
-        value = {0: varint, 1: lambda: stream.read(8), 2: lambda: stream.read(varint()), 5: lambda: stream.read(4)}[key & 7]()
+        value = {0: varint, 1: lambda: stream.read(8), 2: lambda: stream.read(varint()), 5: lambda: stream.read(4)}[
+            key & 7
+        ]()
         found.setdefault(key >> 3, []).append(value)
     return found
 
 
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nfkc", "nfkc_cf", "nmt_nfkc_cf"])
 def test_precompiled_rules_equal_hf(rule: str) -> None:
-    part = {"type": "Precompiled", "precompiled_charsmap": charsmap(trained(normalization_rule_name=rule))["precompiled_charsmap"]}
+    part = {
+        "type": "Precompiled",
+        "precompiled_charsmap": charsmap(trained(normalization_rule_name=rule))["precompiled_charsmap"],
+    }
     check([part], strings())
     check([part, replace("\u2581", Regex=r" {2,}")], strings()[::3])
     check_every([part], [*LATER, *range(0x340, 0x110000, 997)], CONTEXTS)
@@ -222,8 +236,7 @@ def user_defined(model: bytes) -> list[bytes]:
 
 def check_sentencepiece(model: bytes, texts: list[str]) -> None:
     peer, parts, own = spm.SentencePieceProcessor(model_proto=model), json.dumps([charsmap(model)]), user_defined(model)
-    for text in texts:
-        normalized, origins = _core.normalize_text(parts, text, own)
+    for text, (normalized, origins) in zip(texts, _core.normalize_texts(parts, texts, own), strict=True):
         assert normalized == peer.normalize(text), text
         ends = [0, *(end for _, end in origins)]
         assert all(start <= end for start, end in origins), text
@@ -245,7 +258,14 @@ SPECS: dict[str, JSON] = {
 
 @pytest.mark.parametrize("name", SPECS)
 def test_sentencepiece_normalizes_alike(name: str) -> None:
-    texts = [*strings(), " a  b ", "   ", "a\u2581 ", "abc ab e\u0301e \u2581\u2581x\uff21 a b  c\u2122", "b  b \u2581 "]
+    texts = [
+        *strings(),
+        " a  b ",
+        "   ",
+        "a\u2581 ",
+        "abc ab e\u0301e \u2581\u2581x\uff21 a b  c\u2122",
+        "b  b \u2581 ",
+    ]
     check_sentencepiece(trained(**SPECS[name]), texts)
 
 
@@ -256,7 +276,9 @@ def test_every_sampled_code_point_normalizes_alike() -> None:
         check_sentencepiece(trained(normalization_rule_name=rule), texts)
 
 
-@pytest.mark.parametrize("name", ["mbart-en-fairseq.sentencepiece.bpe", "mistral-v1", "mistral-v3", "spm-ja", "spm-unigram-en"])
+@pytest.mark.parametrize(
+    "name", ["mbart-en-fairseq.sentencepiece.bpe", "mistral-v1", "mistral-v3", "spm-ja", "spm-unigram-en"]
+)
 def test_published_models_normalize_alike(data: Path, name: str) -> None:
     check_sentencepiece((data / "vocabs" / f"{name}.model").read_bytes(), strings())
 
@@ -289,10 +311,15 @@ def test_broken_rules_end_in_an_error_or_a_text(seed: int) -> None:
         bad = bytearray(whole[: rng.choice([len(whole), rng.randrange(len(whole))])])
         for _ in range(rng.choice([0, 1, 30, 300])):
             if bad:
-                bad[rng.randrange(len(bad)) if rng.random() < 0.8 else rng.randrange(min(4, len(bad)))] = rng.randrange(256)
+                bad[rng.randrange(len(bad)) if rng.random() < 0.8 else rng.randrange(min(4, len(bad)))] = rng.randrange(
+                    256
+                )
         for kind in ("SentencePiece", "Precompiled"):
             try:
-                ours([part | {"type": kind, "precompiled_charsmap": base64.b64encode(bad).decode() or "AA=="}], "\ufdfa e\u0301\uff21\u2122 a" * 9)
+                ours(
+                    [part | {"type": kind, "precompiled_charsmap": base64.b64encode(bad).decode() or "AA=="}],
+                    "\ufdfa e\u0301\uff21\u2122 a" * 9,
+                )
             except FormatError:
                 refused += 1
     assert refused > 20

@@ -187,7 +187,9 @@ impl Alphabet {
             };
         }
         if self.end != EndOfWord::None || self.prefix.is_some() {
-            return Err(Error::config("byte_fallback cannot be combined with end_of_word or continuing_subword_prefix"));
+            return Err(Error::config(
+                "byte_fallback cannot be combined with end_of_word or continuing_subword_prefix",
+            ));
         }
         self.unknown.bytes = byte_entries(vocab);
         Ok(self)

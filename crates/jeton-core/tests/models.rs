@@ -289,7 +289,8 @@ fn a_quarter_million_pieces_load_fast() {
     let vocab = vocab(&rows);
     let scores: Vec<f64> = (0..250_000).map(|i| -f64::from(i)).collect();
     let start = std::time::Instant::now();
-    let model = Model::from_json(r#"{"type":"Unigram","unk":null,"precision":"f32"}"#, &vocab, vec![], &scores).unwrap();
+    let model =
+        Model::from_json(r#"{"type":"Unigram","unk":null,"precision":"f32"}"#, &vocab, vec![], &scores).unwrap();
     let took = start.elapsed();
     println!("250,000 pieces: {took:?}");
     assert!(took.as_secs() < 3, "{took:?}"); // far above what it takes, for busy machines
@@ -298,7 +299,13 @@ fn a_quarter_million_pieces_load_fast() {
 
 #[test]
 fn special_tokens_never_come_out_of_merges() {
-    let rows = [(0, Kind::Token, "a"), (1, Kind::Token, "b"), (2, Kind::Special, "ab"), (3, Kind::Added, "ba"), (4, Kind::Token, "bab")];
+    let rows = [
+        (0, Kind::Token, "a"),
+        (1, Kind::Token, "b"),
+        (2, Kind::Special, "ab"),
+        (3, Kind::Added, "ba"),
+        (4, Kind::Token, "bab"),
+    ];
     let rows: Vec<_> = rows.map(|(id, kind, content)| (id, kind, content.to_string())).to_vec();
     let vocab = vocab(&rows);
     let merges = vec![(0, 1, 2), (1, 0, 3), (3, 1, 4)];

@@ -13,8 +13,9 @@ mod counts;
 mod decoders;
 mod error;
 mod files;
-mod parts;
+mod formats;
 mod models;
+mod parts;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -30,9 +31,14 @@ mod _core {
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]
-    use crate::parts::{find_added, normalize_text, pretokenize_text};
+    use crate::formats::{
+        merges_txt, pattern_text, rank_file_differs, read_pair, read_sentencepiece, read_tekken, read_vocab_txt,
+        tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
+    };
     #[pymodule_export]
     use crate::models::BareModel;
+    #[pymodule_export]
+    use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -19,14 +19,13 @@ use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
 #[pyclass(frozen, module = "jeton._core")]
-pub struct Tokenizer(core::Tokenizer);
+pub struct Tokenizer(pub(crate) core::Tokenizer);
 
 type Spans = Vec<(usize, usize)>;
 type Candidate = (u32, u32, u32); // left, right, rank
 type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
 type Explained<'py> = (usize, usize, Bound<'py, PyBytes>, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, bytes, added, whole, symbols, steps, ids
-type Columns<'py> =
-    (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
+type Columns<'py> = (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
 
 #[pymethods]
 impl Tokenizer {
@@ -146,11 +145,11 @@ impl Tokenizer {
     ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
-        let encode = |text: &Text<'_>| {
-            watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on))
-        };
+        let encode =
+            |text: &Text<'_>| watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on));
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
-        let framed = self.0.frame_encodings(&encodings, template);
+        let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let framed = self.0.frame_encodings(&bytes, &encodings, template);
         let bytes = |id| {
             let mut adds = Vec::new();
             self.0.decode_one(id, &mut adds);
@@ -253,6 +252,27 @@ impl Tokenizer {
     /// The ordinary entry with this content.
     fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         self.0.vocab().find(content, ends_word)
+    }
+
+    /// The ids of entries of a kind, ascending.
+    fn ids_of(&self, kind: u8) -> Vec<u32> {
+        self.0.vocab().iter().filter(|entry| entry.1 as u8 == kind).map(|entry| entry.0).collect()
+    }
+
+    /// The scores by id.
+    fn scores(&self) -> Vec<f64> {
+        self.0.scores().to_vec()
+    }
+
+    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two, best score
+    /// first.
+    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<String> {
+        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
+        let write = || {
+            let merges = hf_json::piece_merges(self.0.vocab(), self.0.scores());
+            hf_json::merges_json(self.0.vocab(), &merges, &spelling)
+        };
+        py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
     /// All ids, ascending.

@@ -67,6 +67,22 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
+    /// The same with these ordinary entries of another kind.
+    fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
+        let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 6"))?;
+        let wanted: HashSet<u32> = ids.into_iter().collect();
+        let mut made = self.clone();
+        for entry in made.entries.iter_mut().filter(|entry| entry.1 == Kind::Token && wanted.contains(&entry.0)) {
+            entry.1 = kind;
+        }
+        Ok(made)
+    }
+
+    /// The same with scores, by id.
+    fn with_scores(&self, scores: Vec<f64>) -> Self {
+        Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
+    }
+
     /// The id of the entry with this content, whatever its kind.
     fn find_any(&self, content: &[u8]) -> Option<u32> {
         self.entries.iter().find(|entry| entry.2 == content).map(|entry| entry.0)

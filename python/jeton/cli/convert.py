@@ -138,7 +138,10 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
     except ConfigError as error:
         if error.option != "pattern":
             raise
-        return jeton.load(path, pattern=tok.definition.pattern.text, special_tokens=tok.special_tokens)
+        pattern = tok.definition.pattern
+        if pattern is None:
+            raise
+        return jeton.load(path, pattern=pattern.text, special_tokens=tok.special_tokens)
 
 
 def _put(new: Path, output: str) -> None:

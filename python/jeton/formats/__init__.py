@@ -7,39 +7,64 @@ is refused by name. Nothing is pickled into a file or unpickled from one.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
-from . import folder, listing, tiktoken, tokenizer_json
-from .registry import REGISTRY, Known
+from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from .config import read_config
+from .registry import REGISTRY
 
 __all__ = ["FORMATS", "load", "save"]
 
 # Larger than any tokenizer, smaller than what would hurt: read only after a look at the size.
 MAX_FILE_BYTES = 1 << 30
 
-FORMATS = ("tokenizer.json", "folder", "vocab", "tiktoken")
-_SUFFIXES = {".json": "tokenizer.json", ".vocab": "vocab", ".txt": "vocab", ".tiktoken": "tiktoken", "": "folder"}
+_WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
+    "tokenizer.json": tokenizer_json.write,
+    "folder": folder.write,
+    "tiktoken": tiktoken.write,
+    "sentencepiece": sentencepiece.write,
+    "tekken": tekken.write,
+    "vocab.txt": vocab_txt.write,
+    "merges.txt": bpe_pair.write,
+    "vocab": lambda tok, path, _: listing.write(tok, path),
+}
+FORMATS = tuple(_WRITERS)
+_NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}
+_SUFFIXES = {
+    ".json": "tokenizer.json",
+    ".vocab": "vocab",
+    ".txt": "vocab",
+    ".tiktoken": "tiktoken",
+    ".model": "sentencepiece",
+    "": "folder",
+}
 
 
 def load(
     path_or_name: str | os.PathLike[str],
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
-    layout: str | None = None,
+    layout: str | Mapping[str, Any] | None = None,
 ) -> Tokenizer:
     """Loads a tokenizer from a file or folder, or by its name.
 
+    Files of these formats are known by their content, whatever their suffix: `tokenizer.json`, tiktoken's rank files,
+    SentencePiece's `.model`, `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with
+    ``vocab.bpe``) beside it, and BERT's ``vocab.txt``.
+
     Args:
-        path_or_name: a `tokenizer.json`, a folder that holds one, or one of tiktoken's rank files. Content decides, not
-            the suffix. Where there is no such path: a name of the registry (``"o200k_base"``), or a repository of the
+        path_or_name: a file of one of these formats, or a folder that holds one; in a folder, `tokenizer_config.json`
+            brings roles, the chat template and the id layout of its class. Where there is no such path: a name of the registry (``"o200k_base"``), or a repository of the
             Hugging Face hub, ``"hf:owner/name"`` or ``"hf:owner/name@revision"``; both are downloaded once.
         pattern: how text is split, for a rank file that is not known by its content. Wins over what comes with a known
             one.
         special_tokens: spelling -> id, for a rank file; wins over what comes with a known one; ``{}`` means none.
-        layout: an id layout on top of a SentencePiece model.
+        layout: an id layout on top of a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict
+            of named specials, shift, languages and mask.
 
     Raises:
         FileNotFoundError: there is no such path or name.
@@ -56,29 +81,54 @@ def load(
         >>> jeton.load(path) == tok
         True
     """
-    if layout is not None:
-        raise ConfigError("layout= belongs to SentencePiece models, which are not carried yet", option="layout")
-    path = Path(path_or_name)
+    path, name = Path(path_or_name), None
     if not path.exists():
-        path, known = _fetched(path_or_name)
-        if known is not None:
-            pattern = known.pattern if pattern is None else pattern
-            special_tokens = known.special_tokens if special_tokens is None else special_tokens
+        path, name = _fetched(path_or_name)
+    config: dict[str, Any] = {}
     if path.is_dir():
-        path = folder.tokenizer_file(path)
+        config = read_config(path)
+        path = folder.choose(path)
+        layout = folder.layout_of(config) if layout is None else layout
     data = _read(path)
-    if data.lstrip()[:1] == b"{":
-        if pattern is not None or special_tokens is not None:
-            raise ConfigError("pattern= and special_tokens= are for rank files; a tokenizer.json holds its own")
-        return tokenizer_json.read(data, source=str(path))
+    given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
+    tok = _load(path, data, config, given, name)
+    return folder.with_config(tok, config) if config else tok
+
+
+def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:
+    """The tokenizer of a file, by its content."""
+    source = str(path)
     if tiktoken.looks_like(data):
-        return tiktoken.read(data, source=str(path), pattern=pattern, special_tokens=special_tokens)
-    start = data[:16]
-    raise FormatError(f"{path}: neither a tokenizer.json nor a rank file; it begins with {start!r}", place="byte 0")
+        _only(given, "pattern", "special_tokens")
+        pattern, special_tokens = given["pattern"], given["special_tokens"]
+        return tiktoken.read(data, source=source, pattern=pattern, special_tokens=special_tokens, name=name)
+    if sentencepiece.looks_like(data):
+        _only(given, "layout")
+        return sentencepiece.read(data, source=source, layout=given["layout"])
+    if given["layout"] is not None and not config:
+        raise ConfigError("layout= belongs to SentencePiece models, and this is none", option="layout")
+    _only(given, "layout")
+    if tekken.looks_like(data):
+        return tekken.read(data, source=source)
+    if bpe_pair.looks_like(data):
+        vocab, merges = bpe_pair.partner(path)
+        return bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config or read_config(path.parent))
+    if data.lstrip()[:1] == b"{":
+        return tokenizer_json.read(data, source=source)
+    if vocab_txt.looks_like(data):
+        return vocab_txt.read(data, source=source, config=config or read_config(path.parent))
+    raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
 
 
-def _fetched(name: str | os.PathLike[str]) -> tuple[Path, Known | None]:
-    """The file or folder of a name, and what the registry knows of it."""
+def _only(given: Mapping[str, Any], *names: str) -> None:
+    """Refuses what the caller gave and the format has no use for."""
+    for name, value in given.items():
+        if value is not None and name not in names:
+            raise ConfigError(f"{name}= is for another format; this file holds its own", option=name)
+
+
+def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
+    """The file or folder of a name, and the name where the registry has it."""
     if not isinstance(name, str) or (name not in REGISTRY and not name.startswith("hf:")):
         raise FileNotFoundError(
             f"there is no file or folder {os.fspath(name)!r}, and no tokenizer has this name. "
@@ -86,7 +136,7 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, Known | None]:
         )
     from .remote import fetch  # what speaks to networks costs more to import than all else together
 
-    return fetch(name), REGISTRY.get(name)
+    return fetch(name), name if name in REGISTRY else None
 
 
 def _read(path: Path) -> bytes:
@@ -101,24 +151,16 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
     if format is None:
-        is_folder = os.path.isdir(path)
         suffix = Path(path).suffix.lower()
-        format = "folder" if is_folder else _SUFFIXES.get(suffix)
+        format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
         if format is None:
             known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
             raise ConfigError(
                 f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format="
             )
-    if format == "tokenizer.json":
-        tokenizer_json.write(tok, path, accept_loss)
-    elif format == "folder":
-        folder.write(tok, path, accept_loss)
-    elif format == "vocab":
-        listing.write(tok, path)
-    elif format == "tiktoken":
-        tiktoken.write(tok, path, accept_loss)
-    else:
+    if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
+    _WRITERS[format](tok, path, accept_loss)
 
 
 FILES.save = save

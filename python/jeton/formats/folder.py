@@ -1,48 +1,64 @@
-"""A folder as `transformers` has it: tokenizer.json and, beside it, tokenizer_config.json.
+"""A folder as `transformers` has it: a tokenizer's file and, beside it, tokenizer_config.json.
 
-transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some versions
-give other ids without a word.
+Of several files the one that says most counts: tokenizer.json, then tekken.json, a SentencePiece model, the pair of
+entries and merges, vocab.txt, a rank file. The configuration brings roles and the chat template, decides the id layout
+of a SentencePiece model by its class, and whether vocab.txt is lowercased.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..atomic import write_atomically
 from ..tokenizer import Tokenizer
+from . import layout as layouts
 from . import tokenizer_json
+from .config import read_config, render_config, roles_of
 
-__all__ = ["tokenizer_file", "write"]
+__all__ = ["choose", "layout_of", "with_config", "write"]
+
+# in this order
+_NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 
 
-def tokenizer_file(folder: Path) -> Path:
+def choose(folder: Path) -> Path:
     """The file in a folder that holds the tokenizer.
 
     Raises:
         FileNotFoundError: there is none.
     """
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "nothing"
-        raise FileNotFoundError(f"the folder {folder} holds no tokenizer.json (it holds: {names})")
-    return path
+    for name in _NAMES:
+        found = sorted(path for path in folder.glob(name) if path.is_file())
+        if found:
+            return found[0]
+    names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "nothing"
+    raise FileNotFoundError(f"the folder {folder} holds no tokenizer: none of {', '.join(_NAMES)} (it holds: {names})")
+
+
+def layout_of(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The id layout that a configuration asks for."""
+    return layouts.for_class(config)
+
+
+def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer with the roles and the chat template of a configuration; roles whose token it lacks are left out."""
+    known = {content for _, content, _, _ in tok._core.added_tokens()}
+    roles = {role: token for role, token in roles_of(config).items() if token in known}
+    return tok._with_facts(
+        roles={**tok.definition.roles, **roles},
+        chat_template=config.get("chat_template", tok.definition.chat_template),
+    )
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step."""
     data = tokenizer_json.render(tok, accept_loss)
-    config: dict[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "clean_up_tokenization_spaces": False,
-        **{f"{role}_token": token for role, token in tok.roles.items()},
-    }
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     with write_atomically(folder / "tokenizer.json") as file:
         file.write(data)
     with write_atomically(folder / "tokenizer_config.json") as file:
-        file.write((json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
+        file.write(render_config(tok.roles, tok.definition.chat_template))

@@ -98,7 +98,7 @@ def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) 
     return Parts(
         _sequence("normalizers", normalizer),
         _sequence("pretokenizers", splits),
-        write_template(definition.template, token),
+        write_template(ordered(definition.template), token),
         decoder,
         mark,
         losses,

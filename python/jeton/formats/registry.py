@@ -1,27 +1,33 @@
-"""Tokenizers that have a name: where their file is published, its hash, and what the file does not say.
+"""Rank files that are known: by name, and by the sha256 of their content. Data only.
 
-Source: openai/tiktoken, tiktoken_ext/openai_public.py.
+A rank file holds neither pattern nor special tokens; both come from here. Some names share a file and differ in their
+special tokens. For content without a name, the first of them counts.
+
+Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
+meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
+moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (facts: hashes, patterns, tokens, ids).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["REGISTRY", "Known"]
+from ..definition import Part
 
-_OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
+__all__ = ["REGISTRY", "Known", "by_content"]
 
 
 class Known(NamedTuple):
-    """One tokenizer with a name.
+    """A rank file and what belongs to it.
 
     Attributes:
-        name: what `jeton.load` takes.
-        url: where the file is published.
-        sha256: of the file's content, in hex.
-        pattern: how text is split, which a rank file does not say.
-        special_tokens: spelling -> id, which it does not say either.
+        name: as `jeton.load` takes it.
+        url: where its publisher has it.
+        sha256: of its content.
+        pattern: a name or a regex.
+        special_tokens: spelling -> id.
+        normalizer: what its publisher does to text before splitting.
     """
 
     name: str
@@ -29,46 +35,159 @@ class Known(NamedTuple):
     sha256: str
     pattern: str
     special_tokens: Mapping[str, int]
+    normalizer: tuple[Part, ...] = ()
 
 
-_END = "<|endoftext|>"
+_OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
+_META = "https://raw.githubusercontent.com/meta-llama/llama-models/main/models/"
 
-REGISTRY: dict[str, Known] = {
-    known.name: known
-    for known in (
-        Known(
-            "r50k_base",
-            _OPENAI + "r50k_base.tiktoken",
-            "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-            "gpt2",
-            {_END: 50256},
-        ),
-        Known(
-            "p50k_base",
-            _OPENAI + "p50k_base.tiktoken",
-            "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-            "gpt2",
-            {_END: 50256},
-        ),
-        Known(
-            "cl100k_base",
-            _OPENAI + "cl100k_base.tiktoken",
-            "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-            "cl100k",
-            {
-                _END: 100257,
-                "<|fim_prefix|>": 100258,
-                "<|fim_middle|>": 100259,
-                "<|fim_suffix|>": 100260,
-                "<|endofprompt|>": 100276,
-            },
-        ),
-        Known(
-            "o200k_base",
-            _OPENAI + "o200k_base.tiktoken",
-            "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-            "o200k",
-            {_END: 199999, "<|endofprompt|>": 200018},
-        ),
-    )
+_R50K = (f"{_OPENAI}r50k_base.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930")
+_P50K = (f"{_OPENAI}p50k_base.tiktoken", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069")
+_CL100K = (f"{_OPENAI}cl100k_base.tiktoken", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7")
+_O200K = (f"{_OPENAI}o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d")
+_LLAMA3 = (f"{_META}llama3/tokenizer.model", "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55")
+_LLAMA4_FILE = (f"{_META}llama4/tokenizer.model", "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed")
+_QWEN = (
+    "https://huggingface.co/Qwen/Qwen-7B/resolve/main/qwen.tiktoken",
+    "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
+)
+_KIMI = (
+    "https://huggingface.co/moonshotai/Kimi-K2-Instruct/resolve/main/tiktoken.model",
+    "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
+)
+
+# o200k's words without Han, which stands alone; numbers and the rest as in cl100k
+_KIMI_PATTERN = "|".join(
+    [
+        r"[\p{Han}]+",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+
+
+def _from(first: int, tokens: Iterable[str]) -> dict[str, int]:
+    """Tokens at ids in a row."""
+    return {token: id for id, token in enumerate(tokens, first)}
+
+
+def _reserved(start: int, stop: int, family: str = "") -> list[str]:
+    return [f"<|{family}reserved_special_token_{i}|>" for i in range(start, stop)]
+
+
+_ENDOFTEXT = "<|endoftext|>"
+_FIM = ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>"]
+
+_HARMONY = {
+    "<|startoftext|>": 199998,
+    _ENDOFTEXT: 199999,
+    "<|return|>": 200002,
+    "<|constrain|>": 200003,
+    "<|channel|>": 200005,
+    "<|start|>": 200006,
+    "<|end|>": 200007,
+    "<|message|>": 200008,
+    "<|call|>": 200012,
+    "<|endofprompt|>": 200018,
 }
+_HARMONY |= {f"<|reserved_{id}|>": id for id in range(200000, 201088) if id not in _HARMONY.values()}
+# <|reserved_200018|> is left out: it is published as a second name of <|endofprompt|>, and an id has one spelling
+
+_LLAMA3_FIRST = ["<|begin_of_text|>", "<|end_of_text|>"]
+_LLAMA3_HEADER = ["<|start_header_id|>", "<|end_header_id|>"]
+
+_LLAMA4 = [
+    *["<|begin_of_text|>", "<|end_of_text|>", *_FIM],
+    *["<|header_start|>", "<|header_end|>", "<|eom|>", "<|eot|>", "<|step|>"],
+    *_reserved(0, 6, "text_post_train_"),
+    *["<|python_start|>", "<|python_end|>", "<|finetune_right_pad|>"],
+    *_reserved(8, 69, "text_post_train_"),
+    *["<|image_start|>", "<|image_end|>", *_reserved(0, 2, "vision_"), "<|tile_x_separator|>", "<|tile_y_separator|>"],
+    *[*_reserved(2, 6, "vision_"), "<|image|>", *_reserved(6, 7, "vision_"), "<|patch|>"],
+    *_reserved(7, 1048, "vision_"),
+    *[*_reserved(0, 8, "reasoning_"), "<|reasoning_thinking_start|>", "<|reasoning_thinking_end|>"],
+]
+
+_KIMI_NAMED = {
+    163584: "[BOS]",
+    163585: "[EOS]",
+    163586: "<|im_end|>",
+    163587: "<|im_user|>",
+    163588: "<|im_assistant|>",
+    163590: "<|start_header_id|>",
+    163591: "<|end_header_id|>",
+    163593: "[EOT]",
+    163594: "<|im_system|>",
+    163595: "<|tool_calls_section_begin|>",
+    163596: "<|tool_calls_section_end|>",
+    163597: "<|tool_call_begin|>",
+    163598: "<|tool_call_argument_begin|>",
+    163599: "<|tool_call_end|>",
+    163601: "<|im_middle|>",
+    163838: "[UNK]",
+    163839: "[PAD]",
+}
+
+_KNOWN = (
+    Known("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    Known("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    Known("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
+    Known("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
+    Known("cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}),
+    Known("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
+    Known("o200k_harmony", *_O200K, "o200k", _HARMONY),
+    Known(
+        "llama3",
+        *_LLAMA3,
+        "llama3",
+        _from(
+            128000,
+            [*_LLAMA3_FIRST, *_reserved(0, 4), *_LLAMA3_HEADER, *_reserved(4, 5), "<|eot_id|>", *_reserved(5, 251)],
+        ),
+    ),
+    Known(
+        "llama3.1",
+        *_LLAMA3,
+        "llama3",
+        _from(
+            128000,
+            [
+                *[*_LLAMA3_FIRST, *_reserved(0, 2), "<|finetune_right_pad_id|>", "<|step_id|>", *_LLAMA3_HEADER],
+                *["<|eom_id|>", "<|eot_id|>", "<|python_tag|>", "<|image|>", *_reserved(2, 246)],
+            ],
+        ),
+    ),
+    Known("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
+    Known(
+        "qwen",
+        *_QWEN,
+        "qwen2",
+        _from(151643, [_ENDOFTEXT, "<|im_start|>", "<|im_end|>", *(f"<|extra_{i}|>" for i in range(205))]),
+        ({"type": "NFC"},),
+    ),
+    Known(
+        "kimi_k2",
+        *_KIMI,
+        _KIMI_PATTERN,
+        {_KIMI_NAMED.get(id, f"<|reserved_token_{id}|>"): id for id in range(163584, 163840)},
+    ),
+)
+
+REGISTRY: dict[str, Known] = {known.name: known for known in _KNOWN}
+
+
+def by_content(sha256: str) -> Known | None:
+    """The first file that is known by this hash.
+
+    Examples:
+        >>> by_content("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930").name
+        'r50k_base'
+    """
+    return next((known for known in _KNOWN if known.sha256 == sha256), None)

@@ -1,7 +1,10 @@
 """tiktoken's rank files: one token a line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content bring both;
-for any other the caller gives the pattern.
+A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content (`registry`)
+bring both; for any other the caller gives the pattern.
+
+A tokenizer with a list of merges is written where ranks give the same ids, which is proved for every token; where not,
+the refusal names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -12,7 +15,6 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from .. import _core
 from ..atomic import write_atomically
@@ -20,32 +22,9 @@ from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..special import spell
 from ..tokenizer import Tokenizer
+from .registry import REGISTRY, by_content
 
 __all__ = ["looks_like", "read", "write"]
-
-
-class _Known(NamedTuple):
-    name: str
-    pattern: str
-    special_tokens: Mapping[str, int]
-
-
-KNOWN = {
-    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": _Known(
-        "cl100k_base",
-        "cl100k",
-        {
-            "<|endoftext|>": 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            "<|endofprompt|>": 100276,
-        },
-    ),
-    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": _Known(
-        "o200k_base", "o200k", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
-    ),
-}
 
 
 def looks_like(data: bytes) -> bool:
@@ -54,14 +33,35 @@ def looks_like(data: bytes) -> bool:
     return re.fullmatch(rb"[A-Za-z0-9+/]+={0,2} [0-9]+", first) is not None
 
 
-def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mapping[str, int] | None) -> Tokenizer:
+def read(
+    data: bytes,
+    *,
+    source: str,
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    name: str | None = None,
+) -> Tokenizer:
     """A tokenizer from a rank file.
 
+    Args:
+        data: the file's content.
+        source: its name, for messages.
+        pattern: wins over what belongs to a known file.
+        special_tokens: likewise.
+        name: which of the registry's names is meant, where several share a file; else the first that has this content.
+
     Raises:
-        FormatError: a line that is no base64, a rank twice, a byte without a rank.
+        FormatError: a line that is no base64, a rank twice, a byte without a rank; content that is not what `name` has.
         ConfigError: an unknown file without `pattern`.
     """
-    known = KNOWN.get(hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    known = by_content(digest) if name is None else REGISTRY[name]
+    if known is not None and known.sha256 != digest:
+        raise FormatError(
+            f"{source}: the content is not that of {name}; its sha256 is {digest}, not {known.sha256}",
+            format="tiktoken",
+            place="the whole file",
+        )
     if pattern is None:
         if known is None:
             names = ", ".join(Pattern.names())
@@ -74,7 +74,11 @@ def read(data: bytes, *, source: str, pattern: str | None, special_tokens: Mappi
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
     part = Pattern.of(pattern).part()
-    definition = Definition(Bpe(ranks="tokens", whole_first=True), pretokenizer=(part,) if part else ())
+    definition = Definition(
+        Bpe(ranks="tokens", whole_first=True),
+        normalizer=known.normalizer if known else (),
+        pretokenizer=(part,) if part else (),
+    )
     spelled = [spell(token) for token in special_tokens]
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
@@ -99,12 +103,14 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
         UnsupportedFeatureError: a tokenizer whose ids are no ranks, or a loss that was not accepted.
     """
     model, pattern = tok.definition.model, tok.definition.pattern
-    if not isinstance(model, Bpe) or model.ranks != "tokens":
-        raise UnsupportedFeatureError(
-            "a rank file orders merges by the ids of what they make, and this tokenizer has a list of merges",
-            format="tiktoken",
-            feature="merges",
-        )
+    if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
+        raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
+    if model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
+        raise _other("merges", f"merges that are not the ranks of what they make: {why}")
+    if tok.definition.template is not None and "template" not in accept_loss:
+        raise _other("template", "what add_special_tokens adds; accept_loss may hold 'template'")
+    if tok.definition.normalizer and "normalizer" not in accept_loss:
+        raise _other("normalizer", "a normalizer; accept_loss may hold 'normalizer'")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
     if tok.special_tokens:
         losses["special_tokens"] = f"the special tokens {', '.join(tok.special_tokens)}"
@@ -117,3 +123,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
             )
     with write_atomically(path) as file:
         file.write(tok._core.rank_file().encode())
+
+
+def _other(feature: str, what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(f"a rank file cannot hold {what}", format="tiktoken", feature=feature)

@@ -23,9 +23,9 @@ from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Bpe, Definition, Model, TrainingFacts, Unigram, WordLevel, WordPiece
+from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
-from ..tokenizer import ENDS_WORD, Tokenizer
+from ..tokenizer import BYTE, ENDS_WORD, UNUSED, Tokenizer
 from .hf_parts import Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -76,7 +76,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
             warnings.warn(
                 f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
             )
-    model["jeton"] = _own_facts(definition, parts)
+    model["jeton"] = _own_facts(definition, parts) | _own_columns(tok)
     top = {
         "version": "1.0",
         "truncation": None,
@@ -128,12 +128,15 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
                 "continuing_subword_prefix": model.continuing_subword_prefix,
                 "max_input_chars_per_word": model.max_chars_per_word,
             }
-        case WordLevel():
-            fields = {"unk_token": model.unk_token}
+        case Pieces():
+            fields = {"unk_token": model.unk_token, "fuse_unk": True, "byte_fallback": model.byte_fallback}
+            members["merges"] = tok._core.piece_merges_json()
+            return {"type": "BPE", **fields}, members
         case _:
-            raise UnsupportedFeatureError(
-                f"tokenizer.json has no model {model.type!r}", format=FORMAT, feature=model.type
-            )
+            fields = {"unk_token": model.unk_token}
+            if not isinstance(model, WordLevel):
+                parts.losses["model"] = f"SentencePiece's model of {model.type.lower()}"
+            return {"type": "WordLevel", **fields}, members
     return {"type": model.type, **fields}, members
 
 
@@ -177,12 +180,23 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
         facts["end_of_word"] = parts.mark
     if definition.roles:
         facts["roles"] = dict(definition.roles)
+    if definition.chat_template is not None:
+        facts["chat_template"] = definition.chat_template
     if definition.training is not None:
         training = {f.name: getattr(definition.training, f.name) for f in fields(definition.training)}
         facts["training"] = {name: value for name, value in training.items() if name not in _TRANSIENT}
     if parts.losses:
         facts["losses"] = sorted(parts.losses)
     return facts
+
+
+def _own_columns(tok: Tokenizer) -> JSON:
+    """What of the vocabulary HF's model has no place for: scores, and kinds of entries."""
+    columns: JSON = {}
+    if isinstance(tok.definition.model, Pieces):
+        columns["scores"] = tok._core.scores()
+    kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
+    return {**columns, "kinds": kinds} if kinds else columns
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -244,10 +258,23 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         [special for _, _, special, _ in added],
         [flags for _, _, _, flags in added],
     )
+    if own:
+        vocabulary = _with_columns(vocabulary, own)
     tok = Tokenizer(definition, vocabulary)
     if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
         raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
     return tok
+
+
+def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
+    try:
+        for kind, ids in own.get("kinds", {}).items():
+            if int(kind) not in (UNUSED, BYTE):
+                raise ValueError
+            vocabulary = vocabulary.with_kind(int(kind), ids)
+        return vocabulary.with_scores(own["scores"]) if "scores" in own else vocabulary
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton") from None
 
 
 def _same_pipeline(definition: Definition, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
@@ -387,7 +414,12 @@ def _own_definition(own: JSON) -> tuple[Definition, str]:
     try:
         if not isinstance(mark, str) or not all(isinstance(name, str) for pair in roles.items() for name in pair):
             raise TypeError
-        definition = Definition.from_json(own["definition"], roles=roles, training=_training(own))
+        training = _training(own)
+        definition = Definition.from_json(
+            own["definition"], roles=roles, training=training, chat_template=own.get("chat_template")
+        )
+    except FormatError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FormatError("Jeton's own facts are incomplete or damaged", place="$.model.jeton") from None
     return definition, mark

@@ -196,7 +196,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
         seconds=time.perf_counter() - began,
         log=TrainingLog(tok, (pair_counts, corpus_tokens, in_use), counts.corpus_bytes),
     )
-    return tok._with_training(facts)
+    return tok._with_facts(training=facts)
 
 
 def _why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:

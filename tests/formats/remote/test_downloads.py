@@ -298,6 +298,7 @@ def test_the_registry_is_tiktokens() -> None:
             patch.setattr(public, "data_gym_to_mergeable_bpe_ranks", lambda **_: None)
             theirs = constructor()
         ours = REGISTRY[name]
+        theirs["special_tokens"].pop("<|reserved_200018|>", None)  # a second name of one id
         assert dict(ours.special_tokens) == theirs["special_tokens"]
         if asked:
             assert asked == [(ours.url, ours.sha256)]

@@ -96,12 +96,7 @@ pub fn read(json: &[u8]) -> Result<File> {
     let mut raw = Raw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
     let parsed = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end());
-    parsed.map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        let text = error.to_string();
-        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-        Error::format(format!("not a readable tokenizer.json: {message}"), place)
-    })?;
+    parsed.map_err(|error| unreadable("tokenizer.json", &error))?;
     raw.vocab.index()?;
     let merges = resolve(&raw.vocab, &raw.merges)?;
     if let Some(model) = raw.model {
@@ -109,6 +104,26 @@ pub fn read(json: &[u8]) -> Result<File> {
     }
     let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
     Ok(File { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
+}
+
+/// Reads a bare vocabulary, `{"token": id}`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_vocab(json: &[u8]) -> Result<Columns> {
+    let mut vocab = Columns::default();
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    let parsed = parser.deserialize_map(VocabSeed(&mut vocab)).and_then(|()| parser.end());
+    parsed.map_err(|error| unreadable("vocabulary", &error))?;
+    vocab.index()?;
+    Ok(vocab)
+}
+
+pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    Error::format(format!("not a readable {what}: {message}"), place)
 }
 
 impl Columns {
@@ -372,6 +387,27 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64]) -> Result<Option<String>> {
     }
     json.push(']');
     Ok(Some(json))
+}
+
+/// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have one score
+/// SentencePiece takes the leftmost in the text and a list of merges the first in the list; trained models have no such two.
+pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
+    let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
+    let mut merges = Vec::new();
+    for (id, kind, content) in vocab.iter() {
+        let Ok(text) = std::str::from_utf8(content) else { continue };
+        if kind != Kind::Token {
+            continue;
+        }
+        for (at, _) in text.char_indices().skip(1) {
+            let (left, right) = content.split_at(at);
+            if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
+                merges.push((left, right, id));
+            }
+        }
+    }
+    merges.sort_by(|a, b| score(b.2).total_cmp(&score(a.2))); // stable
+    merges
 }
 
 /// `model.merges`.

@@ -1,6 +1,14 @@
-//! The loops over vocabulary entries in files: rank lines, and the two big members of `tokenizer.json`.
+//! The loops over vocabulary entries in files.
 //!
 //! What a field means, what is refused and where files are is the caller's business; nothing here knows a path.
 
 pub mod hf_json;
+pub mod layout;
+pub mod merges_txt;
 pub mod ranks;
+pub mod sentencepiece;
+pub mod tekken;
+pub mod vocab_txt;
+
+/// An entry on its way from a file: id, kind, content.
+pub type Entry = (u32, crate::vocab::Kind, Vec<u8>);

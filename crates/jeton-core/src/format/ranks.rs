@@ -4,7 +4,9 @@
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
+use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::error::{Error, Result};
+use crate::model::bpe::Bpe;
 use crate::vocab::{Kind, Vocab, MAX_ID};
 
 /// Reads a rank file into `(rank, bytes)`, in the file's order.
@@ -45,4 +47,62 @@ pub fn write(vocab: &Vocab) -> String {
         }
     }
     file
+}
+
+/// Why a list of merges is not the same as ranks; None where it is.
+///
+/// With ranks, neighbors merge when together they are a token, and the lowest id goes first. A list of merges gives the same ids when its
+/// results rise with its order and every token's merge is the one that ranks alone would make of its bytes: what happens
+/// inside the bytes of one token, before it is made, does not depend on what stands around it. A token that no merge makes must
+/// not be made by ranks either, and is only the same where whole pretokens are looked up first.
+///
+/// # Errors
+/// [`Error::config`] where the bytes have no tokens.
+pub fn differs(vocab: &Vocab, model: &Bpe) -> Result<Option<String>> {
+    let show = |id: u32| format!("{:?} (id {id})", crate::vocab::show(vocab.content(id)));
+    for byte in 0..=255u8 {
+        if vocab.find(&[byte], false).is_none() {
+            return Ok(Some(format!("the byte 0x{byte:02x} has no token")));
+        }
+    }
+    if let Some((id, ..)) = vocab.iter().find(|entry| matches!(entry.1, Kind::EndsWord | Kind::Unused | Kind::Byte)) {
+        return Ok(Some(format!("{} is no ordinary token", show(id))));
+    }
+    let merges = model.merges(vocab)?;
+    if let Some(pair) = merges.windows(2).find(|pair| pair[0].2 >= pair[1].2) {
+        let (first, then) = (show(pair[0].2), show(pair[1].2));
+        return Ok(Some(format!("{first} is merged before {then}, which has no higher id")));
+    }
+    let alphabet = Alphabet::of(vocab, Level::Byte, EndOfWord::None, None);
+    let mut ranked = Bpe::from_ranks(vocab, alphabet).merges(vocab)?;
+    ranked.sort_unstable_by_key(|merge| merge.2);
+    let mut listed = merges.iter().peekable();
+    for merge in ranked {
+        match listed.next_if(|listed| listed.2 <= merge.2) {
+            Some(same) if *same == merge => {}
+            Some(&(left, right, result)) if result == merge.2 => {
+                return Ok(Some(format!(
+                    "{} is merged from {} and {}; by rank it would be {} and {}",
+                    show(result),
+                    show(left),
+                    show(right),
+                    show(merge.0),
+                    show(merge.1)
+                )));
+            }
+            Some(&(_, _, result)) => return Ok(Some(format!("by rank no two tokens would become {}", show(result)))),
+            None => return Ok(Some(format!("no merge makes {}, which ranks would make", show(merge.2)))),
+        }
+    }
+    if let Some(&(_, _, result)) = listed.next() {
+        return Ok(Some(format!("by rank no two tokens would become {}", show(result))));
+    }
+    if !model.whole_first() {
+        let made = |id| merges.binary_search_by_key(&id, |merge| merge.2).is_ok();
+        let unmade = vocab.iter().find(|&(id, kind, text)| kind == Kind::Token && text.len() > 1 && !made(id));
+        if let Some((id, ..)) = unmade {
+            return Ok(Some(format!("no merge makes {}, which a rank file finds as a whole", show(id))));
+        }
+    }
+    Ok(None)
 }

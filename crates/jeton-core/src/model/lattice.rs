@@ -32,7 +32,7 @@ pub const MOST: usize = 1024;
 struct Edge {
     start: u32,
     end: u32,
-    id: u32, // NO_ID: unknown
+    id: u32,   // NO_ID: unknown
     next: u32, // the next edge with the same end; NONE: the last
     score: f64,
     best: f64, // the best score of a path that ends with it
@@ -112,7 +112,7 @@ impl Lattice {
 #[derive(Debug, Clone, Copy)]
 struct Path {
     edge: u32,
-    then: u32, // the path that goes on; NONE: the end of the text
+    then: u32,  // the path that goes on; NONE: the end of the text
     score: f64, // of its edges
 }
 
@@ -234,9 +234,8 @@ impl Unigram {
                 }
                 continue;
             }
-            let steps = std::iter::successors(search.paths.get(path as usize), |path| {
-                search.paths.get(path.then as usize)
-            });
+            let steps =
+                std::iter::successors(search.paths.get(path as usize), |path| search.paths.get(path.then as usize));
             let edges = steps.map(|path| lattice.edges[path.edge as usize]);
             found.push((edges.map(|edge| (edge.id, edge.end as usize)).collect(), promise));
             if found.len() == n {

@@ -160,9 +160,7 @@ impl Model {
             return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", noise.dropout)));
         }
         match self {
-            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => {
-                self.encode(vocab, pretoken, go_on, scratch, out)
-            }
+            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => self.encode(vocab, pretoken, go_on, scratch, out),
             Self::Bpe(model) => model.sample(pretoken, noise, go_on, scratch, out),
             Self::Pieces(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
             Self::Unigram(model) => model.sample(pretoken, noise, go_on, out),

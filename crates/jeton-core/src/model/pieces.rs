@@ -228,9 +228,7 @@ impl Pieces {
                 let left = parts.get(&id).filter(|_| vocab.kind(id) == Kind::Unused);
                 match left {
                     Some(len) => {
-                        let part = |start, end| {
-                            (vocab.find(&text[start..end], false).unwrap_or(UNKNOWN), start, end)
-                        };
+                        let part = |start, end| (vocab.find(&text[start..end], false).unwrap_or(UNKNOWN), start, end);
                         stack.extend([part(start + len, end), part(start, start + len)]);
                     }
                     None if self.is_known(vocab, id) => writer.known(id & !FROZEN, end)?,

@@ -7,7 +7,7 @@
 //! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a user-defined
 //! piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it nearly always wins. HF
 //! adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score for user-defined pieces, the
-//! best score times the length; we follow 0.2.3, by its results.
+//! best score times the length, and let sums grow; we follow 0.2.3, by its results.
 //!
 //! Cost: O(n · longest piece) time, 16 bytes of memory a byte of text. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
 //! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
@@ -23,6 +23,9 @@ use crate::vocab::{Kind, Vocab};
 
 /// What an unknown character costs beyond the worst piece.
 const PENALTY: f64 = 10.0;
+
+/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a long text apart.
+const REBASE: f64 = -100_000.0;
 
 /// No piece, or none yet.
 pub(super) const NO_ID: u32 = u32::MAX;
@@ -108,14 +111,19 @@ impl Unigram {
         best.clear();
         best.resize(text.len() + 1, UNREACHED);
         let mut looks = Looks::new(go_on);
-        let mut start = 0;
+        let (mut start, mut reached) = (0, 0);
         while start < text.len() {
+            if self.single && best[start].score < REBASE {
+                let base = best[start].score;
+                best[start..=reached].iter_mut().for_each(|place| place.score = self.round(place.score - base));
+            }
             let so_far = best[start].score;
             let next = start + char_len(text, start);
             let mut is_char_known = false;
             for (end, id) in self.trie.matches(text, start) {
                 looks.now_and_then()?;
                 is_char_known |= end == next;
+                reached = reached.max(end);
                 let score = self.score(id, end - start) + so_far;
                 self.offer(&mut best[end], Best { score, start: start as u32, id });
             }
@@ -124,7 +132,7 @@ impl Unigram {
                 self.offer(&mut best[next], Best { score, start: start as u32, id: NO_ID });
             }
             looks.now_and_then()?;
-            start = next;
+            (start, reached) = (next, reached.max(next));
         }
         let path = &mut scratch.path;
         path.clear();
@@ -145,12 +153,7 @@ impl Unigram {
     }
 
     /// Appends a segmentation: (id, end) of each piece.
-    pub(super) fn write(
-        &self,
-        text: &[u8],
-        path: impl Iterator<Item = (u32, usize)>,
-        out: &mut Out<'_>,
-    ) -> Result<()> {
+    pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
         // HF looks the text of each token up again, so a run of unknown characters may turn out to be a piece.
         let mut writer = Writer::new(&self.unknown, text, (!self.single).then_some(&self.trie), out);
         for (id, end) in path {

@@ -11,7 +11,7 @@
 
 use super::entries::Entries;
 use super::trie::Trie;
-use super::unknown::{check_unk, char_len, unknown, utf8, Unknown, Writer};
+use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
 use super::Out;
 use crate::alphabet::WORD_START;
 use crate::error::Result;

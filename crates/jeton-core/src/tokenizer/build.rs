@@ -128,8 +128,8 @@ impl Tokenizer {
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level);
-        tokenizer.decoder =
-            Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level).map_err(|error| part("decoder", error))?;
+        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level)
+            .map_err(|error| part("decoder", error))?;
         let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
         let made = [
             tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,

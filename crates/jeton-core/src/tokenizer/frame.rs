@@ -25,7 +25,7 @@ pub struct Framed {
 
 impl Tokenizer {
     /// Puts one or two encoded texts and what the template adds together; without `add` the template only orders them.
-    pub fn frame_encodings(&self, encodings: &[Encoding], add: bool) -> Framed {
+    pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
         let own = std::cell::RefCell::new(Vec::new()); // the template's ids, in the order they are asked for
@@ -39,12 +39,15 @@ impl Tokenizer {
             },
         );
         let mut own = own.into_inner().into_iter();
-        let mut framed = Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
+        let mut framed =
+            Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
         for source in assembled.sources {
             let which = source.map(|source| (u8::from(source.sequence == Sequence::B), source.index));
-            let found = which.and_then(|(which, index)| Some((encodings.get(usize::from(which))?, index)));
+            let found = which.and_then(|(which, index)| {
+                Some((texts.get(usize::from(which))?, encodings.get(usize::from(which))?, index))
+            });
             framed.sequences.push(which.map(|(which, _)| which));
-            let Some((encoding, index)) = found else {
+            let Some((text, encoding, index)) = found else {
                 framed.ids.push(own.next().unwrap_or_default());
                 framed.byte_spans.push((0, 0));
                 framed.char_spans.push((0, 0));
@@ -55,7 +58,11 @@ impl Tokenizer {
             let mut offsets = encoding.offsets[index];
             if self.template.trim_offsets() {
                 let is_bytes = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
-                trim_offsets(self.vocab.content(id), is_bytes, self.template.add_prefix_space(), index, &mut offsets);
+                // an added token is what was found, with the white space that it takes
+                let (start, end) = encoding.byte_spans[index];
+                let found = if is_bytes { None } else { text.get(start..end) };
+                let content = found.unwrap_or(self.vocab.content(id));
+                trim_offsets(content, is_bytes, self.template.add_prefix_space(), index, &mut offsets);
             }
             framed.ids.push(id);
             framed.byte_spans.push(encoding.byte_spans[index]);

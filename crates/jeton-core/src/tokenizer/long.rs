@@ -42,12 +42,13 @@ impl Tokenizer {
     /// # Errors
     /// As [`Tokenizer::encode_long`].
     pub fn count(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<usize> {
-        let add = |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, (count, ids): &mut (usize, Vec<u32>)| {
-            ids.clear();
-            self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })?;
-            *count += ids.len();
-            Ok(())
-        };
+        let add =
+            |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, (count, ids): &mut (usize, Vec<u32>)| {
+                ids.clear();
+                self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })?;
+                *count += ids.len();
+                Ok(())
+            };
         Ok(self.in_parts(text, permit, threads, watch, &add)?.iter().map(|(count, _)| count).sum())
     }
 

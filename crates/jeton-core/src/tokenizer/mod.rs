@@ -144,10 +144,7 @@ impl Tokenizer {
         self.for_each_segment(text, permit, false, go_on, |segment| {
             let next = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
-                None => self
-                    .model
-                    .nbest(segment.bytes, n, go_on)
-                    .map_err(|error| segment.located(error))?,
+                None => self.model.nbest(segment.bytes, n, go_on).map_err(|error| segment.located(error))?,
             };
             let mut joined = Vec::with_capacity(best.len() * next.len());
             for (ids, score) in &best {

@@ -89,7 +89,11 @@ impl Tokenizer {
     ) -> Result<()> {
         let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             let bytes = &text[start..end];
-            if start < end { each(Segment { bytes, added: None, place: Place::At(start) }) } else { Ok(()) }
+            if start < end {
+                each(Segment { bytes, added: None, place: Place::At(start) })
+            } else {
+                Ok(())
+            }
         };
         let mut at = stretch.start;
         let mut broken_from = at; // start of the present run of bytes that are not UTF-8

@@ -108,7 +108,9 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     match segment.place {
         Place::At(at) => (at + start, at + end),
         Place::Traced { origins, whole } => match origins.get(start..end) {
-            Some([Origin { start, .. }, .., Origin { end, .. }] | [Origin { start, end }]) => (*start as usize, *end as usize),
+            Some([Origin { start, .. }, .., Origin { end, .. }] | [Origin { start, end }]) => {
+                (*start as usize, *end as usize)
+            }
             _ => (whole.start as usize + start, whole.start as usize + end),
         },
         Place::After(at) => (at, at),

@@ -1,0 +1,166 @@
+//! Ids on top of a SentencePiece model: what fairseq made of the pieces' own order, and Hugging Face's multilingual models kept.
+//!
+//! Named special tokens stand first, at ids of their own; each piece has its index plus a shift; language codes follow the
+//! pieces, and the mask comes last. The model's unknown and control pieces have no entry of their own where the layout names them.
+//! This renumbers entries while the vocabulary is built; no later stage knows of it.
+//!
+//! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as huggingface/transformers describes them in
+//! `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`, `tokenization_camembert.py` (4.x).
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::sentencepiece::Model;
+use super::Entry;
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, MAX_ID};
+
+/// Where ids stand.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Special token → id.
+    #[serde(default)]
+    pub specials: BTreeMap<String, u32>,
+    /// What is added to a piece's index.
+    #[serde(default)]
+    pub shift: u32,
+    /// Language codes, special tokens after the pieces.
+    #[serde(default)]
+    pub languages: Vec<String>,
+    /// The last special token.
+    #[serde(default)]
+    pub mask: Option<String>,
+}
+
+impl Layout {
+    /// Reads a JSON object with these fields.
+    ///
+    /// # Errors
+    /// [`Error::config`] for anything else.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::config(format!("not an id layout: {error}")))
+    }
+}
+
+/// Entries with their ids, and scores by id.
+#[derive(Debug, Default, PartialEq)]
+pub struct Arranged {
+    /// id, kind, content.
+    pub entries: Vec<Entry>,
+    /// id → score.
+    pub scores: Vec<f64>,
+    /// The id of the mask.
+    pub mask: Option<u32>,
+}
+
+/// A model's pieces at their ids: its own, or those of a layout.
+///
+/// # Errors
+/// [`Error::config`] where the layout has no id for the unknown piece, gives an id twice, or names a piece that text can spell.
+pub fn arrange(model: Model, layout: Option<&Layout>) -> Result<Arranged> {
+    let Some(layout) = layout else {
+        let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
+        let pieces = (0..).zip(model.pieces);
+        let entries = pieces.map(|(id, piece)| (id, piece.kind, piece.content)).collect();
+        return Ok(Arranged { entries, scores, mask: None });
+    };
+    if !layout.specials.contains_key(&model.facts.unk) {
+        return Err(Error::config(format!("the layout has no id for the unknown token {:?}", model.facts.unk)));
+    }
+    let past = (model.pieces.len() as u64) + u64::from(layout.shift);
+    let added: Vec<&String> = layout.languages.iter().chain(&layout.mask).collect();
+    if past + added.len() as u64 > u64::from(MAX_ID) {
+        return Err(Error::config(format!("a shift of {} makes ids over {MAX_ID}", layout.shift)));
+    }
+    let named = layout.specials.iter().map(|(name, &id)| (name, id));
+    let named: Vec<(&String, u32)> = named.chain(added.into_iter().zip(past as u32..)).collect();
+    let mut names = HashMap::with_capacity(named.len());
+    for &(name, id) in &named {
+        if names.insert(name.as_bytes(), id).is_some() {
+            return Err(Error::config(format!("the layout names {name:?} twice")));
+        }
+    }
+    let highest = named.iter().map(|entry| entry.1).max().unwrap_or(0);
+    if highest > MAX_ID {
+        return Err(Error::config(format!("the layout has the id {highest}, over {MAX_ID}")));
+    }
+    let mut taken = vec![false; (highest as usize + 1).max(past as usize)];
+    let mut take = |id: u32, content: &[u8]| {
+        if std::mem::replace(&mut taken[id as usize], true) {
+            return Err(Error::config(format!(
+                "the layout has id {id} for {:?} and for another token",
+                crate::vocab::show(content)
+            )));
+        }
+        Ok(())
+    };
+    let mut entries: Vec<Entry> = Vec::with_capacity(model.pieces.len() + named.len());
+    for &(name, id) in &named {
+        take(id, name.as_bytes())?;
+        entries.push((id, Kind::Special, name.clone().into_bytes()));
+    }
+    let mut scores = vec![0.0; past as usize];
+    for (id, piece) in (layout.shift..).zip(model.pieces) {
+        if names.contains_key(piece.content.as_slice()) {
+            if piece.kind == Kind::Special {
+                continue;
+            }
+            let spelled = crate::vocab::show(&piece.content);
+            return Err(Error::config(format!("the layout names {spelled:?}, a piece that text can spell")));
+        }
+        take(id, &piece.content)?;
+        scores[id as usize] = f64::from(piece.score);
+        entries.push((id, piece.kind, piece.content));
+    }
+    let mask = layout.mask.as_ref().and_then(|mask| names.get(mask.as_bytes()).copied());
+    Ok(Arranged { entries, scores, mask })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::format::sentencepiece::{Facts, Piece};
+
+    fn model() -> Model {
+        let kinds = [(Kind::Special, "<unk>"), (Kind::Special, "<s>"), (Kind::Special, "</s>"), (Kind::Token, ",")];
+        let pieces = kinds.map(|(kind, text)| Piece { kind, content: text.into(), score: -1.0 });
+        Model { facts: Facts { unk: "<unk>".into(), ..Facts::default() }, pieces: pieces.into() }
+    }
+
+    fn layout() -> Layout {
+        serde_json::from_str(
+            r#"{"specials": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}, "shift": 1, "languages": ["en"], "mask": "<mask>"}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn specials_pieces_languages_mask() {
+        let mut arranged = arrange(model(), Some(&layout())).unwrap();
+        arranged.entries.sort_by_key(|entry| entry.0);
+        let texts: Vec<&[u8]> = arranged.entries.iter().map(|entry| entry.2.as_slice()).collect();
+        assert_eq!(texts, [b"<s>".as_slice(), b"<pad>", b"</s>", b"<unk>", b",", b"en", b"<mask>"]);
+        assert!(arranged.entries.iter().map(|entry| entry.0).eq(0..7));
+        assert_eq!(arranged.scores, [0.0, 0.0, 0.0, 0.0, -1.0]);
+        assert_eq!(arranged.mask, Some(6));
+    }
+
+    #[test]
+    fn clashes_are_refused() {
+        let refused = |change: &dyn Fn(&mut Layout)| {
+            let mut layout = layout();
+            change(&mut layout);
+            arrange(model(), Some(&layout)).unwrap_err().to_string()
+        };
+        assert!(refused(&|layout| layout.shift = 0).contains("id 3 for \",\""));
+        assert!(refused(&|layout| layout.shift = u32::MAX).contains("makes ids over"));
+        assert!(refused(&|layout| layout.languages.push("en".into())).contains("\"en\" twice"));
+        assert!(refused(&|layout| layout.mask = Some(",".into())).contains("text can spell"));
+        assert!(refused(&|layout| layout.specials.clear()).contains("no id for the unknown"));
+        assert!(refused(&|layout| layout.specials.extend([("x".into(), u32::MAX)])).contains("over"));
+    }
+}

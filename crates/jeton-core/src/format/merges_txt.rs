@@ -1,0 +1,99 @@
+//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (merges, one a line), also called `vocab.json` and
+//! `merges.txt`.
+//!
+//! Lines that begin with `#version` are passed over, wherever they stand; every other line is two tokens with one space between
+//! them. The tokens stay spelled: what the spelling means (the byte alphabet, a mark at the end of words) is the caller's business.
+//!
+//! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs` (what lines mean).
+
+use super::hf_json::{self, Spelling};
+use crate::error::{Error, Result};
+use crate::vocab::Vocab;
+
+/// Reads both files into what a `tokenizer.json` would give.
+///
+/// # Errors
+/// [`Error::format`] with the line of either file.
+pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::File> {
+    let vocab = hf_json::read_vocab(vocab)?;
+    let mut resolved = Vec::with_capacity(merges.len() / 8);
+    let mut joined = String::new();
+    let merges = merges.strip_suffix(b"\n").unwrap_or(merges);
+    for (number, line) in (1..).zip(merges.split(|&byte| byte == b'\n')) {
+        let wrong = |message: String| Error::format(message, format!("merges, line {number}"));
+        let line = std::str::from_utf8(line).map_err(|_| wrong("not UTF-8".into()))?;
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.starts_with("#version") || (line.is_empty() && number == 1) {
+            continue;
+        }
+        let (left, right) = match line.split_once(' ') {
+            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => (left, right),
+            _ => return Err(wrong(format!("expected two tokens with one space between them, not {:?}", short(line)))),
+        };
+        joined.clear();
+        joined.push_str(left);
+        joined.push_str(right);
+        let find =
+            |token: &str| vocab.id(token).ok_or_else(|| wrong(format!("{:?} is not in the vocabulary", short(token))));
+        resolved.push((find(left)?, find(right)?, find(&joined)?));
+    }
+    Ok(hf_json::File { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
+}
+
+fn short(text: &str) -> String {
+    crate::vocab::show(text.as_bytes())
+}
+
+/// The lines of merges.
+///
+/// # Errors
+/// [`Error::config`] for a token that is not UTF-8 where it must be, or that a line cannot hold.
+pub fn write(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
+    let mut file = String::from("#version: 0.2\n");
+    for (i, &(left, right, _)) in merges.iter().enumerate() {
+        let token = |id: u32| spelling.write(vocab.kind(id), vocab.content(id));
+        let line = format!("{} {}", token(left)?, token(right)?);
+        if line.contains(['\n', '\r']) || line.matches(' ').count() != 1 || line.starts_with("#version") {
+            return Err(Error::config(format!("merge {i}, {:?}, cannot stand on a line of its own", short(&line))));
+        }
+        file.push_str(&line);
+        file.push('\n');
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::vocab::Kind;
+
+    const VOCAB: &[u8] = br###"{"a": 0, "b": 1, "ab": 2, "#": 3, "##": 4}"###;
+
+    #[test]
+    fn a_pair_is_read_and_written() {
+        for text in ["#version: 0.2\na b\n# #\n", "a b\r\n# #\r\n", "a b\n#version\n# #", "\na b\n# #\n"] {
+            let file = read(VOCAB, text.as_bytes()).unwrap();
+            assert_eq!(file.merges, [(0, 1, 2), (3, 3, 4)], "{text:?}");
+            assert_eq!(file.vocab.id("ab"), Some(2));
+        }
+        let file = read(VOCAB, b"a b\n# #\n").unwrap();
+        let entries = file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, t)| (id, Kind::Token, t.as_bytes()));
+        let vocab = Vocab::new(entries).unwrap();
+        let spelling = Spelling { byte_alphabet: true, end_of_word: "" };
+        assert_eq!(write(&vocab, &file.merges, &spelling).unwrap(), "#version: 0.2\na b\n# #\n");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let refused = |merges: &[u8]| read(VOCAB, merges).unwrap_err().to_string();
+        assert_eq!(refused(b"a b\na c\n"), "\"c\" is not in the vocabulary (merges, line 2)");
+        assert!(refused(b"a b\n\n# #\n").contains("two tokens"));
+        assert!(refused(b"a b\n# # \n").contains("two tokens"));
+        assert!(refused(b"a\n").contains("line 1"));
+        assert!(refused(b"a \xff\n").contains("not UTF-8 (merges, line 1)"));
+        assert!(read(b"[1]", b"").unwrap_err().to_string().contains("line 1"));
+        assert!(read(br#"{"a": 0, "a": 1}"#, b"").unwrap_err().to_string().contains("twice"));
+    }
+}

@@ -1,0 +1,477 @@
+//! SentencePiece's `.model`: one protobuf message of pieces, in the order of their ids, and of what acts at run time.
+//!
+//! The outer message is walked by hand, so that an error names the piece and the byte; what stands in it is `prost`'s, with our own
+//! structs. Read is all that changes an id or decoded text; how the model was trained, its self test and unknown fields are passed
+//! over, and a file that is written again lacks them.
+//!
+//! Invariant: what [`read`] returns is what SentencePiece would load: exactly one unknown piece, no empty or repeated one, and the 256 bytes
+//! exactly where the model falls back to bytes. Stricter than SentencePiece: pieces are UTF-8, scores finite, types known.
+//!
+//! Cost: one pass, memory linear in the file. Nesting is bounded by prost (100 groups). Source: google/sentencepiece
+//! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
+
+use std::collections::HashSet;
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use prost::encoding::{decode_key, decode_varint, encode_key, encode_varint, skip_field, DecodeContext, WireType};
+use prost::Message;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, MAX_ID};
+
+/// The message type of a piece, numbered as in the file.
+const KINDS: [(i32, Kind); 6] = [
+    (1, Kind::Token),
+    (2, Kind::Special), // unknown
+    (3, Kind::Special), // control
+    (4, Kind::Added),
+    (5, Kind::Unused),
+    (6, Kind::Byte),
+];
+const UNKNOWN: i32 = 2;
+const CONTROL: i32 = 3;
+const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
+
+/// A piece: what it is, what it spells, its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// What it is.
+    pub kind: Kind,
+    /// What it spells, white space as `▁`.
+    pub content: Vec<u8>,
+    /// Its score, 0 where none was given.
+    pub score: f32,
+}
+
+/// All of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Model {
+    /// The options.
+    pub facts: Facts,
+    /// The pieces: the index is the id.
+    pub pieces: Vec<Piece>,
+}
+
+/// What acts at run time, beside the pieces. Names are the format's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// `unigram`, `bpe`, `word` or `char`.
+    pub model_type: String,
+    /// The piece that stands for what no other covers.
+    pub unk: String,
+    /// Characters that no piece covers become bytes.
+    pub byte_fallback: bool,
+    /// White space stands at the end of words.
+    pub treat_whitespace_as_suffix: bool,
+    /// What an unknown piece is decoded to.
+    pub unk_surface: String,
+    /// The piece with this role, where the model has it as a control piece.
+    pub bos: Option<String>,
+    /// Likewise.
+    pub eos: Option<String>,
+    /// Likewise.
+    pub pad: Option<String>,
+    /// The name of the normalization.
+    pub normalizer: String,
+    /// Its rules, compiled, in base64; none where it changes no character.
+    pub precompiled_charsmap: Option<String>,
+    /// White space is put before the text.
+    pub add_dummy_prefix: bool,
+    /// White space is trimmed, and runs become one.
+    pub remove_extra_whitespaces: bool,
+    /// White space becomes `▁`.
+    pub escape_whitespaces: bool,
+    /// The model rewrites what it decodes.
+    #[serde(default)]
+    pub denormalizes: bool,
+}
+
+impl Facts {
+    /// As a JSON object.
+    ///
+    /// # Errors
+    /// [`Error::config`]; never, in fact.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::config(error.to_string()))
+    }
+
+    /// Reads what [`Facts::to_json`] gives.
+    ///
+    /// # Errors
+    /// [`Error::config`] for anything else.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::config(format!("not the options of a model: {error}")))
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct RawPiece {
+    #[prost(bytes = "vec", optional, tag = "1")]
+    piece: Option<Vec<u8>>,
+    #[prost(float, optional, tag = "2")]
+    score: Option<f32>,
+    #[prost(int32, optional, tag = "3", default = "1")]
+    kind: Option<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Trainer {
+    #[prost(int32, optional, tag = "3", default = "1")]
+    model_type: Option<i32>,
+    #[prost(int32, optional, tag = "4")]
+    vocab_size: Option<i32>,
+    #[prost(bool, optional, tag = "24")]
+    treat_whitespace_as_suffix: Option<bool>,
+    #[prost(bool, optional, tag = "35")]
+    byte_fallback: Option<bool>,
+    #[prost(int32, optional, tag = "40")]
+    unk_id: Option<i32>,
+    #[prost(int32, optional, tag = "41")]
+    bos_id: Option<i32>,
+    #[prost(int32, optional, tag = "42")]
+    eos_id: Option<i32>,
+    #[prost(int32, optional, tag = "43")]
+    pad_id: Option<i32>,
+    #[prost(string, optional, tag = "44", default = " \u{2047} ")]
+    unk_surface: Option<String>,
+    #[prost(string, optional, tag = "45", default = "<unk>")]
+    unk_piece: Option<String>,
+    #[prost(string, optional, tag = "46", default = "<s>")]
+    bos_piece: Option<String>,
+    #[prost(string, optional, tag = "47", default = "</s>")]
+    eos_piece: Option<String>,
+    #[prost(string, optional, tag = "48", default = "<pad>")]
+    pad_piece: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Normalizer {
+    #[prost(string, optional, tag = "1")]
+    name: Option<String>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    precompiled_charsmap: Option<Vec<u8>>,
+    #[prost(bool, optional, tag = "3", default = "true")]
+    add_dummy_prefix: Option<bool>,
+    #[prost(bool, optional, tag = "4", default = "true")]
+    remove_extra_whitespaces: Option<bool>,
+    #[prost(bool, optional, tag = "5", default = "true")]
+    escape_whitespaces: Option<bool>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// [`Error::format`] with the byte, and the piece where one is to blame.
+pub fn read(file: &[u8]) -> Result<Model> {
+    let mut trainer = Trainer::default();
+    let mut normalizer = Normalizer::default();
+    let mut denormalizer = Normalizer::default();
+    let mut pieces: Vec<RawPiece> = Vec::new();
+    let mut rest = file;
+    while !rest.is_empty() {
+        let at = file.len() - rest.len();
+        let place = |what: String| if what.is_empty() { format!("byte {at}") } else { format!("{what}, byte {at}") };
+        let wrong = |what: &str, error: prost::DecodeError| {
+            Error::format(format!("not a readable SentencePiece model: {error}"), place(what.into()))
+        };
+        let (tag, wire) = decode_key(&mut rest).map_err(|error| wrong("", error))?;
+        if !(matches!(tag, 1 | 2 | 3 | 5)) {
+            skip_field(wire, tag, &mut rest, DecodeContext::default()).map_err(|error| wrong("", error))?;
+            continue;
+        }
+        if wire != WireType::LengthDelimited {
+            let message = format!("field {tag} of the model has wire type {wire:?} where a message is expected");
+            return Err(Error::format(message, place(String::new())));
+        }
+        let length = decode_varint(&mut rest).map_err(|error| wrong("", error))?;
+        let inside = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+        let Some((inside, after)) = inside else {
+            let message = format!("a field of {length} bytes in a file that has {} left", rest.len());
+            return Err(Error::format(message, place(String::new())));
+        };
+        rest = after;
+        match tag {
+            1 => {
+                let index = pieces.len();
+                let piece = RawPiece::decode(inside).map_err(|error| wrong(&format!("piece {index}"), error))?;
+                check(&piece).map_err(|message| Error::format(message, place(format!("piece {index}"))))?;
+                if index > MAX_ID as usize {
+                    return Err(Error::format("more pieces than any vocabulary has", place(format!("piece {index}"))));
+                }
+                pieces.push(piece);
+            }
+            2 => trainer.merge(inside).map_err(|error| wrong("trainer_spec", error))?,
+            3 => normalizer.merge(inside).map_err(|error| wrong("normalizer_spec", error))?,
+            _ => denormalizer.merge(inside).map_err(|error| wrong("denormalizer_spec", error))?,
+        }
+    }
+    check_all(&pieces, trainer.byte_fallback())?;
+    let facts = facts(&trainer, &normalizer, &denormalizer, &pieces)?;
+    let pieces = pieces.into_iter().map(|piece| {
+        let (score, kind) = (piece.score(), kind(&piece).unwrap_or(Kind::Token));
+        Piece { kind, content: piece.piece.unwrap_or_default(), score }
+    });
+    Ok(Model { facts, pieces: pieces.collect() })
+}
+
+fn kind(piece: &RawPiece) -> Option<Kind> {
+    KINDS.iter().find(|known| known.0 == piece.kind()).map(|known| known.1)
+}
+
+/// What can be said of one piece alone.
+fn check(piece: &RawPiece) -> std::result::Result<(), String> {
+    let Ok(text) = std::str::from_utf8(piece.piece()) else {
+        return Err(format!("the piece {:?} is not UTF-8", String::from_utf8_lossy(piece.piece())));
+    };
+    if text.is_empty() {
+        return Err("the piece is empty".into());
+    }
+    if !piece.score().is_finite() {
+        return Err(format!("the score of {text:?} is {}", piece.score()));
+    }
+    match kind(piece) {
+        None => Err(format!("the piece {text:?} has the unknown type {}", piece.kind())),
+        Some(Kind::Byte) if byte_of(text).is_none() => {
+            Err(format!("the byte piece {text:?} is not spelled like <0x0A>"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The byte that a byte piece stands for.
+pub fn byte_of(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
+    let byte = u8::from_str_radix(digits, 16).ok()?;
+    (text == format!("<0x{byte:02X}>")).then_some(byte)
+}
+
+/// What must hold for all pieces together.
+fn check_all(pieces: &[RawPiece], byte_fallback: bool) -> Result<()> {
+    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // SentencePiece keeps two tables
+    let mut unknown = None;
+    let mut bytes = 0;
+    for (index, piece) in pieces.iter().enumerate() {
+        let wrong = |message: String| Err(Error::format(message, format!("piece {index}")));
+        let text = piece.piece();
+        let table = usize::from(matches!(kind(piece), Some(Kind::Special | Kind::Byte)));
+        if !seen[table].insert(text) {
+            return wrong(format!("the piece {:?} stands in the model twice", crate::vocab::show(text)));
+        }
+        if piece.kind() == UNKNOWN {
+            if let Some(other) = unknown.replace(index) {
+                return wrong(format!("a second unknown piece; the first is piece {other}"));
+            }
+        }
+        if kind(piece) == Some(Kind::Byte) {
+            bytes += 1;
+            if !byte_fallback {
+                return wrong("a byte piece in a model without byte_fallback".into());
+            }
+        }
+    }
+    if unknown.is_none() {
+        return Err(Error::format("the model has no unknown piece", format!("{} pieces", pieces.len())));
+    }
+    if byte_fallback && bytes != 256 {
+        let message = format!("the model falls back to bytes and has {bytes} byte pieces, not 256");
+        return Err(Error::format(message, "trainer_spec.byte_fallback"));
+    }
+    Ok(())
+}
+
+fn facts(trainer: &Trainer, normalizer: &Normalizer, denormalizer: &Normalizer, pieces: &[RawPiece]) -> Result<Facts> {
+    let Some((model_type, _)) = MODELS.iter().find(|known| known.1 == trainer.model_type()) else {
+        let message = format!("unknown model type {}", trainer.model_type());
+        return Err(Error::format(message, "trainer_spec.model_type"));
+    };
+    // SentencePiece finds roles by their piece; the ids in trainer_spec are what training was asked for.
+    let role = |name: &str| {
+        let found = pieces.iter().any(|piece| piece.kind() == CONTROL && piece.piece() == name.as_bytes());
+        found.then(|| name.to_owned())
+    };
+    let or = |name: &str, default: &str| if name.is_empty() { default.to_owned() } else { name.to_owned() };
+    let unk = pieces.iter().find(|piece| piece.kind() == UNKNOWN).map(|piece| piece.piece().to_vec());
+    let charsmap = normalizer.precompiled_charsmap();
+    Ok(Facts {
+        model_type: (*model_type).to_owned(),
+        unk: String::from_utf8(unk.unwrap_or_default()).unwrap_or_default(),
+        byte_fallback: trainer.byte_fallback(),
+        treat_whitespace_as_suffix: trainer.treat_whitespace_as_suffix(),
+        unk_surface: trainer.unk_surface().to_owned(),
+        bos: role(&or(trainer.bos_piece(), "<s>")),
+        eos: role(&or(trainer.eos_piece(), "</s>")),
+        pad: role(&or(trainer.pad_piece(), "<pad>")),
+        normalizer: normalizer.name().to_owned(),
+        precompiled_charsmap: (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap)),
+        add_dummy_prefix: normalizer.add_dummy_prefix(),
+        remove_extra_whitespaces: normalizer.remove_extra_whitespaces(),
+        escape_whitespaces: normalizer.escape_whitespaces(),
+        denormalizes: !denormalizer.precompiled_charsmap().is_empty(),
+    })
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// [`Error::config`] for what SentencePiece would refuse to load.
+pub fn write(model: &Model) -> Result<Vec<u8>> {
+    let Model { facts, pieces } = model;
+    let number = MODELS.iter().find(|known| known.0 == facts.model_type).map(|known| known.1);
+    let number = number.ok_or_else(|| Error::config(format!("no SentencePiece model is a {:?}", facts.model_type)))?;
+    let id = |name: &Option<String>| {
+        let name = name.as_ref()?.as_bytes();
+        let found = pieces.iter().position(|piece| piece.kind == Kind::Special && piece.content == name);
+        found.map(|id| id as i32)
+    };
+    let mut file = Vec::new();
+    let mut raw = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let known = KINDS.iter().rev().find(|known| known.1 == piece.kind); // control before unknown
+        let Some((mut kind, _)) = known else {
+            let spelled = crate::vocab::show(&piece.content);
+            return Err(Error::config(format!("{spelled:?} ends a word, which no SentencePiece model knows")));
+        };
+        if piece.kind == Kind::Special && piece.content == facts.unk.as_bytes() {
+            kind = UNKNOWN;
+        }
+        raw.push(RawPiece { piece: Some(piece.content.clone()), score: Some(piece.score), kind: Some(kind) });
+    }
+    for (index, piece) in raw.iter().enumerate() {
+        check(piece).map_err(|message| Error::config(format!("id {index}: {message}")))?;
+    }
+    check_all(&raw, facts.byte_fallback).map_err(|error| Error::config(error.to_string()))?;
+    for mut piece in raw {
+        piece.kind = piece.kind.filter(|&kind| kind != 1); // the default is left out, as SentencePiece does
+        put(1, &piece, &mut file);
+    }
+    let trainer = Trainer {
+        model_type: Some(number),
+        vocab_size: Some(pieces.len() as i32),
+        treat_whitespace_as_suffix: Some(facts.treat_whitespace_as_suffix),
+        byte_fallback: Some(facts.byte_fallback),
+        unk_id: Some(id(&Some(facts.unk.clone())).unwrap_or(-1)),
+        bos_id: Some(id(&facts.bos).unwrap_or(-1)),
+        eos_id: Some(id(&facts.eos).unwrap_or(-1)),
+        pad_id: Some(id(&facts.pad).unwrap_or(-1)),
+        unk_surface: Some(facts.unk_surface.clone()),
+        unk_piece: Some(facts.unk.clone()),
+        bos_piece: facts.bos.clone(),
+        eos_piece: facts.eos.clone(),
+        pad_piece: facts.pad.clone(),
+    };
+    put(2, &trainer, &mut file);
+    let charsmap = facts.precompiled_charsmap.as_ref().map(|text| BASE64_STANDARD.decode(text)).transpose();
+    let normalizer = Normalizer {
+        name: Some(facts.normalizer.clone()),
+        precompiled_charsmap: charsmap.map_err(|error| Error::config(format!("precompiled_charsmap: {error}")))?,
+        add_dummy_prefix: Some(facts.add_dummy_prefix),
+        remove_extra_whitespaces: Some(facts.remove_extra_whitespaces),
+        escape_whitespaces: Some(facts.escape_whitespaces),
+    };
+    put(3, &normalizer, &mut file);
+    Ok(file)
+}
+
+fn put(tag: u32, message: &impl Message, file: &mut Vec<u8>) {
+    encode_key(tag, WireType::LengthDelimited, file);
+    encode_varint(message.encoded_len() as u64, file);
+    file.extend_from_slice(&message.encode_to_vec());
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn piece(kind: Kind, content: &str, score: f32) -> Piece {
+        Piece { kind, content: content.into(), score }
+    }
+
+    fn small() -> Model {
+        let facts = Facts {
+            model_type: "unigram".into(),
+            unk: "<unk>".into(),
+            unk_surface: " ? ".into(),
+            bos: Some("<s>".into()),
+            normalizer: "identity".into(),
+            precompiled_charsmap: Some(BASE64_STANDARD.encode(b"rules")),
+            add_dummy_prefix: true,
+            ..Facts::default()
+        };
+        let pieces = vec![
+            piece(Kind::Special, "<unk>", 0.0),
+            piece(Kind::Special, "<s>", 0.0),
+            piece(Kind::Token, "▁a", -1.5),
+            piece(Kind::Unused, "b", -2.0),
+            piece(Kind::Added, "<x>", 0.0),
+            piece(Kind::Token, "<s>", -3.0), // control pieces have a table of their own
+        ];
+        Model { facts, pieces }
+    }
+
+    #[test]
+    fn a_model_survives_its_file() {
+        let mut model = small();
+        assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
+        model.facts.byte_fallback = true;
+        model.pieces.extend((0..=255u8).map(|byte| piece(Kind::Byte, &format!("<0x{byte:02X}>"), 0.0)));
+        assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
+        model.pieces.pop();
+        assert!(write(&model).unwrap_err().to_string().contains("255 byte pieces"));
+    }
+
+    fn refused(file: &[u8]) -> String {
+        read(file).unwrap_err().to_string()
+    }
+
+    fn with(raw: &RawPiece) -> Vec<u8> {
+        let mut file = write(&small()).unwrap();
+        put(1, raw, &mut file);
+        file
+    }
+
+    #[test]
+    fn errors_name_the_piece_and_the_byte() {
+        let raw = |piece: &[u8], score, kind| with(&RawPiece { piece: Some(piece.to_vec()), score, kind });
+        let end = write(&small()).unwrap().len();
+        assert_eq!(refused(&raw(b"", None, None)), format!("the piece is empty (piece 6, byte {end})"));
+        assert!(refused(&raw(b"\xff", None, None)).contains("not UTF-8 (piece 6"));
+        assert!(refused(&raw(b"c", Some(f32::NAN), None)).contains("is NaN (piece 6"));
+        assert!(refused(&raw(b"c", None, Some(9))).contains("unknown type 9"));
+        assert!(refused(&raw(b"c", None, Some(-1))).contains("unknown type -1"));
+        assert!(refused(&raw(b"c", None, Some(2))).contains("second unknown piece; the first is piece 0 (piece 6)"));
+        assert!(refused(&raw(b"b", None, None)).contains("twice (piece 6)"));
+        assert!(refused(&raw(b"<0xA>", None, Some(6))).contains("not spelled"));
+        assert!(refused(&raw(b"<0x0A>", None, Some(6))).contains("without byte_fallback"));
+        assert!(refused(b"").contains("no unknown piece"));
+        assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
+        assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
+        assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)")); // piece as a 32-bit number
+        assert!(refused(&[0x33; 100_000]).contains("byte 0")); // a group in a group in …
+    }
+
+    #[test]
+    fn a_cut_file_is_an_error_or_a_shorter_model() {
+        let file = write(&small()).unwrap();
+        for end in 0..file.len() {
+            let _ = read(&file[..end]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damage_gives_a_value_or_an_error(changes in prop::collection::vec((0usize..100, any::<u8>()), 1..6)) {
+            let mut file = write(&small()).unwrap();
+            for (at, byte) in changes {
+                let at = at % file.len();
+                file[at] = byte;
+            }
+            if let Ok(model) = read(&file) {
+                prop_assert_eq!(read(&write(&model).unwrap()).unwrap().pieces, model.pieces);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Mistral's tekken.json: ranked tokens in base64, special tokens, and a few options.
+//!
+//! `vocab` has one object a token and is read while parsing; all the rest is handed over as JSON text. The spelling `token_str` is
+//! passed over: `token_bytes` says all. The ids are the caller's business: special tokens come first, and ranks past the size
+//! of the vocabulary are cut.
+//!
+//! Invariant: entry i has rank i, the first 256 are the bytes, no token is empty. Cost: one pass, no copy beside the tokens.
+//! Source: mistralai/mistral-common `tokens/tokenizers/tekken.py`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, Vocab, MAX_ID};
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub struct File {
+    /// Everything but `vocab`, as JSON text.
+    pub rest: String,
+    /// rank → bytes.
+    pub tokens: Vec<Vec<u8>>,
+}
+
+#[derive(Deserialize)]
+struct Token<'a> {
+    rank: u32,
+    #[serde(borrow)]
+    token_bytes: Cow<'a, str>,
+    #[serde(default)]
+    #[allow(dead_code)]
+    token_str: IgnoredAny,
+}
+
+#[derive(Default)]
+struct Raw {
+    rest: Map<String, Value>,
+    tokens: Option<Vec<Vec<u8>>>,
+    failed: Option<Error>, // an error with a better place than line and column
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// [`Error::format`] with the JSON path, or line and column where the JSON itself is broken.
+pub fn read(json: &[u8]) -> Result<File> {
+    let mut raw = Raw::default();
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    if let Err(error) = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end()) {
+        return Err(raw.failed.unwrap_or_else(|| super::hf_json::unreadable("tekken.json", &error)));
+    }
+    let tokens = raw.tokens.ok_or_else(|| Error::format("tekken.json without a list of tokens", "$.vocab"))?;
+    if tokens.len() < 256 {
+        return Err(Error::format(format!("{} tokens cannot hold the 256 bytes", tokens.len()), "$.vocab"));
+    }
+    let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
+    Ok(File { rest, tokens })
+}
+
+struct Top<'a>(&'a mut Raw);
+struct Tokens<'a>(&'a mut Raw);
+
+impl<'de> Visitor<'de> for Top<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = if key == "vocab" {
+                let twice = self.0.tokens.is_some();
+                map.next_value_seed(Tokens(self.0))?;
+                twice
+            } else {
+                self.0.rest.insert(key.clone(), map.next_value()?).is_some()
+            };
+            if twice {
+                return Err(A::Error::custom(format!("the key {key:?} is given twice")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Tokens<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tokens<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tokens")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
+        let mut tokens = Vec::new();
+        while let Some(token) = seq.next_element::<Token<'_>>()? {
+            match bytes(&token, tokens.len()) {
+                Ok(bytes) => tokens.push(bytes),
+                Err((message, field)) => {
+                    let place = format!("$.vocab[{}].{field}", tokens.len());
+                    self.0.failed = Some(Error::format(message, place));
+                    return Err(A::Error::custom("see failed"));
+                }
+            }
+        }
+        self.0.tokens = Some(tokens);
+        Ok(())
+    }
+}
+
+fn bytes(token: &Token<'_>, index: usize) -> std::result::Result<Vec<u8>, (String, &'static str)> {
+    if token.rank as usize != index || index > MAX_ID as usize {
+        return Err((format!("expected rank {index}, found {}", token.rank), "rank"));
+    }
+    let spelled = token.token_bytes.as_bytes();
+    let bytes = BASE64_STANDARD.decode(spelled).map_err(|error| (format!("not base64: {error}"), "token_bytes"))?;
+    if index < 256 && bytes != [index as u8] {
+        return Err((format!("expected the byte 0x{index:02x}, found {bytes:?}"), "token_bytes"));
+    }
+    if bytes.is_empty() {
+        return Err(("an empty token".into(), "token_bytes"));
+    }
+    Ok(bytes)
+}
+
+#[derive(Serialize)]
+struct Out<'a> {
+    rank: u32,
+    token_bytes: String,
+    token_str: Option<&'a str>,
+}
+
+/// `vocab` of the ordinary entries, whose ids are `first`, `first + 1` and so on.
+///
+/// # Errors
+/// [`Error::config`] for a hole, or an entry that is no ordinary one.
+pub fn write(vocab: &Vocab, first: u32) -> Result<String> {
+    let mut json = String::from("[");
+    for (rank, (id, kind, content)) in (0u32..).zip(vocab.iter().filter(|entry| entry.0 >= first)) {
+        if kind != Kind::Token || id - first != rank {
+            return Err(Error::config(format!(
+                "id {id} is not the token with rank {rank}: in tekken.json special tokens come first, then tokens without holes"
+            )));
+        }
+        if rank < 256 && content != [rank as u8] {
+            return Err(Error::config(format!(
+                "id {id} is not the byte 0x{rank:02x}, as the order of tekken.json has it"
+            )));
+        }
+        let token =
+            Out { rank, token_bytes: BASE64_STANDARD.encode(content), token_str: std::str::from_utf8(content).ok() };
+        json.push_str(if rank > 0 { ",\n" } else { "\n" });
+        json.push_str(&serde_json::to_string(&token).map_err(|error| Error::config(error.to_string()))?);
+    }
+    json.push_str("\n]");
+    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn file(extra: &str) -> String {
+        let bytes = (0..=255u8).map(|byte| {
+            format!(r#"{{"rank": {byte}, "token_bytes": "{}", "token_str": null}}"#, BASE64_STANDARD.encode([byte]))
+        });
+        format!(r#"{{"config": {{"version": "v3"}}, "vocab": [{}{extra}]}}"#, bytes.collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn tokens_and_the_rest() {
+        let read = read(file(r#",{"rank": 256, "token_bytes": "\/\/8=", "token_str": "x"}"#).as_bytes()).unwrap();
+        assert_eq!(read.tokens[256], b"\xff\xff");
+        assert_eq!(read.rest, r#"{"config":{"version":"v3"}}"#);
+        let entries = (3..).zip(&read.tokens).map(|(id, bytes)| (id, Kind::Token, bytes.as_slice()));
+        let vocab = Vocab::new(entries.chain([(0, Kind::Special, b"<s>".as_slice())])).unwrap();
+        let again = format!(r#"{{"vocab": {}}}"#, write(&vocab, 3).unwrap());
+        assert_eq!(super::read(again.as_bytes()).unwrap().tokens, read.tokens);
+        assert!(write(&vocab, 4).is_err());
+        assert!(write(&vocab, 0).is_err());
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let refused = |extra: &str| read(file(extra).as_bytes()).unwrap_err().to_string();
+        assert!(refused(r#",{"rank": 255, "token_bytes": "YQ=="}"#).ends_with("found 255 ($.vocab[256].rank)"));
+        assert!(refused(r#",{"rank": 256, "token_bytes": "Y"}"#).ends_with("($.vocab[256].token_bytes)"));
+        assert!(refused(r#",{"rank": 256, "token_bytes": ""}"#).contains("empty"));
+        assert!(refused(r#",{"rank": -1, "token_bytes": ""}"#).contains("line 1"));
+        assert!(refused(r#",{"rank": 256}"#).contains("token_bytes"));
+        assert!(read(br#"{"vocab": []}"#).unwrap_err().to_string().contains("256 bytes"));
+        assert!(read(br#"{"vocab": [], "vocab": []}"#).unwrap_err().to_string().contains("twice"));
+        assert!(read(b"[]").unwrap_err().to_string().contains("line 1"));
+    }
+}

@@ -1,0 +1,107 @@
+//! BERT's vocab.txt: one entry a line, the id is the number of the line.
+//!
+//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would stand at an id that no text reaches.
+//!
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: an entry given twice is an error
+//! there it silently takes the later id.
+
+use std::collections::HashMap;
+
+use super::Entry;
+use crate::error::{Error, Result};
+use crate::vocab::{Kind, Vocab, MAX_ID};
+
+/// What a file holds.
+#[derive(Debug, Default, PartialEq)]
+pub struct File {
+    /// Entries, all of the model.
+    pub entries: Vec<Entry>,
+    /// Whether an entry outside `[…]` holds an upper-case letter.
+    pub has_upper_case: bool,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// [`Error::format`] with the line.
+pub fn read(data: &[u8]) -> Result<File> {
+    let mut file = File::default();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut blank = None;
+    for (number, line) in (1..).zip(data.split(|&byte| byte == b'\n')) {
+        let wrong = |message: String| Err(Error::format(message, format!("line {number}")));
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            blank = blank.or(Some(number));
+            continue;
+        }
+        if let Some(blank) = blank {
+            return Err(Error::format("a blank line between entries", format!("line {blank}")));
+        }
+        let Ok(text) = std::str::from_utf8(line) else {
+            return wrong("not UTF-8".into());
+        };
+        if number - 1 > MAX_ID as usize {
+            return wrong("more entries than any vocabulary has".into());
+        }
+        if let Some(other) = seen.insert(text, number) {
+            return wrong(format!("{text:?} stands on line {other} too"));
+        }
+        let is_name = text.starts_with('[') && text.ends_with(']');
+        file.has_upper_case |= !is_name && text.chars().any(char::is_uppercase);
+        file.entries.push(((number - 1) as u32, Kind::Token, line.to_vec()));
+    }
+    if file.entries.is_empty() {
+        return Err(Error::format("no entries", "line 1"));
+    }
+    Ok(file)
+}
+
+/// Writes a vocabulary whose ids have no holes.
+///
+/// # Errors
+/// [`Error::config`] for a hole, or an entry that is not one line of UTF-8 text.
+pub fn write(vocab: &Vocab) -> Result<String> {
+    let mut file = String::new();
+    for (line, (id, _, content)) in (0..).zip(vocab.iter()) {
+        if id != line {
+            return Err(Error::config(format!("no token has the id {line}, and the ids of vocab.txt have no holes")));
+        }
+        match std::str::from_utf8(content) {
+            Ok(text) if !text.contains(['\n', '\r']) => file.push_str(text),
+            _ => {
+                let spelled = crate::vocab::show(content);
+                return Err(Error::config(format!("the token {spelled:?} with id {id} is not one line of text")));
+            }
+        }
+        file.push('\n');
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn lines_are_ids() {
+        let file = read("[PAD]\r\n[UNK]\n##é\na\n\n".as_bytes()).unwrap();
+        let ids: Vec<_> = file.entries.iter().map(|entry| (entry.0, entry.2.as_slice())).collect();
+        assert_eq!(ids, [(0, b"[PAD]".as_slice()), (1, b"[UNK]"), (2, "##é".as_bytes()), (3, b"a")]);
+        assert!(!file.has_upper_case);
+        assert!(read(b"[UNK]\n##\xc3\x89").unwrap().has_upper_case);
+        let vocab = Vocab::new(file.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))).unwrap();
+        assert_eq!(write(&vocab).unwrap(), "[PAD]\n[UNK]\n##é\na\n");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let refused = |data: &[u8]| read(data).unwrap_err().to_string();
+        assert_eq!(refused(b"a\nb\na\n"), "\"a\" stands on line 1 too (line 3)");
+        assert_eq!(refused(b"a\n\n\nb\n"), "a blank line between entries (line 2)");
+        assert_eq!(refused(b"a\n\xff\n"), "not UTF-8 (line 2)");
+        assert_eq!(refused(b"\n\n"), "no entries (line 1)");
+    }
+}

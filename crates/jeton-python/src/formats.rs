@@ -1,0 +1,136 @@
+//! The formats beside `tokenizer.json` and rank files: bytes ↔ vocabularies.
+
+use jeton_core::error::Error;
+use jeton_core::format::layout::{self, Layout};
+use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
+use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
+use jeton_core::model::bpe::Bpe;
+use jeton_core::tokenizer::Extras;
+use jeton_core::vocab::Kind;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error;
+use crate::tokenizer::Tokenizer;
+use crate::vocabulary::{SpelledVocabulary, Vocabulary};
+
+const LSTRIP: u8 = 1;
+
+/// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
+#[pyfunction]
+#[pyo3(signature = (data, layout=None))]
+pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
+    let read = || {
+        let layout = layout.map(Layout::from_json).transpose()?;
+        let model = sentencepiece::read(data)?;
+        let facts = model.facts.to_json()?;
+        let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
+        let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's masks take the white space before them
+        Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
+    };
+    py.detach(read).map_err(|failed| error::plain(py, failed))
+}
+
+/// A `.model` of a tokenizer's entries and scores, and of options as `read_sentencepiece` gives them.
+#[pyfunction]
+pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let write = || {
+        let (vocab, scores) = (tok.0.vocab(), tok.0.scores());
+        let mut pieces = Vec::with_capacity(vocab.num_tokens());
+        for (id, kind, content) in vocab.iter() {
+            if id as usize != pieces.len() {
+                let message = format!("no token has the id {}, and a SentencePiece model has no holes", pieces.len());
+                return Err(Error::config(message));
+            }
+            let score = scores.get(id as usize).copied().unwrap_or(0.0) as f32;
+            pieces.push(Piece { kind, content: content.to_vec(), score });
+        }
+        sentencepiece::write(&Model { facts: Facts::from_json(facts)?, pieces })
+    };
+    let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
+    Ok(PyBytes::new(py, &file))
+}
+
+/// A `tekken.json`.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct TekkenFile(tekken::File);
+
+#[pymethods]
+impl TekkenFile {
+    /// Everything but the ranked tokens, as JSON text.
+    #[getter]
+    fn rest(&self) -> &str {
+        &self.0.rest
+    }
+
+    /// Special tokens at the ids from 0, then the first `num_ranked` tokens.
+    fn vocabulary(&self, special: Vec<String>, num_ranked: usize) -> Vocabulary {
+        let first = special.len() as u32;
+        let special = (0..).zip(special).map(|(id, token)| (id, Kind::Special, token.into_bytes()));
+        let ranked = (first..).zip(self.0.tokens.iter().take(num_ranked));
+        let entries = special.chain(ranked.map(|(id, token)| (id, Kind::Token, token.clone()))).collect();
+        Vocabulary { entries, extras: Extras::default() }
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.tokens.len()
+    }
+}
+
+#[pyfunction]
+pub fn read_tekken(py: Python<'_>, data: &[u8]) -> PyResult<TekkenFile> {
+    py.detach(|| tekken::read(data)).map(TekkenFile).map_err(|failed| error::plain(py, failed))
+}
+
+/// The list of ranked tokens, whose ids begin with `first`.
+#[pyfunction]
+pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<String> {
+    py.detach(|| tekken::write(tok.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
+}
+
+/// BERT's vocab.txt → (entries, whether one outside `[…]` holds an upper-case letter).
+#[pyfunction]
+pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
+    let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
+    Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
+}
+
+#[pyfunction]
+pub fn vocab_txt(py: Python<'_>, tok: &Tokenizer) -> PyResult<String> {
+    py.detach(|| vocab_lines::write(tok.0.vocab())).map_err(|failed| error::plain(py, failed))
+}
+
+/// encoder.json and vocab.bpe, as they spell tokens.
+#[pyfunction]
+pub fn read_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<SpelledVocabulary> {
+    let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
+    Ok(SpelledVocabulary { file })
+}
+
+fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
+    tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
+}
+
+/// The lines of vocab.bpe.
+#[pyfunction]
+#[pyo3(signature = (tok, *, byte_alphabet, end_of_word))]
+pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+    let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
+    let write = || merges_lines::write(vocab, &bpe.merges(vocab)?, &spelling);
+    py.detach(write).map_err(|failed| error::plain(py, failed))
+}
+
+/// Why the merges of a byte-level tokenizer are not the ranks of its ids; None where they are.
+#[pyfunction]
+pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
+    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
+    let differs = || ranks::differs(vocab, bpe);
+    py.detach(differs).map_err(|failed| error::plain(py, failed))
+}
+
+/// The published text of a named pattern, in tiktoken's dialect; None for a name that is no one regex.
+#[pyfunction]
+pub fn pattern_text(name: &str) -> Option<&'static str> {
+    jeton_core::pretokenize::published(name)
+}

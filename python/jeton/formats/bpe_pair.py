@@ -1,0 +1,229 @@
+"""GPT-2's pair of files: entries and merges, ``encoder.json`` + ``vocab.bpe`` or ``vocab.json`` + ``merges.txt``.
+
+The files say nothing of how text is split or which tokens are special. Alone they are GPT-2's: byte level, its pattern,
+``<|endoftext|>`` special where it is an entry. A `tokenizer_config.json` beside them may name RoBERTa's class (its
+special tokens and template) or Qwen2's (its pattern, NFC), the special tokens, and ``add_prefix_space``.
+
+Source: openai/gpt-2 src/encoder.py; huggingface/transformers tokenization_gpt2.py, tokenization_roberta.py,
+tokenization_qwen2.py (facts).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..atomic import write_atomically
+from ..definition import Bpe, Definition, Part
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from .naming import losing, naming
+
+__all__ = ["looks_like", "partner", "read", "write"]
+
+FORMAT = "vocab.json + merges.txt"
+NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
+_ENDOFTEXT = "<|endoftext|>"
+_GPT2: Part = {"type": "Pattern", "name": "gpt2"}
+_ROBERTA = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
+_CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTokenizer")
+
+
+def looks_like(data: bytes) -> bool:
+    """Whether the content is one of the two files: lines of two tokens, or one flat JSON object of ids.
+
+    Examples:
+        >>> looks_like(b"#version: 0.2\\nh e\\n"), looks_like(b'{"!": 0, "a": 1}'), looks_like(b'{"version": "1.0"}')
+        (True, True, False)
+    """
+    return _is_merges(data) or _is_vocab(data)
+
+
+def _is_merges(data: bytes) -> bool:
+    if data.startswith(b"#version"):
+        return True
+    if data.lstrip()[:1] == b"{":
+        return False
+    lines = data[:4096].split(b"\n")[:3]
+    parts = [line.rstrip(b"\r").split(b" ") for line in lines if line]
+    return bool(parts) and all(len(part) == 2 and all(part) and not part[1].isdigit() for part in parts)
+
+
+def _is_vocab(data: bytes) -> bool:
+    start = data.lstrip()[:256]
+    if not start.startswith(b"{"):
+        return False
+    key, _, rest = start[1:].partition(b'":')
+    return key.lstrip().startswith(b'"') and rest.lstrip()[:1].isdigit()
+
+
+def partner(path: Path) -> tuple[Path, Path]:
+    """(entries, merges) of either file, or of the folder that holds both. Names may have a prefix, ``gpt2.vocab.bpe``.
+
+    Raises:
+        FileNotFoundError: the other file is not there.
+    """
+    if path.is_dir():
+        for vocab, merges in NAMES:
+            if (path / vocab).is_file() and (path / merges).is_file():
+                return path / vocab, path / merges
+        raise FileNotFoundError(
+            f"the folder {path} holds neither vocab.json with merges.txt nor encoder.json with vocab.bpe"
+        )
+    for vocab, merges in NAMES:
+        for mine, other in ((vocab, merges), (merges, vocab)):
+            if path.name.endswith(mine):
+                beside = path.with_name(path.name.removesuffix(mine) + other)
+                if not beside.is_file():
+                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not beside it")
+                return (path, beside) if mine == vocab else (beside, path)
+    raise FileNotFoundError(
+        f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(NAMES, ()))}"
+    )
+
+
+def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
+    """A tokenizer from the content of both files.
+
+    Args:
+        vocab: spelling -> id, as JSON.
+        merges: the lines of merges.
+        source: their name, for messages.
+        config: the `tokenizer_config.json` beside them.
+
+    Raises:
+        FormatError: broken or contradictory files; says which line.
+        UnsupportedFeatureError: a tokenizer class that is not carried.
+    """
+    config = config or {}
+    with naming(source, FORMAT):
+        spelled = _core.read_pair(vocab, merges)
+        kind = str(config.get("tokenizer_class") or "GPT2Tokenizer").removesuffix("Fast")
+        if kind not in _CLASSES:
+            raise UnsupportedFeatureError(
+                f"the tokenizer class {kind!r} is not carried for this pair of files",
+                place="tokenizer_config.json: tokenizer_class",
+                feature="tokenizer_class",
+            )
+        roles = _roles(config, kind, spelled)
+        added = {id: (token, True, 0) for token in roles.values() if (id := spelled.id(token)) is not None}
+        if kind == "RobertaTokenizer" and (mask := spelled.id(roles.get("mask", ""))) is not None:
+            added[mask] = (roles["mask"], True, 1)  # takes the white space before it
+        added |= _added(config)
+        vocabulary = spelled.read(
+            byte_alphabet=True, end_of_word="", added={id: token for id, (token, *_) in added.items()}
+        ).with_added(
+            list(added),
+            [token.encode() for token, _, _ in added.values()],
+            [special for _, special, _ in added.values()],
+            [flags for *_, flags in added.values()],
+        )
+        template = None
+        if kind == "RobertaTokenizer" and {"cls", "sep"} <= set(roles):
+            template = _around(*(spelled.id(roles[role]) for role in ("cls", "sep")))
+        definition = Definition(
+            Bpe(),
+            normalizer=({"type": "NFC"},) if kind == "Qwen2Tokenizer" else (),
+            pretokenizer=(_split(config, kind),),
+            template=template,
+            roles=roles,
+        )
+        return Tokenizer(definition, vocabulary)
+
+
+def _split(config: Mapping[str, Any], kind: str) -> Part:
+    if kind == "Qwen2Tokenizer":
+        return {"type": "Pattern", "name": "qwen2"}
+    if config.get("add_prefix_space"):
+        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    return _GPT2
+
+
+def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabulary) -> dict[str, str]:
+    default = _ROBERTA if kind == "RobertaTokenizer" else {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
+    roles = {}
+    for role in _ROBERTA:
+        token = config.get(f"{role}_token", default.get(role))
+        token = token.get("content") if isinstance(token, dict) else token
+        if token is not None and not isinstance(token, str):
+            raise FormatError(f"{role}_token is no text", place=f"tokenizer_config.json: {role}_token")
+        if token and (spelled.id(token) is not None or f"{role}_token" in config):
+            roles[role] = token
+    return roles
+
+
+def _added(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
+    decoder = config.get("added_tokens_decoder") or {}
+    bits = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+    added = {}
+    try:
+        for id, token in decoder.items():
+            flags = sum(bit for name, bit in bits.items() if token.get(name))
+            if not isinstance(token["content"], str) or not 0 <= int(id) < 1 << 24:
+                raise ValueError
+            added[int(id)] = (token["content"], bool(token.get("special")), flags)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        place = "tokenizer_config.json: added_tokens_decoder"
+        raise FormatError("added tokens that are not id -> {content, …}", place=place) from None
+    return added
+
+
+def _around(cls: int | None, sep: int | None) -> Part:
+    first, last = ({"ids": [id], "type_id": 0} for id in (cls, sep))
+    single = [first, {"sequence": "A", "type_id": 0}, last]
+    pair = [*single, last, {"sequence": "B", "type_id": 0}, last]
+    return {"single": single, "pair": pair, "trim_offsets": True, "add_prefix_space": False}
+
+
+def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
+    """Writes ``vocab.json`` and ``merges.txt`` into a folder, which is made if it is not there; each in one step.
+
+    Raises:
+        UnsupportedFeatureError: another model, or a loss that was not accepted.
+    """
+    files = render(tok, accept_loss)
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        with write_atomically(folder / name) as file:
+            file.write(data)
+
+
+def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
+    """Name -> content of the files that `write` writes."""
+    definition = tok.definition
+    model = definition.model
+    if not isinstance(model, Bpe) or model.level != "byte" or model.end_of_word is not None:
+        raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
+    if model.ranks != "merges":
+        raise _other("ranks", "ranks: its merges are a list of pairs")
+    losses = {}
+    if model.whole_first:
+        losses["whole_first"] = "that whole pretokens are looked up first"
+    if definition.normalizer:
+        losses["normalizer"] = "the normalizer"
+    if definition.pretokenizer != (_GPT2,):
+        losses["pattern"] = "how text is split, which is not as GPT-2 does"
+    if definition.template is not None:
+        losses["template"] = "what add_special_tokens adds"
+    tokens = tok._core.added_tokens()
+    if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
+        losses["special_tokens"] = "which tokens are special or added"
+    losing(losses, accept_loss, FORMAT)
+    try:
+        vocab, clashes = tok._core.vocab_json(byte_alphabet=True, end_of_word="")
+        merges = _core.merges_txt(tok._core, byte_alphabet=True, end_of_word="")
+    except ConfigError as error:
+        raise _other("vocabulary", f"this vocabulary: {error}") from None
+    if clashes:
+        raise _other(
+            "special_tokens", f"a special token that is spelled like an entry, {tok.id_to_token(clashes[0])!r}"
+        )
+    return {"vocab.json": vocab.encode() + b"\n", "merges.txt": merges.encode()}
+
+
+def _other(feature: str, what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(f"vocab.json and merges.txt cannot hold {what}", format=FORMAT, feature=feature)

@@ -1,0 +1,153 @@
+"""Id layouts on top of a SentencePiece model: named special tokens first, pieces shifted, languages and mask last.
+
+fairseq numbered its dictionary like that, and the multilingual models of `transformers` kept it. A layout is an object:
+
+- ``specials``: special token -> id, the model's unknown piece among them;
+- ``shift``: what is added to a piece's own index;
+- ``languages``: language codes, right after the pieces;
+- ``mask``: the last special token;
+- ``template``: what `add_special_tokens` adds, ``{"single": ["<s>", "A", "</s>"], "pair": [...]}`` in spellings;
+- ``roles``: role -> special token.
+
+All are optional but ``specials``. The renumbering itself is the core's, and no later stage knows of it.
+
+Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
+CamemBERT (facts: ids, templates, language codes). What is not carried: BARThez and XGLM, whose rules differ again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _core
+from ..definition import Part
+from ..errors import ConfigError, UnsupportedFeatureError
+from .languages import MBART, MBART50, NLLB
+
+__all__ = ["CLASSES", "LAYOUTS", "for_class", "resolve", "template", "to_core"]
+
+Layout = Mapping[str, Any]
+
+_SPECIALS = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+_ROLES = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>"}
+_AROUND = {"single": ["<s>", "A", "</s>"], "pair": ["<s>", "A", "</s>", "</s>", "B", "</s>"]}
+_FAIRSEQ: Layout = {"specials": _SPECIALS, "shift": 1, "mask": "<mask>", "roles": {**_ROLES, "mask": "<mask>"}}
+
+LAYOUTS: Mapping[str, Layout] = {
+    "fairseq": _FAIRSEQ,
+    "xlm-roberta": {**_FAIRSEQ, "template": _AROUND},
+    "camembert": {
+        **_FAIRSEQ,
+        "specials": {"<s>NOTUSED": 0, "<pad>": 1, "</s>NOTUSED": 2, "<unk>": 3, "<unk>NOTUSED": 4},
+        "shift": 4,
+        "template": _AROUND,
+    },
+    "mbart": {**_FAIRSEQ, "languages": MBART},
+    "mbart50": {**_FAIRSEQ, "languages": MBART50},
+    "nllb": {**_FAIRSEQ, "languages": NLLB},
+}
+
+# tokenizer_class -> (layout, language of the template where the file names none)
+CLASSES: Mapping[str, tuple[str, str | None]] = {
+    "XLMRobertaTokenizer": ("xlm-roberta", None),
+    "CamembertTokenizer": ("camembert", None),
+    "MBartTokenizer": ("mbart", "en_XX"),
+    "MBart50Tokenizer": ("mbart50", "en_XX"),
+    "NllbTokenizer": ("nllb", "eng_Latn"),
+}
+
+_FIELDS = {"specials", "shift", "languages", "mask", "template", "roles"}
+
+
+def resolve(layout: str | Layout) -> Layout:
+    """The layout with a name, or a layout that the caller wrote, checked.
+
+    Raises:
+        ConfigError: an unknown name or field.
+
+    Examples:
+        >>> resolve("fairseq")["shift"]
+        1
+    """
+    if isinstance(layout, str):
+        if layout not in LAYOUTS:
+            raise ConfigError(f"there is no layout {layout!r}; layouts: {', '.join(LAYOUTS)}", option="layout")
+        return LAYOUTS[layout]
+    if not isinstance(layout, Mapping) or "specials" not in layout or not set(layout) <= _FIELDS:
+        raise ConfigError(
+            f"a layout is one of {', '.join(LAYOUTS)} or a dict with specials and, if need be, "
+            f"{', '.join(sorted(_FIELDS - {'specials'}))}; got {layout!r}",
+            option="layout",
+        )
+    return layout
+
+
+def for_class(config: Mapping[str, Any]) -> Layout | None:
+    """The layout that a `tokenizer_config.json` asks for by its ``tokenizer_class``; None where it asks for none.
+
+    Raises:
+        UnsupportedFeatureError: a language that the class does not have.
+
+    Examples:
+        >>> for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"})["template"]["single"]
+        ['A', '</s>', 'de_DE']
+        >>> for_class({"tokenizer_class": "LlamaTokenizer"}) is None
+        True
+    """
+    name = str(config.get("tokenizer_class") or "").removesuffix("Fast")
+    if name not in CLASSES:
+        return None
+    key, default = CLASSES[name]
+    layout = LAYOUTS[key]
+    if default is None:
+        return layout
+    language = config.get("src_lang") or default
+    if language not in layout["languages"]:
+        raise UnsupportedFeatureError(
+            f"{name} has no language {language!r}", place="tokenizer_config.json: src_lang", feature="src_lang"
+        )
+    first: list[str] = []
+    last = ["</s>", language]
+    if key == "mbart50" or (key == "nllb" and not config.get("legacy_behaviour")):
+        first, last = [language], ["</s>"]
+    return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
+
+
+def to_core(layout: Layout) -> str:
+    """What the core needs of it.
+
+    Raises:
+        ConfigError: what it holds cannot be written as JSON.
+    """
+    core = {"specials", "shift", "languages", "mask"}
+    try:
+        return json.dumps({name: value for name, value in layout.items() if name in core})
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"a layout is plain data: {error}", option="layout") from None
+
+
+def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) -> Part | None:
+    """A template in spellings -> a template in ids.
+
+    Raises:
+        ConfigError: a special token that the vocabulary does not have.
+    """
+    if spelled is None:
+        return None
+
+    def item(name: str) -> dict[str, Any]:
+        if name in ("A", "B"):
+            return {"sequence": name, "type_id": 0}
+        id = vocabulary.find_any(name.encode())
+        if id is None:
+            raise ConfigError(f"the template names {name!r}, which is not in the vocabulary", option="layout")
+        return {"ids": [id], "type_id": 0}
+
+    return {
+        "single": [item(name) for name in spelled["single"]],
+        "pair": [item(name) for name in spelled["pair"]] if spelled.get("pair") else None,
+        "trim_offsets": False,
+        "add_prefix_space": False,
+    }

@@ -1,0 +1,49 @@
+"""Errors of the core, made errors of a file: with its name and format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
+
+__all__ = ["losing", "naming"]
+
+
+@contextmanager
+def naming(source: str, format: str) -> Iterator[None]:
+    """What goes wrong while a file is read names the file.
+
+    Raises:
+        FormatError, UnsupportedFeatureError: with source and format. Entries that contradict each other are the file's
+            fault; an option that the caller gave stays a `ConfigError`.
+    """
+    try:
+        yield
+    except UnsupportedFeatureError as error:
+        raise UnsupportedFeatureError(
+            f"{source}: {error}", format=format, place=error.place, feature=error.feature
+        ) from None
+    except FormatError as error:
+        raise FormatError(f"{source}: {error}", format=format, place=error.place) from None
+    except ConfigError as error:
+        if error.option is not None:
+            raise
+        raise FormatError(f"{source}: {error}", format=format) from None
+    except JetonError as error:
+        raise FormatError(f"{source}: {error}", format=format) from None
+
+
+def losing(losses: dict[str, str], accept_loss: object, format: str) -> None:
+    """Refuses what a format cannot hold, unless the caller accepts its loss by name.
+
+    Raises:
+        UnsupportedFeatureError: a loss that was not accepted.
+    """
+    for name, what in losses.items():
+        if not isinstance(accept_loss, (list, tuple, set, frozenset, dict)) or name not in accept_loss:
+            raise UnsupportedFeatureError(
+                f"{format} cannot hold {what}; to write it all the same, pass accept_loss={list(losses)}",
+                format=format,
+                feature=name,
+            )

@@ -1,0 +1,186 @@
+"""SentencePiece's `.model`.
+
+Read is all that changes an id or decoded text; how the model was trained, its self test and fields that SentencePiece
+does not know are not kept. A model that rewrites decoded text (a denormalizer with rules) is refused. What is written,
+sentencepiece 0.2 loads, with equal ids; the name of the normalization is not kept (it changes nothing), its rules are.
+
+A layout (see `layout`) gives the pieces other ids, and may add a template; without one there is no template, because
+SentencePiece has none.
+
+Source: google/sentencepiece src/sentencepiece_model.proto, src/sentencepiece_processor.cc (facts).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .. import _core
+from ..atomic import write_atomically
+from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
+from ..errors import ConfigError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from . import layout as layouts
+from .naming import losing, naming
+
+__all__ = ["looks_like", "read", "write"]
+
+FORMAT = "sentencepiece"
+_ROLES = ("bos", "eos", "pad", "unk")
+_NORMALIZER = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "treat_whitespace_as_suffix")
+_DECODER = ("add_dummy_prefix", "remove_extra_whitespaces", "treat_whitespace_as_suffix", "unk_surface")
+
+
+def looks_like(data: bytes) -> bool:
+    """Whether the content begins like a model: a first piece, as a message in a message.
+
+    Examples:
+        >>> looks_like(b"\\n\\x0e\\n\\x05<unk>\\x15"), looks_like(b'{"version": 1}')
+        (True, False)
+    """
+    if len(data) < 4 or data[0] != 0x0A:  # field 1, a message
+        return False
+    at = 1
+    while at < min(len(data), 5) and data[at] & 0x80:
+        at += 1
+    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # piece, score or type
+
+
+def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = None) -> Tokenizer:
+    """A tokenizer from a model.
+
+    Args:
+        data: the file's content.
+        source: its name, for messages.
+        layout: an id layout on top of it.
+
+    Raises:
+        FormatError: no protobuf, or no model that SentencePiece would load; says which piece and byte.
+        UnsupportedFeatureError: the model rewrites what it decodes.
+        ConfigError: the layout does not fit the model.
+    """
+    asked = None if layout is None else layouts.resolve(layout)
+    with naming(source, FORMAT):
+        text, vocabulary = _read(data, asked)
+        facts = json.loads(text)
+        if facts["denormalizes"]:
+            raise UnsupportedFeatureError(
+                "the model rewrites decoded text (denormalizer_spec), which is not carried",
+                place="denormalizer_spec",
+                feature="denormalizer_spec",
+            )
+        roles = {role: facts[role] for role in _ROLES if facts[role] is not None}
+        template = None
+        if asked is not None:
+            roles |= {role: token for role, token in (asked.get("roles") or {}).items() if _has(vocabulary, token)}
+            template = layouts.template(asked.get("template"), vocabulary)
+        return Tokenizer(_definition(facts, roles, template), vocabulary)
+
+
+def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Vocabulary]:
+    if asked is None:
+        return _core.read_sentencepiece(data)
+    try:
+        return _core.read_sentencepiece(data, layouts.to_core(asked))
+    except ConfigError as error:
+        raise ConfigError(str(error), option="layout") from None
+
+
+def _has(vocabulary: _core.Vocabulary, token: str) -> bool:
+    return vocabulary.find_any(token.encode()) is not None
+
+
+def _definition(facts: Mapping[str, Any], roles: Mapping[str, str], template: Any) -> Definition:
+    unk, byte_fallback = facts["unk"], facts["byte_fallback"]
+    model: Model
+    match facts["model_type"]:
+        case "unigram":
+            model = Unigram(unk, byte_fallback=byte_fallback, single_precision=True)
+        case "bpe":
+            model = Pieces(unk, byte_fallback=byte_fallback)
+        case "char":
+            model = Chars(unk, byte_fallback=byte_fallback)
+        case _:
+            model = Words(unk)
+    normalizer = {
+        "type": "SentencePiece",
+        "precompiled_charsmap": facts["precompiled_charsmap"],
+        **{name: facts[name] for name in _NORMALIZER},
+    }
+    decoder = {"type": "SentencePiece", **{name: facts[name] for name in _DECODER}}
+    return Definition(model=model, normalizer=(normalizer,), decoder=(decoder,), template=template, roles=roles)
+
+
+def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
+    """Writes a model that SentencePiece loads with equal ids, atomically.
+
+    Raises:
+        UnsupportedFeatureError: the tokenizer is of another kind, or has what a model cannot hold.
+    """
+    data = render(tok, accept_loss)
+    with write_atomically(path) as file:
+        file.write(data)
+
+
+def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
+    """The content of the file that `write` writes."""
+    definition = tok.definition
+    facts = _facts(definition)
+    losses = {}
+    if definition.template is not None:
+        losses["template"] = "what add_special_tokens adds"
+    others = {role: token for role, token in definition.roles.items() if role not in _ROLES}
+    if others:
+        losses["roles"] = f"the roles {', '.join(others)}"
+    if definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
+    if any(flags for *_, flags in tok._core.added_tokens()):
+        losses["added_tokens"] = "how added tokens take the white space around them"
+    losing(losses, accept_loss, FORMAT)
+    try:
+        return _core.write_sentencepiece(tok._core, json.dumps(facts))
+    except ConfigError as error:
+        raise UnsupportedFeatureError(
+            f"a SentencePiece model cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"
+        ) from None
+
+
+def _facts(definition: Definition) -> dict[str, Any]:
+    model = definition.model
+    kinds = {Unigram: "unigram", Pieces: "bpe", Chars: "char", Words: "word"}
+    if not isinstance(model, (Unigram, Pieces, Chars, Words)):
+        raise _other("model", f"a model of the type {model.type}")
+    if isinstance(model, Unigram) and (not model.single_precision or not model.fuse_unk):
+        raise _other("model", "a Unigram model that adds scores as Hugging Face does")
+    if model.unk_token is None:
+        raise _other("unk_token", "a model without an unknown token")
+    match definition.normalizer:
+        case ({"type": "SentencePiece", **normalizer},):
+            pass
+        case _:
+            raise _other("normalizer", "a normalizer that is not SentencePiece's own")
+    if definition.pretokenizer:
+        raise _other("pretokenizer", f"the pre-tokenizer {definition.pretokenizer[0].get('type')}")
+    match definition.decoder:
+        case ({"type": "SentencePiece", **decoder},) if all(
+            decoder.get(name) == normalizer.get(name) for name in _DECODER if name in _NORMALIZER
+        ):
+            pass
+        case _:
+            raise _other("decoder", "a decoder that is not SentencePiece's own")
+    return {
+        "model_type": kinds[type(model)],
+        "byte_fallback": getattr(model, "byte_fallback", False),
+        "unk": model.unk_token,
+        "unk_surface": decoder.get("unk_surface", " \u2047 "),
+        "normalizer": "user_defined" if normalizer.get("precompiled_charsmap") else "identity",
+        "precompiled_charsmap": normalizer.get("precompiled_charsmap"),
+        **{name: bool(normalizer.get(name)) for name in _NORMALIZER},
+        **{role: definition.roles.get(role) for role in ("bos", "eos", "pad")},
+    }
+
+
+def _other(feature: str, what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(f"a SentencePiece model cannot hold {what}", format=FORMAT, feature=feature)

@@ -1,0 +1,157 @@
+"""BERT's vocab.txt: WordPiece entries, one a line.
+
+The file holds nothing else. What BERT does around the model is known: white space and punctuation cut, ``[CLS]`` and
+``[SEP]`` stand around. Whether text is lowercased stands in a `tokenizer_config.json` beside the file; alone, it is
+lowercased exactly when no entry outside ``[…]`` holds an upper-case letter.
+
+Special tokens that the file lacks are not added: transformers gives them ids past its end; here there is then no such
+token, and no template where ``[CLS]`` or ``[SEP]`` is missing.
+
+Source: google-research/bert tokenization.py; huggingface/transformers tokenization_bert.py (facts).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .. import _core
+from ..atomic import write_atomically
+from ..definition import Definition, Part, WordPiece
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from .naming import losing, naming
+
+__all__ = ["looks_like", "read", "write"]
+
+FORMAT = "vocab.txt"
+_SPECIAL = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
+
+
+def looks_like(data: bytes) -> bool:
+    """Whether the content is lines, one of them ``[UNK]`` among the first.
+
+    Examples:
+        >>> looks_like(b"[PAD]\\n[UNK]\\nthe\\n"), looks_like(b"aGk= 0\\n")
+        (True, False)
+    """
+    start = data[: 1 << 16]
+    return b"\0" not in start and re.search(rb"(?:^|\n)\[UNK\]\r?(?:\n|$)", start) is not None
+
+
+def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
+    """A tokenizer from the content of a file.
+
+    Args:
+        data: the file's content.
+        source: its name, for messages.
+        config: the `tokenizer_config.json` beside it.
+
+    Raises:
+        FormatError: an entry given twice, a blank line, no unknown token; says which line.
+        UnsupportedFeatureError: an option of `config` that is not carried.
+    """
+    config = config or {}
+    with naming(source, FORMAT):
+        vocabulary, has_upper_case = _core.read_vocab_txt(data)
+        special = {role: _name(config, role, token) for role, token in _SPECIAL.items()}
+        ids = {role: vocabulary.find(token.encode()) for role, token in special.items()}
+        if ids["unk"] is None:
+            raise FormatError(f"there is no unknown token {special['unk']!r}", place="the whole file")
+        if config.get("do_basic_tokenize") is False:
+            raise UnsupportedFeatureError(
+                "text that is cut already is not carried",
+                place="tokenizer_config.json: do_basic_tokenize",
+                feature="do_basic_tokenize",
+            )
+        found = {role: id for role, id in ids.items() if id is not None}
+        vocabulary = vocabulary.with_added(
+            list(found.values()), [special[role].encode() for role in found], [True] * len(found)
+        )
+        definition = Definition(
+            WordPiece(special["unk"]),
+            normalizer=(_normalizer(config, lowercase=not has_upper_case),),
+            pretokenizer=({"type": "BertPreTokenizer"},),
+            decoder=({"type": "WordPiece", "prefix": "##", "cleanup": True},),
+            template=_template(found["cls"], found["sep"]) if {"cls", "sep"} <= set(found) else None,
+            roles={role: special[role] for role in found},
+        )
+        return Tokenizer(definition, vocabulary)
+
+
+def _name(config: Mapping[str, Any], role: str, default: str) -> str:
+    given = config.get(f"{role}_token", default)
+    given = given.get("content") if isinstance(given, dict) else given
+    if not isinstance(given, str) or not given:
+        raise FormatError(f"{role}_token is no text", place=f"tokenizer_config.json: {role}_token")
+    return given
+
+
+def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Part:
+    def option(name: str, default: bool | None) -> bool | None:
+        value = config.get(name, default)
+        if value is not None and not isinstance(value, bool):
+            raise FormatError(f"{name} is {value!r}", place=f"tokenizer_config.json: {name}")
+        return value
+
+    return {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": option("tokenize_chinese_chars", True) is not False,
+        "strip_accents": option("strip_accents", None),
+        "lowercase": bool(option("do_lower_case", lowercase)),
+    }
+
+
+def _template(cls: int, sep: int) -> Part:
+    def special(id: int, type_id: int = 0) -> dict[str, Any]:
+        return {"ids": [id], "type_id": type_id}
+
+    single = [special(cls), {"sequence": "A", "type_id": 0}, special(sep)]
+    pair = [*single, {"sequence": "B", "type_id": 1}, special(sep, 1)]
+    return {"single": single, "pair": pair, "trim_offsets": False, "add_prefix_space": False}
+
+
+def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
+    """Writes the entries, atomically. What the file cannot say must be what reading it alone would assume.
+
+    Raises:
+        UnsupportedFeatureError: another model, or a loss that was not accepted.
+    """
+    data = render(tok, accept_loss)
+    with write_atomically(path) as file:
+        file.write(data)
+
+
+def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
+    """The content of the file that `write` writes."""
+    if not isinstance(tok.definition.model, WordPiece):
+        raise UnsupportedFeatureError(
+            f"vocab.txt holds the entries of WordPiece, not of {tok.definition.model.type}",
+            format=FORMAT,
+            feature="model",
+        )
+    try:
+        data = _core.vocab_txt(tok._core).encode()
+    except ConfigError as error:
+        raise UnsupportedFeatureError(
+            f"vocab.txt cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"
+        ) from None
+    assumed = _assumed(data)
+    losses = {}
+    for name in ("model", "normalizer", "pretokenizer", "decoder", "template", "roles"):
+        if assumed is None or getattr(assumed.definition, name) != getattr(tok.definition, name):
+            losses[name] = f"the {name}, which is not what BERT has"
+    if assumed is None or assumed._core.added_tokens() != tok._core.added_tokens():
+        losses["special_tokens"] = "which tokens are special"
+    losing(losses, accept_loss, FORMAT)
+    return data
+
+
+def _assumed(data: bytes) -> Tokenizer | None:
+    try:
+        return read(data, source="what was written")
+    except FormatError:
+        return None

@@ -1,0 +1,82 @@
+"""GPT-2's pair of files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import jeton
+from jeton.formats import bpe_pair
+from tests.material import byte_tokenizer, tokenizer
+
+
+def pair(*more: str) -> tuple[bytes, bytes]:
+    letters = [jeton._core.spell_bytes(bytes([byte])) for byte in range(256)]
+    vocab = {token: id for id, token in enumerate([*letters, "ab", "Ġab", *more])}
+    return json.dumps(vocab).encode(), "#version: 0.2\na b\nĠ ab\n".encode()
+
+
+def test_alone_it_is_gpt2s() -> None:
+    vocab, merges = pair("<|endoftext|>")
+    assert bpe_pair.looks_like(vocab)
+    assert bpe_pair.looks_like(merges)
+    tok = bpe_pair.read(vocab, merges, source="x")
+    assert tok.encode("ab abc") == [256, 257, 99]
+    assert tok.special_tokens == {"<|endoftext|>": 258}
+    assert tok.roles == {"bos": "<|endoftext|>", "eos": "<|endoftext|>"}
+    assert bpe_pair.read(*pair(), source="x").special_tokens == {}
+
+
+def test_a_config_names_class_and_tokens() -> None:
+    vocab, merges = pair("<s>", "</s>", "<unk>", "<pad>", "<mask>")
+    tok = bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "RobertaTokenizer"})
+    assert tok.encode("ab", add_special_tokens=True) == [258, 256, 259]
+    assert tok.encode("ab", "ab", add_special_tokens=True) == [258, 256, 259, 259, 256, 259]
+    assert tok.roles["mask"] == "<mask>"
+    added = {"258": {"content": "<s>", "special": True, "lstrip": True}, "263": {"content": "<x>", "special": False}}
+    tok = bpe_pair.read(vocab, merges, source="x", config={"added_tokens_decoder": added, "add_prefix_space": True})
+    assert tok.encode("ab<x>") == [257, 263]
+    assert tok.special_tokens == {"<s>": 258}
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "CLIPTokenizer"})
+    assert caught.value.feature == "tokenizer_class"
+    with pytest.raises(jeton.FormatError):
+        bpe_pair.read(vocab, merges, source="x", config={"added_tokens_decoder": {"a": {"content": "<x>"}}})
+
+
+@pytest.mark.parametrize("names", [("vocab.json", "merges.txt"), ("my.encoder.json", "my.vocab.bpe")])
+def test_the_other_file_is_found_beside_it(names: tuple[str, str], tmp_path: Path) -> None:
+    for name, data in zip(names, pair(), strict=True):
+        (tmp_path / name).write_bytes(data)
+    expected = (tmp_path / names[0], tmp_path / names[1])
+    assert bpe_pair.partner(expected[0]) == bpe_pair.partner(expected[1]) == expected
+    if names[0] == "vocab.json":
+        assert bpe_pair.partner(tmp_path) == expected
+    expected[1].unlink()
+    for path in (expected[0], tmp_path, tmp_path / "any.bin"):
+        with pytest.raises(FileNotFoundError):
+            bpe_pair.partner(path)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    tok = bpe_pair.read(*pair("<|endoftext|>"), source="x")
+    bpe_pair.write(tok, tmp_path / "out", ())
+    vocab, merges = (path.read_bytes() for path in bpe_pair.partner(tmp_path / "out"))
+    assert bpe_pair.read(vocab, merges, source="x") == tok
+
+
+@pytest.mark.parametrize(
+    ("tok", "feature"),
+    [
+        (lambda: tokenizer("char gpt2"), "model"),
+        (lambda: tokenizer("byte gpt2"), "special_tokens"),
+        (lambda: byte_tokenizer((97, 98, 256)), "pattern"),
+    ],
+)
+def test_what_it_cannot_hold_is_refused_by_name(tok: object, feature: str, tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        bpe_pair.write(tok(), tmp_path / "out", ())  # type: ignore[operator]
+    assert caught.value.feature == feature
+    assert not list(tmp_path.iterdir())

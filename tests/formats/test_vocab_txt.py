@@ -1,0 +1,69 @@
+"""BERT's vocab.txt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import jeton
+from jeton.formats import vocab_txt
+from tests.material import tokenizer
+
+VOCAB = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nold\n##er\n,\ncafe\n"
+
+
+def test_lines_are_ids() -> None:
+    assert vocab_txt.looks_like(VOCAB)
+    tok = vocab_txt.read(VOCAB.replace(b"\n", b"\r\n") + b"\n", source="x")
+    assert tok.vocab_size == 10
+    assert tok.encode("The older, caf\u00e9 man") == [5, 6, 7, 8, 9, 1]
+    assert tok.encode("the", add_special_tokens=True) == [2, 5, 3]
+    assert tok.encode("the", "old", add_special_tokens=True) == [2, 5, 3, 6, 3]
+    assert tok.decode([2, 5, 6, 7, 8, 3], skip_special_tokens=True) == "the older,"
+    assert tok.roles == {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
+
+
+@pytest.mark.parametrize(
+    ("more", "config", "lowercase"),
+    [
+        (b"", None, True),
+        (b"The\n", None, False),
+        (b"[UPPER]\n", None, True),
+        (b"The\n", {"do_lower_case": True}, True),
+        (b"", {"do_lower_case": False}, False),
+        (b"", {"tokenizer_class": "BertTokenizer"}, True),
+    ],
+)
+def test_what_decides_lowercasing(more: bytes, config: dict[str, object] | None, lowercase: bool) -> None:
+    tok = vocab_txt.read(VOCAB + more, source="x", config=config)
+    assert tok.definition.normalizer[0]["lowercase"] is lowercase
+    assert (tok.encode("THE") == [5]) is lowercase
+
+
+def test_options_beside_the_file() -> None:
+    config = {"strip_accents": False, "tokenize_chinese_chars": False, "unk_token": {"content": "[UNK]"}}
+    tok = vocab_txt.read(VOCAB, source="x", config=config)
+    assert tok.encode("caf\u00e9") == [1]
+    assert not tok.definition.normalizer[0]["handle_chinese_chars"]
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        vocab_txt.read(VOCAB, source="x", config={"do_basic_tokenize": False})
+    assert caught.value.feature == "do_basic_tokenize"
+    for wrong in ({"do_lower_case": "yes"}, {"unk_token": 3}):
+        with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json|is no text|is 'yes'"):
+            vocab_txt.read(VOCAB, source="x", config=wrong)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    tok = vocab_txt.read(VOCAB, source="x")
+    path = tmp_path / "vocab.txt"
+    vocab_txt.write(tok, path, ())
+    assert path.read_bytes() == VOCAB
+    cased = vocab_txt.read(VOCAB, source="x", config={"do_lower_case": False})
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        vocab_txt.write(cased, path, ())
+    assert caught.value.feature == "normalizer"
+    vocab_txt.write(cased, path, ["normalizer"])
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        vocab_txt.write(tokenizer("byte gpt2"), path, ())
+    assert caught.value.feature == "model"
