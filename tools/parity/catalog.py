@@ -159,7 +159,7 @@ def _in_bpe_openai() -> Iterator[Vocabulary]:
 
             special_tokens = dict(bpe_openai.registry.voyage3_base()["special_tokens"])
             load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, special_tokens)
-            compared: tuple[Callable[[], Peer], ...] = (partial(_qwen, ranks), beside)
+            compared: tuple[Callable[[], Peer], ...] = (partial(_qwen, ranks, special_tokens), beside)
         else:
             load = partial(jeton.load, ranks)
             compared = (partial(_own, ranks, *peers.published(stem)), beside)
@@ -179,7 +179,7 @@ def _in_quicktok() -> Iterator[Vocabulary]:
         if stem == "qwen3":
             spelled = dict(_special_tokens(path.with_suffix(".special").read_bytes()))
             load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, spelled)
-            theirs: Callable[[], Peer] = partial(_qwen, ranks)
+            theirs: Callable[[], Peer] = partial(_qwen, ranks, spelled)
         else:
             load = partial(jeton.load, ranks)
             theirs = partial(_llama3, ranks) if stem == "llama3" else partial(_own, ranks, *peers.published(name))
@@ -190,8 +190,8 @@ def _llama3(ranks: Path) -> Peer:
     return peers.tiktoken(_ranks(ranks), LLAMA3, dict(jeton.load(ranks).special_tokens))
 
 
-def _qwen(ranks: Path) -> Peer:
-    return peers.tiktoken_after_nfc(_ranks(ranks), QWEN2)
+def _qwen(ranks: Path, special_tokens: dict[str, int]) -> Peer:
+    return peers.tiktoken_after_nfc(_ranks(ranks), QWEN2, special_tokens)
 
 
 def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:

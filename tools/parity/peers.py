@@ -7,6 +7,7 @@ peer's ids and named in the mode.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -103,16 +104,33 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
     )
 
 
-def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str) -> Peer:
+def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
     """Tiktoken's ids of what Hugging Face's NFC makes of a text: Qwen's tokenizers, whose own library is that one.
 
-    Hugging Face's table of Unicode is older than others', who therefore order some marks otherwise.
+    Hugging Face's table of Unicode is older than others', who therefore order some marks otherwise. Special tokens are
+    matched before, as Hugging Face does.
     """
     from tokenizers.normalizers import NFC
 
     peer, nfc = tiktoken(ranks, pattern, {}), NFC()
-    mode = Mode("NFC, encode_ordinary", lambda texts: peer.modes[0].encode([nfc.normalize_str(text) for text in texts]))
-    return Peer(f"{peer.library} after tokenizers {version('tokenizers')}", (mode,))
+    ordinary = peer.modes[0].encode
+    spelled = "|".join(re.escape(token) for token in sorted(special_tokens, key=len, reverse=True))
+
+    def plain(texts: list[str]) -> Lists:
+        return ordinary([nfc.normalize_str(text) for text in texts])
+
+    def special(texts: list[str]) -> Lists:
+        found: list[list[int]] = []
+        for text in texts:
+            parts = re.split(f"({spelled})", text)  # every second one is a special token
+            ids = plain(parts[::2])
+            found.append([*ids[0]])
+            for token, after in zip(parts[1::2], ids[1:], strict=True):
+                found[-1] += [special_tokens[token], *after]
+        return found
+
+    modes = (Mode("NFC, ordinary", plain), Mode("special tokens, NFC, ordinary", special, special="all"))
+    return Peer(f"{peer.library} after tokenizers {version('tokenizers')}", modes)
 
 
 def bpe_openai(name: str) -> Peer:
