@@ -40,6 +40,14 @@ LLAMA3 = "|".join(
 # QwenLM/Qwen tokenization_qwen.py
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
+# bpe-openai's registry. The entries, the pattern and NFC are Qwen's.
+VOYAGE3 = {
+    "<|endoftext|>": 160255,
+    "<|fim_prefix|>": 160256,
+    "<|fim_middle|>": 160257,
+    "<|fim_suffix|>": 160258,
+}
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -154,20 +162,17 @@ def _in_bpe_openai() -> Iterator[Vocabulary]:
         stem = path.name.removesuffix(".tiktoken.gz")
         ranks = _written(f"bpe-openai-{stem}.tiktoken", gzip.decompress(path.read_bytes()))
         beside = partial(peers.bpe_openai, stem)
-        if stem == "voyage3_base":  # Qwen's entries, pattern and NFC
-            import bpe_openai.registry
-
-            special_tokens = dict(bpe_openai.registry.voyage3_base()["special_tokens"])
-            load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, special_tokens)
-            compared: tuple[Callable[[], Peer], ...] = (partial(_qwen, ranks, special_tokens), beside)
+        if stem == "voyage3_base":
+            load: Callable[[], jeton.Tokenizer] = partial(_with_nfc, ranks, VOYAGE3)
+            compared: tuple[Callable[[], Peer], ...] = (partial(_qwen, ranks, VOYAGE3), beside)
         else:
             load = partial(jeton.load, ranks)
-            compared = (partial(_own, ranks, *peers.published(stem)), beside)
+            compared = (partial(_own, ranks, stem), beside)
         yield Vocabulary(f"bpe-openai: {stem}", (ranks,), load, compared)
 
 
-def _own(ranks: Path, pattern: str, special_tokens: dict[str, int]) -> Peer:
-    return peers.tiktoken(_ranks(ranks), pattern, special_tokens)
+def _own(ranks: Path, name: str) -> Peer:
+    return peers.tiktoken(_ranks(ranks), *peers.published(name))
 
 
 def _in_quicktok() -> Iterator[Vocabulary]:
@@ -182,7 +187,7 @@ def _in_quicktok() -> Iterator[Vocabulary]:
             theirs: Callable[[], Peer] = partial(_qwen, ranks, spelled)
         else:
             load = partial(jeton.load, ranks)
-            theirs = partial(_llama3, ranks) if stem == "llama3" else partial(_own, ranks, *peers.published(name))
+            theirs = partial(_llama3, ranks) if stem == "llama3" else partial(_own, ranks, name)
         yield Vocabulary(f"quicktok-v1: {stem}", (ranks,), load, (theirs, partial(peers.quicktok, name)))
 
 

@@ -1,8 +1,8 @@
 """One vocabulary and one corpus: everything that is compared, as plain data.
 
 The plan: ids on all strings, in every mode of every peer. Decoding, offsets and tiling on all strings of the corpora
-and the first 20,000 generated ones. Of these also: offsets through the template, pairs, ids that no text gave, and bytes that
-are not UTF-8 where the tokenizer is byte-level and does not rewrite its input.
+and the first 20,000 generated ones. Of these also: offsets through the template, pairs, ids that no text gave, and
+bytes that are not UTF-8 where the tokenizer is byte-level and does not rewrite its input.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def compare(
             tallies += decoded(tok, peer, _ids(tok, deep, mode.special, mode.template))
         if name == GENERATED:
             tallies += compare_pairs(tok, peer, deep[: 2 * PAIRS])
-            tallies += decoded(tok, peer, generated_ids(tok, DEEP), "ids of no text")
+            tallies += decoded(tok, peer, generated_ids(tok, min(DEEP, generated)), "ids of no text")
     if name == GENERATED and tok.definition.is_byte_level and not tok.definition.normalizer:
-        tallies.append(compare_bytes(tok, generated_bytes(tok, DEEP)))
+        tallies.append(compare_bytes(tok, generated_bytes(tok, min(DEEP, generated))))
     said(f"done in {perf_counter() - start:.0f} s")
     return [tally.as_json() for tally in tallies]
 
