@@ -5,7 +5,7 @@
 
 Each (vocabulary, corpus) is stored when it is done, under a name that says which engine, peers and comparison made it;
 a run that was stopped goes on where it was, and a page is always of one engine. The exit code is 4 where anything
-differs. With 100,000 generated strings a vocabulary their column took seven minutes on two busy cores (26 vocabularies).
+differs. A hundred thousand generated strings a vocabulary took seven minutes on two busy cores (26 vocabularies).
 """
 
 from __future__ import annotations
