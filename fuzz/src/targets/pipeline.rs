@@ -125,7 +125,7 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
         if text.len() < 300 {
             sampling(tok, text, permission)?; // n best: up to a millisecond a character where scores tie
         }
-        framing(tok, &spans)?;
+        framing(tok, text, &spans)?;
     }
     let mut bytes = Vec::new();
     tok.decode(&ids, false, &mut bytes).map_err(|error| format!("what was encoded cannot be decoded: {error}"))?;
@@ -233,10 +233,10 @@ fn internal(error: jeton_core::error::Error) -> Option<String> {
     matches!(error.kind(), ErrorKind::Internal(_)).then(|| error.to_string())
 }
 
-fn framing(tok: &Tokenizer, encoding: &Encoding) -> Check {
+fn framing(tok: &Tokenizer, text: &[u8], encoding: &Encoding) -> Check {
     for encodings in [&[encoding.clone()][..], &[encoding.clone(), encoding.clone()]] {
         for add in [false, true] {
-            let framed = tok.frame_encodings(encodings, add);
+            let framed = tok.frame_encodings(&vec![text; encodings.len()], encodings, add);
             let columns = [
                 framed.byte_spans.len(),
                 framed.char_spans.len(),
