@@ -20,7 +20,9 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -189,7 +191,14 @@ class Loader:
     def __init__(self, kind: str) -> None:
         _, self.name, self.options = KINDS[kind]
         self.kind = kind
-        self.folder = Path(tempfile.mkdtemp(prefix="jeton-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
+        self.folder = Path(tempfile.mkdtemp(prefix="jeton-fuzz-", dir=memory))
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder)
 
     def load(self, data: bytes) -> jeton.Tokenizer:
         """The tokenizer of an input."""
@@ -269,7 +278,7 @@ class Loader:
 
 def signature(outcome: tuple[str, str]) -> str:
     """A message without what differs from input to input."""
-    head = "".join(c for c in outcome[1] if not c.isdigit() or outcome[0] == "wrong")
+    head = re.sub(r"(?<![:\w])(0x)?[0-9a-f]*[0-9][0-9a-f]*", "", outcome[1])  # but not the number of a line of Python
     for quote in "'\"`":
         head = head.partition(quote)[0]
     return f"{outcome[0]} {head[:120]}"
@@ -339,10 +348,14 @@ def mutants(fuzzer: str, kind: str, seeds: list[bytes], seed: int) -> Iterator[b
 def run(arguments: argparse.Namespace) -> None:
     """Loads mutants until the time is over; the last line printed is JSON."""
     seeds = real_files(arguments.kind) if arguments.real else files(arguments.kind)
+    arguments.findings.mkdir(parents=True, exist_ok=True)
+    with Loader(arguments.kind) as loader:
+        _run(arguments, loader, seeds)
+
+
+def _run(arguments: argparse.Namespace, loader: Loader, seeds: list[bytes]) -> None:
     findings: Path = arguments.findings
-    findings.mkdir(parents=True, exist_ok=True)
     executions, fine, told, seen = 0, 0, [], set()
-    loader = Loader(arguments.kind)
     inputs = mutants(arguments.fuzzer, arguments.kind, seeds, arguments.seed)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     until = time.monotonic() + arguments.seconds
@@ -398,9 +411,9 @@ def main() -> None:
     if arguments.command == "run":
         run(arguments)
         return
-    loader = Loader(arguments.kind)
-    for path in arguments.files:
-        print(*loader.check(path.read_bytes()), path, sep="\t")
+    with Loader(arguments.kind) as loader:
+        for path in arguments.files:
+            print(*loader.check(path.read_bytes()), path, sep="\t")
 
 
 if __name__ == "__main__":

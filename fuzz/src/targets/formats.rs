@@ -1,7 +1,6 @@
 //! The readers of files.
 
 use jeton_core::format::{hf_json, ranks};
-#[cfg(feature = "formats")]
 use jeton_core::format::{layout, merges_txt, sentencepiece, tekken, vocab_txt};
 use jeton_core::vocab::{Kind, Vocab};
 
@@ -12,25 +11,17 @@ use crate::mutate::Shape;
 const HIGH: u32 = 1 << 18;
 
 /// Between the two files of a format that has two.
-#[cfg(feature = "formats")]
 const BETWEEN: &[u8] = b"\n=====\n";
 
 pub const TARGETS: &[Target] = &[
     Target { name: "hf_json", shape: Shape::Json, words: HF_WORDS, seeds: hf_seeds, generate: None, run: hf_json },
     Target { name: "ranks", shape: Shape::Lines, words: &["YQ== 0", "YWI= 256", "= 1", "YQ==", " "], seeds: rank_seeds, generate: None, run: ranks },
-    #[cfg(feature = "formats")]
     Target { name: "encoder_json", shape: Shape::Json, words: &["a", "ab"], seeds: || seeds(&[r#"{"a": 0, "b": 1, "ab": 2}"#]), generate: None, run: encoder_json },
-    #[cfg(feature = "formats")]
     Target { name: "merges_txt", shape: Shape::Lines, words: &["#version: 0.2", "a b", "ab c", " "], seeds: merges_seeds, generate: None, run: merges },
-    #[cfg(feature = "formats")]
     Target { name: "vocab_txt", shape: Shape::Lines, words: &["[UNK]", "[PAD]", "##a", "É"], seeds: || seeds(&["[PAD]\n[UNK]\n[CLS]\na\nb\n##c\n"]), generate: None, run: vocab_txt },
-    #[cfg(feature = "formats")]
     Target { name: "tekken", shape: Shape::Json, words: TEKKEN_WORDS, seeds: tekken_seeds, generate: None, run: tekken },
-    #[cfg(feature = "formats")]
     Target { name: "sentencepiece", shape: Shape::Proto, words: &[], seeds: sentencepiece_seeds, generate: None, run: sentencepiece },
-    #[cfg(feature = "formats")]
     Target { name: "layout", shape: Shape::Json, words: &["specials", "shift", "languages", "mask", "<unk>", "<s>", "a"], seeds: layout_seeds, generate: None, run: layout },
-    #[cfg(feature = "formats")]
     Target { name: "facts", shape: Shape::Json, words: &["unigram", "bpe", "word", "char", "<unk>"], seeds: facts_seeds, generate: None, run: facts },
 ];
 
@@ -38,7 +29,6 @@ const HF_WORDS: &[&str] = &[
     "model", "vocab", "merges", "type", "BPE", "Unigram", "WordPiece", "WordLevel", "added_tokens", "content", "special", "id", "unk_token",
     "normalizer", "pre_tokenizer", "decoder", "post_processor", "a b", "ab",
 ];
-#[cfg(feature = "formats")]
 const TEKKEN_WORDS: &[&str] = &[
     "config", "pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version", "vocab", "special_tokens", "rank",
     "token_bytes", "token_str", "is_control", "v3", "v7", "YQ==",
@@ -101,7 +91,6 @@ fn ranks(input: &[u8]) -> Outcome {
     }
 }
 
-#[cfg(feature = "formats")]
 mod more {
     use super::*;
 
@@ -284,5 +273,4 @@ mod more {
         }
     }
 }
-#[cfg(feature = "formats")]
 use more::*;

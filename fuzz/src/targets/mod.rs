@@ -2,11 +2,9 @@
 //!
 //! Every reader: a value, or an error of ours that says where. What is read and written again reads alike. Nothing is `Internal`.
 
-#[cfg(feature = "tokenizer")]
 mod case;
 mod formats;
 mod parts;
-#[cfg(feature = "tokenizer")]
 mod pipeline;
 
 use jeton_core::error::{Error, ErrorKind};
@@ -55,10 +53,7 @@ pub struct Target {
 
 /// All targets.
 pub fn targets() -> Vec<&'static Target> {
-    let all = formats::TARGETS.iter().chain(parts::TARGETS);
-    #[cfg(feature = "tokenizer")]
-    let all = all.chain(pipeline::TARGETS);
-    all.collect()
+    formats::TARGETS.iter().chain(parts::TARGETS).chain(pipeline::TARGETS).collect()
 }
 
 /// The target with this name.

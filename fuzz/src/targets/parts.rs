@@ -2,7 +2,6 @@
 //!
 //! A draft's pieces stay in order, disjoint, not empty, on character boundaries; its origins stay in the input, one for each byte.
 
-#[cfg(any(feature = "normalize", feature = "split"))]
 use jeton_core::draft::Draft;
 use jeton_core::pretokenize::Pretokenizer;
 use serde_json::{json, Value};
@@ -12,32 +11,24 @@ use crate::cases;
 use crate::mutate::Shape;
 use crate::rng::Rng;
 
-#[cfg(feature = "normalize")]
 const NORMALIZERS: &[&str] = &[
     "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Nmt", "BertNormalizer", "Precompiled", "Replace", "Prepend", "ByteLevel", "SentencePiece", "String",
     "Regex", "content", "precompiled_charsmap", "",
 ];
-#[cfg(feature = "split")]
 const SPLITTERS: &[&str] = &[
     "BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace", "Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit",
     "Pattern", "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous", "String", "Regex", "",
 ];
-#[cfg(feature = "decode")]
 const DECODERS: &[&str] = &[
     "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece", "Join", "SentencePiece", "String", "Regex", " \\z", "",
 ];
 
 pub const TARGETS: &[Target] = &[
     Target { name: "regex", shape: Shape::Json, words: &["\\p{L}+", "(?!\\S)", "a|b", "(a*)*"], seeds: Vec::new, generate: Some(make_regex), run: regex },
-    #[cfg(feature = "normalize")]
     Target { name: "normalizer", shape: Shape::Json, words: NORMALIZERS, seeds: Vec::new, generate: Some(make_normalizer), run: normalizer },
-    #[cfg(feature = "normalize")]
     Target { name: "charsmap", shape: Shape::Bytes, words: &["\u{0}"], seeds: Vec::new, generate: Some(make_charsmap), run: charsmap },
-    #[cfg(feature = "split")]
     Target { name: "splitter", shape: Shape::Json, words: SPLITTERS, seeds: Vec::new, generate: Some(make_splitter), run: splitter },
-    #[cfg(feature = "decode")]
     Target { name: "decoder", shape: Shape::Json, words: DECODERS, seeds: Vec::new, generate: Some(make_decoder), run: decoder },
-    #[cfg(feature = "decode")]
     Target { name: "template", shape: Shape::Json, words: &["sequence", "ids", "type_id", "A", "B", "single", "pair"], seeds: Vec::new, generate: Some(make_template), run: template },
 ];
 
@@ -89,7 +80,6 @@ fn regex(input: &[u8]) -> Outcome {
 }
 
 /// What must hold of a draft of `input`.
-#[cfg(any(feature = "normalize", feature = "split"))]
 fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
     let mut end = 0;
     for piece in draft.pieces() {
@@ -114,7 +104,6 @@ fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
     Ok(())
 }
 
-#[cfg(any(feature = "normalize", feature = "split"))]
 fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut Draft) -> jeton_core::error::Result<()>) -> Outcome {
     for text in texts {
         let mut untraced = None;
@@ -144,7 +133,6 @@ fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut Draft) -> jeton_core::
     Outcome::Fine(String::new())
 }
 
-#[cfg(feature = "normalize")]
 mod normalizers {
     use super::*;
     use jeton_core::normalize::Normalizer;
@@ -193,10 +181,8 @@ mod normalizers {
         Outcome::Fine(String::new())
     }
 }
-#[cfg(feature = "normalize")]
 use normalizers::*;
 
-#[cfg(feature = "split")]
 mod splitters {
     use super::*;
     use jeton_core::pretokenize::Splitter;
@@ -214,10 +200,8 @@ mod splitters {
         }
     }
 }
-#[cfg(feature = "split")]
 use splitters::*;
 
-#[cfg(feature = "decode")]
 mod decoders {
     use super::*;
     use jeton_core::decode::Decoder;
@@ -303,5 +287,4 @@ mod decoders {
         Outcome::Fine(String::new())
     }
 }
-#[cfg(feature = "decode")]
 use decoders::*;
