@@ -3,9 +3,9 @@
     python fuzz/loaders.py run KIND --fuzzer target/release/jeton-fuzz --seconds 60 --seed 1 --findings FOLDER [--real]
     python fuzz/loaders.py replay KIND FILE…
 
-Sound files of a kind are made here; `jeton-fuzz mutants` changes them; each is loaded, used, written and read again. What
-must hold: no exception but `JetonError` and `OSError`, a `FormatError` has a place, 5 s and 2 GB are enough. ``--real`` takes
-the vocabularies of the folder that ``JETON_TEST_DATA`` names.
+Sound files of a kind are made here; `jeton-fuzz mutants` changes them; each is loaded, used, written and read again.
+What must hold: no exception but `JetonError` and `OSError`, a `FormatError` has a place, 5 s and 2 GB are enough.
+``--real`` takes the vocabularies of the folder that ``JETON_TEST_DATA`` names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import resource
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -61,11 +60,32 @@ def hf_files() -> Iterator[bytes]:
         {"level": "char", "pattern": "gpt2", "unk_token": "<unk>"},
     ):
         yield jeton.train(CORPUS, 290, special_tokens=["<s>", "<pad>"], progress=False, **options).to_bytes()
-    words = ["<unk>", "[CLS]", "[SEP]", *"abdehlmnortw 今天", "▁", "▁low", "##er", "##e", "ow", "low", "er", "Ġ", "Ġlow"]
+    words = [
+        "<unk>",
+        "[CLS]",
+        "[SEP]",
+        *"abdehlmnortw 今天",
+        "▁",
+        "▁low",
+        "##er",
+        "##e",
+        "ow",
+        "low",
+        "er",
+        "Ġ",
+        "Ġlow",
+    ]
     vocab = {word: i for i, word in enumerate(dict.fromkeys(words))}
     merges = [["o", "w"], ["l", "ow"], ["e", "r"], ["▁", "low"]]
     models: list[dict[str, Any]] = [
-        {"type": "BPE", "vocab": vocab, "merges": merges, "unk_token": "<unk>", "fuse_unk": True, "ignore_merges": False},
+        {
+            "type": "BPE",
+            "vocab": vocab,
+            "merges": merges,
+            "unk_token": "<unk>",
+            "fuse_unk": True,
+            "ignore_merges": False,
+        },
         {"type": "WordPiece", "vocab": vocab, "unk_token": "<unk>", "continuing_subword_prefix": "##"},
         {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"},
         {"type": "Unigram", "vocab": [[word, -float(i)] for word, i in vocab.items()], "unk_id": 0},
@@ -73,20 +93,39 @@ def hf_files() -> Iterator[bytes]:
     models[2]["max_input_chars_per_word"] = 100
     normalizers: list[Any] = [
         None,
-        {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Prepend", "prepend": "▁"}]},
-        {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+        {
+            "type": "Sequence",
+            "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Prepend", "prepend": "▁"}],
+        },
+        {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
         {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
     ]
     cutters: list[Any] = [
         {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
         {"type": "BertPreTokenizer"},
-        {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, {"type": "WhitespaceSplit"}]},
+        {
+            "type": "Sequence",
+            "pretokenizers": [{"type": "Digits", "individual_digits": True}, {"type": "WhitespaceSplit"}],
+        },
         {"type": "Split", "pattern": {"Regex": "\\s+|\\p{L}+"}, "behavior": "Isolated", "invert": False},
     ]
     decoders: list[Any] = [
         {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
         {"type": "WordPiece", "prefix": "##", "cleanup": True},
-        {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+        {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+                {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+            ],
+        },
         None,
     ]
     templates: list[Any] = [
@@ -101,14 +140,41 @@ def hf_files() -> Iterator[bytes]:
         None,
     ]
     added = [
-        {"id": i, "content": words[i], "special": True, "lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+        {
+            "id": i,
+            "content": words[i],
+            "special": True,
+            "lstrip": False,
+            "rstrip": False,
+            "single_word": False,
+            "normalized": False,
+        }
         for i in range(3)
     ]
-    added.append({"id": 60, "content": "new", "special": False, "lstrip": True, "rstrip": True, "single_word": True, "normalized": True})
-    for model, normalizer, cutter, decoder, template in zip(models, normalizers, cutters, decoders, templates, strict=True):
+    added.append(
+        {
+            "id": 60,
+            "content": "new",
+            "special": False,
+            "lstrip": True,
+            "rstrip": True,
+            "single_word": True,
+            "normalized": True,
+        }
+    )
+    for model, normalizer, cutter, decoder, template in zip(
+        models, normalizers, cutters, decoders, templates, strict=True
+    ):
         file = {
-            "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": normalizer,
-            "pre_tokenizer": cutter, "post_processor": template, "decoder": decoder, "model": model,
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": added,
+            "normalizer": normalizer,
+            "pre_tokenizer": cutter,
+            "post_processor": template,
+            "decoder": decoder,
+            "model": model,
         }
         yield json.dumps(file, ensure_ascii=False).encode()
 
@@ -126,8 +192,16 @@ def sentencepiece_files() -> Iterator[bytes]:
             out = io.BytesIO()
             size = 300 if options else 40
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(CORPUS), model_writer=out, model_type=model_type, vocab_size=size, hard_vocab_limit=False,
-                minloglevel=2, user_defined_symbols=["<u>"], control_symbols=["<c>"], **options,
+                sentence_iterator=iter(CORPUS),
+                model_writer=out,
+                model_type=model_type,
+                vocab_size=size,
+                hard_vocab_limit=False,
+                minloglevel=2,
+                user_defined_symbols=["<u>"],
+                control_symbols=["<c>"],
+                normalization_rule_name="nmt_nfkc" if model_type == "bpe" else "identity",  # its map is 240 kB
+                **options,
             )
             yield out.getvalue()
 
@@ -142,8 +216,11 @@ def tekken_files() -> Iterator[bytes]:
     specials = [{"rank": i, "token_str": text, "is_control": True} for i, text in enumerate(["<unk>", "<s>", "</s>"])]
     for version in ("v3", "v7"):
         config = {
-            "pattern": "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\s+|.", "num_vocab_tokens": 260, "default_vocab_size": 263,
-            "default_num_special_tokens": 3, "version": version,
+            "pattern": "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\s+|.",
+            "num_vocab_tokens": 260,
+            "default_vocab_size": 263,
+            "default_num_special_tokens": 3,
+            "version": version,
         }
         file: dict[str, Any] = {"config": config, "vocab": vocab}
         if version == "v7":
@@ -153,12 +230,20 @@ def tekken_files() -> Iterator[bytes]:
 
 def files(kind: str) -> list[bytes]:
     """Sound files of a kind."""
-    ranks = [b"%s %d" % (base64.b64encode(token), i) for i, token in enumerate([bytes([i]) for i in range(256)] + [b"ab", b"low"])]
+    ranks = [
+        b"%s %d" % (base64.b64encode(token), i)
+        for i, token in enumerate([bytes([i]) for i in range(256)] + [b"ab", b"low"])
+    ]
     vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nlow\n##er\na\n##b\n今\n"
     pair = json.dumps({"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġab": 4, "<|endoftext|>": 5}, ensure_ascii=False).encode()
     config = {
-        "tokenizer_class": "BertTokenizer", "do_lower_case": True, "unk_token": "[UNK]", "bos_token": {"content": "[CLS]", "__type": "AddedToken"},
-        "added_tokens_decoder": {"0": {"content": "[PAD]", "special": True}}, "chat_template": "{{ messages }}", "strip_accents": None,
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": True,
+        "unk_token": "[UNK]",
+        "bos_token": {"content": "[CLS]", "__type": "AddedToken"},
+        "added_tokens_decoder": {"0": {"content": "[PAD]", "special": True}},
+        "chat_template": "{{ messages }}",
+        "strip_accents": None,
     }
     made: dict[str, Callable[[], list[bytes]]] = {
         "tokenizer_json": lambda: list(hf_files()),
@@ -175,7 +260,12 @@ def files(kind: str) -> list[bytes]:
 def real_files(kind: str) -> list[bytes]:
     """Vocabularies in use, of this kind."""
     folder = Path(os.environ["JETON_TEST_DATA"]) / "vocabs"
-    wanted = {"tokenizer_json": "*.tokenizer.json", "ranks": "*.tiktoken", "sentencepiece": "*.model", "vocab_txt": "*.vocab.txt"}
+    wanted = {
+        "tokenizer_json": "*.tokenizer.json",
+        "ranks": "*.tiktoken",
+        "sentencepiece": "*.model",
+        "vocab_txt": "*.vocab.txt",
+    }
     if kind == "gpt2_pair":
         return [(folder / "gpt2.encoder.json").read_bytes() + BETWEEN + (folder / "gpt2.vocab.bpe").read_bytes()]
     return [path.read_bytes() for path in sorted(folder.glob(wanted.get(kind, "none")))]
@@ -221,7 +311,11 @@ class Loader:
         except jeton.FormatError as error:
             if not error.place:
                 return "wrong", f"no place: {self.plain(error)}"
-            return ("refused", self.plain(error)) if len(str(error)) < 2000 else ("wrong", f"long message: {str(error)[:60]}")
+            return (
+                ("refused", self.plain(error))
+                if len(str(error)) < 2000
+                else ("wrong", f"long message: {str(error)[:60]}")
+            )
         except (jeton.JetonError, OSError) as error:
             return "refused", f"{type(error).__name__} {self.plain(error)}"
         except KeyboardInterrupt:
@@ -289,11 +383,17 @@ def smaller(data: bytes, is_same: Callable[[bytes], bool], seconds: float) -> by
     until = time.monotonic() + seconds
 
     def reduced(value: Any, rebuild: Callable[[Any], Any]) -> Any:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))[::-1] if isinstance(value, list) else []
+        keys = (
+            list(value) if isinstance(value, dict) else list(range(len(value)))[::-1] if isinstance(value, list) else []
+        )
         for key in keys:
             if time.monotonic() > until:
                 break
-            fewer = {k: v for k, v in value.items() if k != key} if isinstance(value, dict) else value[:key] + value[key + 1 :]
+            fewer = (
+                {k: v for k, v in value.items() if k != key}
+                if isinstance(value, dict)
+                else value[:key] + value[key + 1 :]
+            )
             if is_same(json.dumps(rebuild(fewer), ensure_ascii=False).encode("utf-8", "surrogatepass")):
                 value = fewer
         for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []:

@@ -26,7 +26,9 @@ def loaders() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case["name"].startswith("load-")], ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case["name"].startswith("load-")], ids=lambda case: case["name"]
+)
 def test_each_case_has_its_outcome(case: dict[str, str]) -> None:
     kind, _, _ = case["name"].removeprefix("load-").partition("/")
     with loaders().Loader(kind) as loader:

@@ -3,10 +3,10 @@
     python tools/fuzz.py --minutes 60
     python tools/fuzz.py --minutes 5 --target pipeline --seed 7
 
-Builds `fuzz/` (a crate of its own, in no wheel), runs each of its targets and each kind of file through `jeton.load`
-(`fuzz/loaders.py`, for which Jeton has to be installed) as a process with limited memory, and prints a table. A finding is made
-small and written to ``fuzz/findings/``, which git ignores; one that was worth a repair moves to ``testdata/fuzz/``, where tests
-replay it for ever (see ``testdata/fuzz/index.toml``).
+Builds `fuzz/` (a crate of its own, in no wheel), runs each of its targets, and each kind of file through `jeton.load`
+(`fuzz/loaders.py`, for which Jeton has to be installed), as processes with limited memory, and prints a table. A
+finding is made small and written to ``fuzz/findings/``, which git ignores; one that was worth a repair moves to
+``testdata/fuzz/``, where tests replay it for ever (see ``testdata/fuzz/index.toml``).
 """
 
 from __future__ import annotations
@@ -110,10 +110,14 @@ def main() -> int:
     print(f"\n{'target':<22}{'seconds':>9}{'executions':>13}{'a second':>10}{'fine':>12}{'findings':>10}")
     for row in rows:
         speed = row["executions"] / row["seconds"]
-        print(f"{row['target']:<22}{row['seconds']:>9.0f}{row['executions']:>13,}{speed:>10,.0f}{row['fine']:>12,}{len(row['findings']):>10}")
+        print(
+            f"{row['target']:<22}{row['seconds']:>9.0f}{row['executions']:>13,}{speed:>10,.0f}{row['fine']:>12,}{len(row['findings']):>10}"
+        )
     minutes, executions = sum(row["seconds"] for row in rows) / 60, sum(row["executions"] for row in rows)
     findings = [what for row in rows for what in row["findings"]]
-    print(f"\nseed {arguments.seed}: {minutes:.1f} minutes, {executions:,} executions, {len(findings)} kinds of findings")
+    print(
+        f"\nseed {arguments.seed}: {minutes:.1f} minutes, {executions:,} executions, {len(findings)} kinds of findings"
+    )
     return 1 if findings else 0
 
 

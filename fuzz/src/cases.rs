@@ -9,11 +9,104 @@ use crate::rng::Rng;
 
 /// Characters and short texts that some stage treats in its own way.
 pub const SNIPPETS: &[&str] = &[
-    "a", "b", "ab", "abc", "A", "É", "e\u{301}", "é", "ß", "İ", "ǅ", "Ω", "Σ", "ς", "ﬁ", "½", "①", "Ａ", "ｱ", "가", "각", "한국", "今天", "小冬", "の", "ー",
-    "ไทย", "กำ", "नमस्ते", "שָׁלוֹם", "مرحبا", "\u{200d}", "\u{200b}", "\u{feff}", "\u{fffd}", "\u{ad}", "\u{301}", "\u{323}\u{301}", "\u{1f468}\u{200d}\u{1f469}", "\u{1f1e9}\u{1f1ea}",
-    "🙂", "\u{10ffff}", "\u{e000}", "\u{0}", "\u{1}", "\u{7f}", "\u{85}", "\u{a0}", "\u{2028}", "\u{3000}", " ", "  ", "   ", "\t", "\n", "\r\n", "\n\n", "\u{2581}",
-    "\u{2581}\u{2581}", "Ġ", "Ċ", "##", "##a", "</w>", "<unk>", "<s>", "[UNK]", "<0x0A>", "<0xFF>", "<0x", "0", "1", "12", "1234567", "٣", "Ⅳ", ".", ",", "...", "!?", "-", "_",
-    "'s", "'", "’s", "don't", "(", "[MASK]", "<|endoftext|>", "\\", "/", "http://x.y", "\u{1e9b}\u{323}", "\u{fdfa}", "\u{1d15e}", "\u{2126}", "\u{f0f}", "\u{1100}\u{1161}\u{11a8}",
+    "a",
+    "b",
+    "ab",
+    "abc",
+    "A",
+    "É",
+    "e\u{301}",
+    "é",
+    "ß",
+    "İ",
+    "ǅ",
+    "Ω",
+    "Σ",
+    "ς",
+    "ﬁ",
+    "½",
+    "①",
+    "Ａ",
+    "ｱ",
+    "가",
+    "각",
+    "한국",
+    "今天",
+    "小冬",
+    "の",
+    "ー",
+    "ไทย",
+    "กำ",
+    "नमस्ते",
+    "שָׁלוֹם",
+    "مرحبا",
+    "\u{200d}",
+    "\u{200b}",
+    "\u{feff}",
+    "\u{fffd}",
+    "\u{ad}",
+    "\u{301}",
+    "\u{323}\u{301}",
+    "\u{1f468}\u{200d}\u{1f469}",
+    "\u{1f1e9}\u{1f1ea}",
+    "🙂",
+    "\u{10ffff}",
+    "\u{e000}",
+    "\u{0}",
+    "\u{1}",
+    "\u{7f}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{2028}",
+    "\u{3000}",
+    " ",
+    "  ",
+    "   ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\n\n",
+    "\u{2581}",
+    "\u{2581}\u{2581}",
+    "Ġ",
+    "Ċ",
+    "##",
+    "##a",
+    "</w>",
+    "<unk>",
+    "<s>",
+    "[UNK]",
+    "<0x0A>",
+    "<0xFF>",
+    "<0x",
+    "0",
+    "1",
+    "12",
+    "1234567",
+    "٣",
+    "Ⅳ",
+    ".",
+    ",",
+    "...",
+    "!?",
+    "-",
+    "_",
+    "'s",
+    "'",
+    "’s",
+    "don't",
+    "(",
+    "[MASK]",
+    "<|endoftext|>",
+    "\\",
+    "/",
+    "http://x.y",
+    "\u{1e9b}\u{323}",
+    "\u{fdfa}",
+    "\u{1d15e}",
+    "\u{2126}",
+    "\u{f0f}",
+    "\u{1100}\u{1161}\u{11a8}",
 ];
 
 /// A text of up to some 100 snippets, mostly short; `own` are the contents of the vocabulary at hand.
@@ -37,7 +130,16 @@ pub fn bytes(rng: &mut Rng, own: &[&str]) -> Vec<u8> {
     if rng.once_in(4) {
         for _ in 0..rng.length(8).max(1) {
             let at = rng.below(out.len() + 1);
-            let bad: &[u8] = rng.pick(&[&b"\xff"[..], b"\xc3", b"\xe4\xbb", b"\xf0\x9f\x99", b"\x80", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80"]);
+            let bad: &[u8] = rng.pick(&[
+                &b"\xff"[..],
+                b"\xc3",
+                b"\xe4\xbb",
+                b"\xf0\x9f\x99",
+                b"\x80",
+                b"\xed\xa0\x80",
+                b"\xc0\x80",
+                b"\xf4\x90\x80\x80",
+            ]);
             out.splice(at..at, bad.iter().copied());
         }
     }
@@ -83,18 +185,80 @@ fn character(rng: &mut Rng) -> String {
 pub fn regex(rng: &mut Rng) -> String {
     match rng.below(3) {
         0 => any_regex(rng),
-        _ => rng.pick(&["\\s+", "\\p{L}+|\\p{N}{1,3}", "a|ab", "[^\\s]+", " ?\\p{L}+", "\\w+|[^\\w\\s]+", "(?<=a)b", "(?i:'s|'t)", "\\s+(?!\\S)|\\s+", "[ab]{2,3}?", "(?:ab)++", "."]).into(),
+        _ => rng
+            .pick(&[
+                "\\s+",
+                "\\p{L}+|\\p{N}{1,3}",
+                "a|ab",
+                "[^\\s]+",
+                " ?\\p{L}+",
+                "\\w+|[^\\w\\s]+",
+                "(?<=a)b",
+                "(?i:'s|'t)",
+                "\\s+(?!\\S)|\\s+",
+                "[ab]{2,3}?",
+                "(?:ab)++",
+                ".",
+            ])
+            .into(),
     }
 }
 
 /// A regex put together from what regexes are made of.
 pub fn any_regex(rng: &mut Rng) -> String {
     const ATOMS: &[&str] = &[
-        "a", "b", ".", "\\s", "\\S", "\\w", "\\W", "\\d", "\\p{L}", "\\p{N}", "\\p{Lu}", "\\P{L}", "\\p{Han}", "[ab]", "[^a]", "[^\\s\\p{L}\\p{N}]", "[a-z&&[^b]]", "[\\r\\n]", " ", "'",
-        "\\n", "\\x{e9}", "\\u00e9", "é", "今", "^", "$", "\\b", "\\B", "\\A", "\\z", "\\Z", "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?!\\S)", "'s|'t", "\\h", "\\R", "\\X", "[[:alpha:]]", "\\G",
-        "(?i:s)", "(?:a|b|ab)", "(a)\\1", "\\k<x>",
+        "a",
+        "b",
+        ".",
+        "\\s",
+        "\\S",
+        "\\w",
+        "\\W",
+        "\\d",
+        "\\p{L}",
+        "\\p{N}",
+        "\\p{Lu}",
+        "\\P{L}",
+        "\\p{Han}",
+        "[ab]",
+        "[^a]",
+        "[^\\s\\p{L}\\p{N}]",
+        "[a-z&&[^b]]",
+        "[\\r\\n]",
+        " ",
+        "'",
+        "\\n",
+        "\\x{e9}",
+        "\\u00e9",
+        "é",
+        "今",
+        "^",
+        "$",
+        "\\b",
+        "\\B",
+        "\\A",
+        "\\z",
+        "\\Z",
+        "(?=a)",
+        "(?!a)",
+        "(?<=a)",
+        "(?<!a)",
+        "(?!\\S)",
+        "'s|'t",
+        "\\h",
+        "\\R",
+        "\\X",
+        "[[:alpha:]]",
+        "\\G",
+        "(?i:s)",
+        "(?:a|b|ab)",
+        "(a)\\1",
+        "\\k<x>",
     ];
-    const REPEATS: &[&str] = &["", "", "", "*", "+", "?", "*?", "+?", "??", "++", "*+", "?+", "{2}", "{1,3}", "{0,}", "{,2}", "{1000}", "{99999}"];
+    const REPEATS: &[&str] = &[
+        "", "", "", "*", "+", "?", "*?", "+?", "??", "++", "*+", "?+", "{2}", "{1,3}", "{0,}", "{,2}", "{1000}",
+        "{99999}",
+    ];
     let mut out = String::new();
     if rng.once_in(6) {
         out.push_str(rng.pick(&["(?i)", "(?x)", "(?s)", "(?m)", "(?-u)"]));
@@ -118,7 +282,9 @@ pub fn any_regex(rng: &mut Rng) -> String {
 pub fn normalizer(rng: &mut Rng) -> Value {
     let flag = |rng: &mut Rng| rng.once_in(2);
     match rng.below(14) {
-        0..=4 => json!({"type": rng.pick(&["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel"])}),
+        0..=4 => {
+            json!({"type": rng.pick(&["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel"])})
+        }
         5 => json!({"type": "Strip", "strip_left": flag(rng), "strip_right": flag(rng)}),
         6 => {
             let accents = flag(rng);
@@ -141,11 +307,15 @@ pub fn splitter(rng: &mut Rng) -> Value {
     let behavior = rng.pick(&["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"]).to_string();
     match rng.below(14) {
         0 | 1 => json!({"type": rng.pick(&["BertPreTokenizer", "Whitespace", "WhitespaceSplit", "UnicodeScripts"])}),
-        2 | 3 => json!({"type": "ByteLevel", "add_prefix_space": flag(rng), "trim_offsets": flag(rng), "use_regex": flag(rng)}),
+        2 | 3 => {
+            json!({"type": "ByteLevel", "add_prefix_space": flag(rng), "trim_offsets": flag(rng), "use_regex": flag(rng)})
+        }
         4 => json!({"type": "CharDelimiterSplit", "delimiter": character(rng)}),
         5 => json!({"type": "Digits", "individual_digits": flag(rng)}),
         6 => json!({"type": "FixedLength", "length": rng.length(20)}),
-        7 => json!({"type": "Metaspace", "replacement": if flag(rng) { "\u{2581}".to_owned() } else { character(rng) }, "prepend_scheme": rng.pick(&["always", "never", "first"]), "split": flag(rng)}),
+        7 => {
+            json!({"type": "Metaspace", "replacement": if flag(rng) { "\u{2581}".to_owned() } else { character(rng) }, "prepend_scheme": rng.pick(&["always", "never", "first"]), "split": flag(rng)})
+        }
         8 => json!({"type": "Punctuation", "behavior": behavior}),
         9 => json!({"type": "Split", "pattern": {"String": word(rng)}, "behavior": behavior, "invert": flag(rng)}),
         10 => json!({"type": "Split", "pattern": {"Regex": regex(rng)}, "behavior": behavior, "invert": flag(rng)}),
@@ -159,16 +329,22 @@ pub fn decoder(rng: &mut Rng) -> Value {
     let flag = |rng: &mut Rng| rng.once_in(2);
     match rng.below(14) {
         0 => json!({"type": "BPEDecoder", "suffix": word(rng)}),
-        1 | 2 => json!({"type": "ByteLevel", "add_prefix_space": flag(rng), "trim_offsets": flag(rng), "use_regex": flag(rng)}),
+        1 | 2 => {
+            json!({"type": "ByteLevel", "add_prefix_space": flag(rng), "trim_offsets": flag(rng), "use_regex": flag(rng)})
+        }
         3 | 4 => json!({"type": "ByteFallback"}),
         5 => json!({"type": "CTC", "pad_token": word(rng), "word_delimiter_token": word(rng), "cleanup": flag(rng)}),
         6 => json!({"type": "Fuse"}),
-        7 => json!({"type": "Metaspace", "replacement": character(rng), "prepend_scheme": rng.pick(&["always", "never", "first"])}),
+        7 => {
+            json!({"type": "Metaspace", "replacement": character(rng), "prepend_scheme": rng.pick(&["always", "never", "first"])})
+        }
         8 => json!({"type": "Replace", "pattern": {"String": word(rng)}, "content": word(rng)}),
         9 => json!({"type": "Strip", "content": character(rng), "start": rng.length(20), "stop": rng.length(20)}),
         10 => json!({"type": "WordPiece", "prefix": word(rng), "cleanup": flag(rng)}),
         11 => json!({"type": "Join", "separator": word(rng)}),
-        _ => json!({"type": "SentencePiece", "add_dummy_prefix": flag(rng), "remove_extra_whitespaces": flag(rng), "unk": if flag(rng) { Value::Null } else { json!(600) }, "unk_surface": word(rng)}),
+        _ => {
+            json!({"type": "SentencePiece", "add_dummy_prefix": flag(rng), "remove_extra_whitespaces": flag(rng), "unk": if flag(rng) { Value::Null } else { json!(600) }, "unk_surface": word(rng)})
+        }
     }
 }
 
@@ -238,5 +414,9 @@ pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
 /// The offset bits of a unit at `from` whose children stand around `to`.
 fn unit_offset(from: usize, to: usize) -> u32 {
     let offset = (from ^ to) as u32;
-    if offset < 1 << 21 { offset << 10 } else { (offset >> 8) << 10 | 1 << 9 }
+    if offset < 1 << 21 {
+        offset << 10
+    } else {
+        (offset >> 8) << 10 | 1 << 9
+    }
 }

@@ -30,7 +30,15 @@ struct Arguments {
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Failure> {
     let name = words.next().ok_or("which target?")?;
     let target = targets::by_name(&name).ok_or_else(|| format!("there is no target {name}"))?;
-    let mut read = Arguments { target, seconds: 10.0, seed: 1, findings: "findings".into(), show: 0, files: Vec::new(), names: Vec::new() };
+    let mut read = Arguments {
+        target,
+        seconds: 10.0,
+        seed: 1,
+        findings: "findings".into(),
+        show: 0,
+        files: Vec::new(),
+        names: Vec::new(),
+    };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {

@@ -60,7 +60,11 @@ fn candidates(value: &Value) -> Vec<Value> {
                 fewer.remove(left_out);
                 Value::Array(fewer)
             });
-            if items.is_empty() { Vec::new() } else { halves.into_iter().chain(without).collect() }
+            if items.is_empty() {
+                Vec::new()
+            } else {
+                halves.into_iter().chain(without).collect()
+            }
         }
         Value::Object(members) => members
             .keys()

@@ -13,7 +13,8 @@ fn kept_cases_have_their_outcome() -> Result<(), Failure> {
     let cases = index["case"].as_array().ok_or("no cases")?;
     let mut failures = Vec::new();
     for case in cases {
-        let text = |name: &str| case.get(name).and_then(toml::Value::as_str).ok_or_else(|| format!("a case without {name}"));
+        let text =
+            |name: &str| case.get(name).and_then(toml::Value::as_str).ok_or_else(|| format!("a case without {name}"));
         let (name, outcome) = (text("name")?, text("outcome")?);
         let target = name.split('/').next().and_then(targets::by_name);
         let Some(target) = target else { continue }; // one of Python's: tests/test_fuzz_cases.py

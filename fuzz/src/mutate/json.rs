@@ -50,7 +50,11 @@ pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
             items.insert(at, new);
         }
         (3, Value::Object(members)) => {
-            let key = if rng.once_in(2) { rng.pick(&["", "type", "id", "\u{120}", "<unk>"]) } else { *words.get(rng.below(words.len()))? };
+            let key = if rng.once_in(2) {
+                rng.pick(&["", "type", "id", "\u{120}", "<unk>"])
+            } else {
+                *words.get(rng.below(words.len()))?
+            };
             members.insert(key.to_owned(), other);
         }
         (4, Value::Number(number)) => {
@@ -58,7 +62,8 @@ pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
             *node = if rng.once_in(2) { json!(near) } else { number_odd(rng) };
         }
         (5, Value::String(text)) => {
-            let changed = super::bytes::mutate(text.as_bytes(), other.as_str().unwrap_or_default().as_bytes(), words, rng);
+            let changed =
+                super::bytes::mutate(text.as_bytes(), other.as_str().unwrap_or_default().as_bytes(), words, rng);
             *text = String::from_utf8_lossy(&changed).into_owned();
         }
         (6, Value::String(text)) => *text = text.repeat(rng.length(300)),
@@ -113,7 +118,19 @@ fn odd(words: &[&str], rng: &mut Rng) -> Value {
         4 => json!([]),
         5 => json!({}),
         6 => json!(""),
-        7 => json!(rng.pick(&["\u{0}", "\u{e000}", "\u{2581}", "a b", "\u{301}", "<0x0A>", "<0xFF>", "<unk>", "(", "\\p{L}+", "\u{1f600}"])),
+        7 => json!(rng.pick(&[
+            "\u{0}",
+            "\u{e000}",
+            "\u{2581}",
+            "a b",
+            "\u{301}",
+            "<0x0A>",
+            "<0xFF>",
+            "<unk>",
+            "(",
+            "\\p{L}+",
+            "\u{1f600}"
+        ])),
         _ if words.is_empty() => json!("a"),
         _ => json!(rng.pick(words)),
     }

@@ -46,12 +46,13 @@ pub fn mutate(input: &[u8], rng: &mut Rng) -> Option<Vec<u8>> {
 }
 
 fn change(payload: &mut Payload, rng: &mut Rng) {
-    const NUMBERS: [u64; 12] =
-        [0, 1, 2, 3, 4, 5, 6, 1 << 24, u32::MAX as u64, 1 << 32, i64::MAX as u64, u64::MAX];
+    const NUMBERS: [u64; 12] = [0, 1, 2, 3, 4, 5, 6, 1 << 24, u32::MAX as u64, 1 << 32, i64::MAX as u64, u64::MAX];
     match payload {
         Payload::Varint(number) => *number = rng.pick(&NUMBERS),
         Payload::Fixed32(bytes) => {
-            *bytes = rng.pick(&[0f32, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN, f32::MAX, -1.0]).to_le_bytes();
+            *bytes = rng
+                .pick(&[0f32, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN, f32::MAX, -1.0])
+                .to_le_bytes();
         }
         Payload::Fixed64(bytes) => *bytes = rng.pick(&[f64::NAN, 0.0, f64::MAX]).to_le_bytes(),
         Payload::Bytes(bytes) => match (mutate(bytes, rng), rng.below(5)) {

@@ -58,7 +58,8 @@ pub fn tokenizer(case: &Value) -> Option<Result<Tokenizer>> {
     let merges = triples.filter_map(|merge| <[u32; 3]>::try_from(merge).ok()).map(|[a, b, c]| (a, b, c)).collect();
     let flags = case["flags"].as_array().into_iter().flatten().map(numbers);
     let flags = flags.filter_map(|pair| <[u32; 2]>::try_from(pair).ok()).map(|[id, flags]| (id, flags as u8)).collect();
-    let scores = case["scores"].as_array().into_iter().flatten().map(|score| score.as_f64().unwrap_or(f64::NAN)).collect();
+    let scores =
+        case["scores"].as_array().into_iter().flatten().map(|score| score.as_f64().unwrap_or(f64::NAN)).collect();
     let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())));
     let options = case["options"].to_string();
     if !case["options"].is_object() {
@@ -87,7 +88,9 @@ struct Making {
 impl Making {
     fn add(&mut self, kind: &'static str, content: Vec<u8>) -> Option<u32> {
         let is_model = |kind: &str| matches!(kind, "token" | "unused");
-        let taken = |(_, other, text): &(u32, &str, Vec<u8>)| *text == content && (*other == kind || is_model(other) && is_model(kind));
+        let taken = |(_, other, text): &(u32, &str, Vec<u8>)| {
+            *text == content && (*other == kind || is_model(other) && is_model(kind))
+        };
         if content.is_empty() && kind != "ends" || self.entries.iter().any(taken) {
             return None;
         }
@@ -101,17 +104,43 @@ impl Making {
 /// A case at random: a model of any type that fits its vocabulary, mostly; parts around it; texts.
 pub fn make(rng: &mut Rng) -> Value {
     let mut making = Making { entries: Vec::new(), merges: Vec::new(), next: OTHERS };
-    let model_type = rng.pick(&["BPE", "BPE", "BPE", "Pieces", "Pieces", "Unigram", "Unigram", "WordPiece", "WordLevel", "Words", "Chars"]);
+    let model_type = rng.pick(&[
+        "BPE",
+        "BPE",
+        "BPE",
+        "Pieces",
+        "Pieces",
+        "Unigram",
+        "Unigram",
+        "WordPiece",
+        "WordLevel",
+        "Words",
+        "Chars",
+    ]);
     let byte_level = model_type == "BPE" && rng.once_in(2);
     let needs_unk = matches!(model_type, "WordPiece" | "Words" | "Chars");
-    let fallback = (rng.once_in(3) && !byte_level).then(|| if matches!(model_type, "Pieces" | "Chars" | "Words") || rng.once_in(3) { "byte" } else { "token" });
-    let unk = if rng.once_in(6) && !needs_unk { None } else { making.add(if rng.once_in(8) { "token" } else { "special" }, b"<unk>".to_vec()) };
+    let fallback = (rng.once_in(3) && !byte_level).then(|| {
+        if matches!(model_type, "Pieces" | "Chars" | "Words") || rng.once_in(3) {
+            "byte"
+        } else {
+            "token"
+        }
+    });
+    let unk = if rng.once_in(6) && !needs_unk {
+        None
+    } else {
+        making.add(if rng.once_in(8) { "token" } else { "special" }, b"<unk>".to_vec())
+    };
     let prefix = match model_type {
         "WordPiece" => "##",
         "BPE" if !byte_level && fallback.is_none() && rng.once_in(4) => "##",
         _ => "",
     };
-    let end = if model_type == "BPE" && prefix.is_empty() && fallback.is_none() { rng.pick(&["", "", "symbol", "suffix"]) } else { "" };
+    let end = if model_type == "BPE" && prefix.is_empty() && fallback.is_none() {
+        rng.pick(&["", "", "symbol", "suffix"])
+    } else {
+        ""
+    };
     vocabulary(rng, &mut making, model_type, byte_level, prefix, end);
     let mut flags = Vec::new();
     for _ in 0..rng.length(5) {
@@ -143,19 +172,30 @@ pub fn make(rng: &mut Rng) -> Value {
         "prefix": if prefix.is_empty() && model_type == "BPE" { Value::Null } else { json!(prefix) }, "precision": rng.pick(&["f32", "f64"]),
         "max_chars": if rng.once_in(4) { rng.below(6) } else { 100 },
     });
-    let parts = |rng: &mut Rng, most: usize, make: fn(&mut Rng) -> Value| -> Vec<Value> { (0..rng.length(most)).map(|_| make(rng)).collect() };
+    let parts = |rng: &mut Rng, most: usize, make: fn(&mut Rng) -> Value| -> Vec<Value> {
+        (0..rng.length(most)).map(|_| make(rng)).collect()
+    };
     let plain = rng.once_in(4);
     let normalizer = if plain { Vec::new() } else { parts(rng, 3, cases::normalizer) };
-    let mut pretokenizer = if plain { vec![json!({"type": "Pattern", "name": rng.pick(jeton_core::pretokenize::names())})] } else { parts(rng, 3, cases::splitter) };
+    let mut pretokenizer = if plain {
+        vec![json!({"type": "Pattern", "name": rng.pick(jeton_core::pretokenize::names())})]
+    } else {
+        parts(rng, 3, cases::splitter)
+    };
     if byte_level && rng.once_in(3) {
-        pretokenizer.push(json!({"type": "ByteLevel", "add_prefix_space": on(rng), "trim_offsets": true, "use_regex": on(rng)}));
+        pretokenizer.push(
+            json!({"type": "ByteLevel", "add_prefix_space": on(rng), "trim_offsets": true, "use_regex": on(rng)}),
+        );
     }
     let decoder = if rng.once_in(3) { Value::Null } else { cases::decoders(rng) };
     let template = if rng.once_in(2) { Value::Null } else { cases::template(rng, making.next as usize) };
     let own: Vec<&str> = making.entries.iter().filter_map(|entry| std::str::from_utf8(&entry.2).ok()).collect();
     let texts: Vec<Value> = (0..rng.between(1, 3)).map(|_| some_text(rng, &own)).collect();
-    let ids: Vec<usize> = (0..rng.length(30)).map(|_| if rng.once_in(3) { rng.below(256) } else { rng.between(590, making.next as usize + 1) }).collect();
-    let entries: Vec<Value> = making.entries.iter().map(|(id, kind, content)| json!([id, kind, cases::to_json(content)])).collect();
+    let ids: Vec<usize> = (0..rng.length(30))
+        .map(|_| if rng.once_in(3) { rng.below(256) } else { rng.between(590, making.next as usize + 1) })
+        .collect();
+    let entries: Vec<Value> =
+        making.entries.iter().map(|(id, kind, content)| json!([id, kind, cases::to_json(content)])).collect();
     json!({
         "options": {"model": model, "normalizer": normalizer, "pretokenizer": pretokenizer, "decoder": decoder, "template": template},
         "bytes": byte_level && !rng.once_in(8), "fallback": fallback, "entries": entries, "merges": making.merges, "scores": scores, "flags": flags,
@@ -176,7 +216,8 @@ fn some_text(rng: &mut Rng, own: &[&str]) -> Value {
 /// Entries of the model, and merges.
 fn vocabulary(rng: &mut Rng, making: &mut Making, model_type: &str, byte_level: bool, prefix: &str, end: &str) {
     let alphabet: Vec<char> = {
-        let text: String = (0..rng.between(2, 10)).map(|_| rng.pick(cases::SNIPPETS)).chain(["a", "b", "\u{2581}", " "]).collect();
+        let text: String =
+            (0..rng.between(2, 10)).map(|_| rng.pick(cases::SNIPPETS)).chain(["a", "b", "\u{2581}", " "]).collect();
         text.chars().collect()
     };
     // (id, content without prefix, ends a word, begins with the prefix)
@@ -207,7 +248,8 @@ fn vocabulary(rng: &mut Rng, making: &mut Making, model_type: &str, byte_level: 
     }
     for _ in 0..rng.length(60) {
         let recent = units.len().saturating_sub(12);
-        let pick = |rng: &mut Rng| if rng.once_in(2) { rng.between(recent, units.len() - 1) } else { rng.below(units.len()) };
+        let pick =
+            |rng: &mut Rng| if rng.once_in(2) { rng.between(recent, units.len() - 1) } else { rng.below(units.len()) };
         let (left, right) = (units[pick(rng)].clone(), units[pick(rng)].clone());
         let content = [left.1.as_slice(), &right.1].concat();
         if left.2 || content.len() > 60 || (!prefix.is_empty() && !right.3) {
@@ -215,7 +257,16 @@ fn vocabulary(rng: &mut Rng, making: &mut Making, model_type: &str, byte_level: 
         }
         let spelled = if left.3 { [prefix.as_bytes(), &content].concat() } else { content.clone() };
         let unused = model_type == "Pieces" && rng.once_in(6);
-        if let Some(id) = making.add(if right.2 { "ends" } else if unused { "unused" } else { "token" }, spelled) {
+        if let Some(id) = making.add(
+            if right.2 {
+                "ends"
+            } else if unused {
+                "unused"
+            } else {
+                "token"
+            },
+            spelled,
+        ) {
             if model_type == "BPE" {
                 making.merges.push([left.0, right.0, id]);
             }

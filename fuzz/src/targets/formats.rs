@@ -15,23 +15,109 @@ const BETWEEN: &[u8] = b"\n=====\n";
 
 pub const TARGETS: &[Target] = &[
     Target { name: "hf_json", shape: Shape::Json, words: HF_WORDS, seeds: hf_seeds, generate: None, run: hf_json },
-    Target { name: "ranks", shape: Shape::Lines, words: &["YQ== 0", "YWI= 256", "= 1", "YQ==", " "], seeds: rank_seeds, generate: None, run: ranks },
-    Target { name: "encoder_json", shape: Shape::Json, words: &["a", "ab"], seeds: || seeds(&[r#"{"a": 0, "b": 1, "ab": 2}"#]), generate: None, run: encoder_json },
-    Target { name: "merges_txt", shape: Shape::Lines, words: &["#version: 0.2", "a b", "ab c", " "], seeds: merges_seeds, generate: None, run: merges },
-    Target { name: "vocab_txt", shape: Shape::Lines, words: &["[UNK]", "[PAD]", "##a", "É"], seeds: || seeds(&["[PAD]\n[UNK]\n[CLS]\na\nb\n##c\n"]), generate: None, run: vocab_txt },
-    Target { name: "tekken", shape: Shape::Json, words: TEKKEN_WORDS, seeds: tekken_seeds, generate: None, run: tekken },
-    Target { name: "sentencepiece", shape: Shape::Proto, words: &[], seeds: sentencepiece_seeds, generate: None, run: sentencepiece },
-    Target { name: "layout", shape: Shape::Json, words: &["specials", "shift", "languages", "mask", "<unk>", "<s>", "a"], seeds: layout_seeds, generate: None, run: layout },
-    Target { name: "facts", shape: Shape::Json, words: &["unigram", "bpe", "word", "char", "<unk>"], seeds: facts_seeds, generate: None, run: facts },
+    Target {
+        name: "ranks",
+        shape: Shape::Lines,
+        words: &["YQ== 0", "YWI= 256", "= 1", "YQ==", " "],
+        seeds: rank_seeds,
+        generate: None,
+        run: ranks,
+    },
+    Target {
+        name: "encoder_json",
+        shape: Shape::Json,
+        words: &["a", "ab"],
+        seeds: || seeds(&[r#"{"a": 0, "b": 1, "ab": 2}"#]),
+        generate: None,
+        run: encoder_json,
+    },
+    Target {
+        name: "merges_txt",
+        shape: Shape::Lines,
+        words: &["#version: 0.2", "a b", "ab c", " "],
+        seeds: merges_seeds,
+        generate: None,
+        run: merges,
+    },
+    Target {
+        name: "vocab_txt",
+        shape: Shape::Lines,
+        words: &["[UNK]", "[PAD]", "##a", "É"],
+        seeds: || seeds(&["[PAD]\n[UNK]\n[CLS]\na\nb\n##c\n"]),
+        generate: None,
+        run: vocab_txt,
+    },
+    Target {
+        name: "tekken",
+        shape: Shape::Json,
+        words: TEKKEN_WORDS,
+        seeds: tekken_seeds,
+        generate: None,
+        run: tekken,
+    },
+    Target {
+        name: "sentencepiece",
+        shape: Shape::Proto,
+        words: &[],
+        seeds: sentencepiece_seeds,
+        generate: None,
+        run: sentencepiece,
+    },
+    Target {
+        name: "layout",
+        shape: Shape::Json,
+        words: &["specials", "shift", "languages", "mask", "<unk>", "<s>", "a"],
+        seeds: layout_seeds,
+        generate: None,
+        run: layout,
+    },
+    Target {
+        name: "facts",
+        shape: Shape::Json,
+        words: &["unigram", "bpe", "word", "char", "<unk>"],
+        seeds: facts_seeds,
+        generate: None,
+        run: facts,
+    },
 ];
 
 const HF_WORDS: &[&str] = &[
-    "model", "vocab", "merges", "type", "BPE", "Unigram", "WordPiece", "WordLevel", "added_tokens", "content", "special", "id", "unk_token",
-    "normalizer", "pre_tokenizer", "decoder", "post_processor", "a b", "ab",
+    "model",
+    "vocab",
+    "merges",
+    "type",
+    "BPE",
+    "Unigram",
+    "WordPiece",
+    "WordLevel",
+    "added_tokens",
+    "content",
+    "special",
+    "id",
+    "unk_token",
+    "normalizer",
+    "pre_tokenizer",
+    "decoder",
+    "post_processor",
+    "a b",
+    "ab",
 ];
 const TEKKEN_WORDS: &[&str] = &[
-    "config", "pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version", "vocab", "special_tokens", "rank",
-    "token_bytes", "token_str", "is_control", "v3", "v7", "YQ==",
+    "config",
+    "pattern",
+    "num_vocab_tokens",
+    "default_vocab_size",
+    "default_num_special_tokens",
+    "version",
+    "vocab",
+    "special_tokens",
+    "rank",
+    "token_bytes",
+    "token_str",
+    "is_control",
+    "v3",
+    "v7",
+    "YQ==",
 ];
 
 fn seeds(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -55,7 +141,9 @@ fn hf_json(input: &[u8]) -> Outcome {
         Err(error) => refused(&error, true),
         Ok(file) => {
             let columns = &file.vocab;
-            if columns.ids.len() != columns.tokens.len() || !(columns.scores.is_empty() || columns.scores.len() == columns.ids.len()) {
+            if columns.ids.len() != columns.tokens.len()
+                || !(columns.scores.is_empty() || columns.scores.len() == columns.ids.len())
+            {
                 return wrong("columns of different lengths");
             }
             if serde_json::from_str::<serde_json::Value>(&file.rest).is_err() {
@@ -115,7 +203,8 @@ mod more {
             Err(error) => return refused(&error, true),
             Ok(file) => file,
         };
-        let entries = file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, token)| (id, Kind::Token, token.as_bytes()));
+        let entries =
+            file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, token)| (id, Kind::Token, token.as_bytes()));
         let table = match Vocab::new(entries) {
             Err(error) => return refused(&error, false),
             Ok(vocab) => vocab,
@@ -127,7 +216,10 @@ mod more {
         };
         match merges_txt::read(vocab, written.as_bytes()) {
             Ok(again) if again.merges == file.merges => Outcome::Fine(String::new()),
-            again => wrong(format!("written and read again it is another file: {}", again.err().map_or_else(String::new, |error| error.to_string()))),
+            again => wrong(format!(
+                "written and read again it is another file: {}",
+                again.err().map_or_else(String::new, |error| error.to_string())
+            )),
         }
     }
 
@@ -162,7 +254,12 @@ mod more {
                 vocab.join(",")
             )
         };
-        seeds(&[&file(""), &file(r#","special_tokens":[{"rank":0,"token_str":"<unk>","is_control":true},{"rank":1,"token_str":"<s>","is_control":true}]"#)])
+        seeds(&[
+            &file(""),
+            &file(
+                r#","special_tokens":[{"rank":0,"token_str":"<unk>","is_control":true},{"rank":1,"token_str":"<s>","is_control":true}]"#,
+            ),
+        ])
     }
 
     pub fn tekken(input: &[u8]) -> Outcome {
@@ -195,12 +292,22 @@ mod more {
                 file.extend(piece(&format!("<0x{byte:02X}>"), 0.0, 6));
             }
         }
-        let pieces = [("\u{2581}", -1.0, 1), ("a", -2.0, 1), ("b", -3.0, 1), ("ab", -1.5, 1), ("\u{2581}ab", -2.5, 1), ("<user>", 0.0, 4), ("aa", 0.0, 5)];
+        let pieces = [
+            ("\u{2581}", -1.0, 1),
+            ("a", -2.0, 1),
+            ("b", -3.0, 1),
+            ("ab", -1.5, 1),
+            ("\u{2581}ab", -2.5, 1),
+            ("<user>", 0.0, 4),
+            ("aa", 0.0, 5),
+        ];
         for (text, score, kind) in pieces {
             file.extend(piece(text, score, kind));
         }
         // model_type (3), vocab_size (4), byte_fallback (35), unk_surface (44)
-        let trainer = [&[0x18, model_type, 0x20, 10][..], if with_bytes { &[0x98, 2, 1] } else { &[] }, &[0xe2, 2, 1, b'?']].concat();
+        let trainer =
+            [&[0x18, model_type, 0x20, 10][..], if with_bytes { &[0x98, 2, 1] } else { &[] }, &[0xe2, 2, 1, b'?']]
+                .concat();
         file.extend(message(2, &trainer));
         file.extend(message(3, &[0x0a, 3, b'n', b'f', b'k', 0x12, 0, 0x18, 1, 0x20, 1, 0x28, 1]));
         file

@@ -62,13 +62,17 @@ pub fn by_name(name: &str) -> Option<&'static Target> {
 }
 
 /// Messages longer than this repeat the input.
-const LONGEST_MESSAGE: usize = 2000;
+const LONGEST_MESSAGE: usize = 4000;
 
 /// A refusal; `with_place`: it must be a format error that says where.
 fn refused(error: &Error, with_place: bool) -> Outcome {
     let message = error.to_string();
     if message.len() > LONGEST_MESSAGE {
-        return Outcome::Wrong(format!("a long message, quoting much: \"{}: {}", message.len(), message.chars().take(40).collect::<String>()));
+        return Outcome::Wrong(format!(
+            "a long message, quoting much: \"{}: {}",
+            message.len(),
+            message.chars().take(40).collect::<String>()
+        ));
     }
     match error.kind() {
         ErrorKind::Internal(_) | ErrorKind::Interrupted => Outcome::Wrong(message),

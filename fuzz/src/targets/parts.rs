@@ -12,24 +12,115 @@ use crate::mutate::Shape;
 use crate::rng::Rng;
 
 const NORMALIZERS: &[&str] = &[
-    "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "Nmt", "BertNormalizer", "Precompiled", "Replace", "Prepend", "ByteLevel", "SentencePiece", "String",
-    "Regex", "content", "precompiled_charsmap", "",
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    "Strip",
+    "StripAccents",
+    "Nmt",
+    "BertNormalizer",
+    "Precompiled",
+    "Replace",
+    "Prepend",
+    "ByteLevel",
+    "SentencePiece",
+    "String",
+    "Regex",
+    "content",
+    "precompiled_charsmap",
+    "",
 ];
 const SPLITTERS: &[&str] = &[
-    "BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "FixedLength", "Metaspace", "Punctuation", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit",
-    "Pattern", "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous", "String", "Regex", "",
+    "BertPreTokenizer",
+    "ByteLevel",
+    "CharDelimiterSplit",
+    "Digits",
+    "FixedLength",
+    "Metaspace",
+    "Punctuation",
+    "Split",
+    "UnicodeScripts",
+    "Whitespace",
+    "WhitespaceSplit",
+    "Pattern",
+    "Isolated",
+    "Removed",
+    "MergedWithPrevious",
+    "MergedWithNext",
+    "Contiguous",
+    "String",
+    "Regex",
+    "",
 ];
 const DECODERS: &[&str] = &[
-    "BPEDecoder", "ByteFallback", "ByteLevel", "CTC", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece", "Join", "SentencePiece", "String", "Regex", " \\z", "",
+    "BPEDecoder",
+    "ByteFallback",
+    "ByteLevel",
+    "CTC",
+    "Fuse",
+    "Metaspace",
+    "Replace",
+    "Strip",
+    "WordPiece",
+    "Join",
+    "SentencePiece",
+    "String",
+    "Regex",
+    " \\z",
+    "",
 ];
 
 pub const TARGETS: &[Target] = &[
-    Target { name: "regex", shape: Shape::Json, words: &["\\p{L}+", "(?!\\S)", "a|b", "(a*)*"], seeds: Vec::new, generate: Some(make_regex), run: regex },
-    Target { name: "normalizer", shape: Shape::Json, words: NORMALIZERS, seeds: Vec::new, generate: Some(make_normalizer), run: normalizer },
-    Target { name: "charsmap", shape: Shape::Bytes, words: &["\u{0}"], seeds: Vec::new, generate: Some(make_charsmap), run: charsmap },
-    Target { name: "splitter", shape: Shape::Json, words: SPLITTERS, seeds: Vec::new, generate: Some(make_splitter), run: splitter },
-    Target { name: "decoder", shape: Shape::Json, words: DECODERS, seeds: Vec::new, generate: Some(make_decoder), run: decoder },
-    Target { name: "template", shape: Shape::Json, words: &["sequence", "ids", "type_id", "A", "B", "single", "pair"], seeds: Vec::new, generate: Some(make_template), run: template },
+    Target {
+        name: "regex",
+        shape: Shape::Json,
+        words: &["\\p{L}+", "(?!\\S)", "a|b", "(a*)*"],
+        seeds: Vec::new,
+        generate: Some(make_regex),
+        run: regex,
+    },
+    Target {
+        name: "normalizer",
+        shape: Shape::Json,
+        words: NORMALIZERS,
+        seeds: Vec::new,
+        generate: Some(make_normalizer),
+        run: normalizer,
+    },
+    Target {
+        name: "charsmap",
+        shape: Shape::Bytes,
+        words: &["\u{0}"],
+        seeds: Vec::new,
+        generate: Some(make_charsmap),
+        run: charsmap,
+    },
+    Target {
+        name: "splitter",
+        shape: Shape::Json,
+        words: SPLITTERS,
+        seeds: Vec::new,
+        generate: Some(make_splitter),
+        run: splitter,
+    },
+    Target {
+        name: "decoder",
+        shape: Shape::Json,
+        words: DECODERS,
+        seeds: Vec::new,
+        generate: Some(make_decoder),
+        run: decoder,
+    },
+    Target {
+        name: "template",
+        shape: Shape::Json,
+        words: &["sequence", "ids", "type_id", "A", "B", "single", "pair"],
+        seeds: Vec::new,
+        generate: Some(make_template),
+        run: template,
+    },
 ];
 
 fn case(part: Value, rng: &mut Rng) -> Vec<u8> {
@@ -83,7 +174,8 @@ fn regex(input: &[u8]) -> Outcome {
 fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
     let mut end = 0;
     for piece in draft.pieces() {
-        let is_sound = piece.start >= end && piece.end > piece.start && draft.text().get(piece.start..piece.end).is_some();
+        let is_sound =
+            piece.start >= end && piece.end > piece.start && draft.text().get(piece.start..piece.end).is_some();
         if !is_sound {
             return Err(format!("the piece {piece:?} after {end} of {}", draft.text().len()));
         }
@@ -163,7 +255,8 @@ mod normalizers {
     pub fn charsmap(input: &[u8]) -> Outcome {
         let map = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, input);
         let own: String = ('\u{1}'..'\u{180}').collect();
-        let texts = [own, cases::SNIPPETS.concat(), "a".repeat(3000), "abc cab bca".into(), "e\u{301}\u{323}".repeat(100)];
+        let texts =
+            [own, cases::SNIPPETS.concat(), "a".repeat(3000), "abc cab bca".into(), "e\u{301}\u{323}".repeat(100)];
         let parts = [
             json!({"type": "Precompiled", "precompiled_charsmap": map}),
             json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": true, "escape_whitespaces": true, "treat_whitespace_as_suffix": false}),
@@ -217,9 +310,34 @@ mod decoders {
 
     fn vocab() -> Result<Vocab, Error> {
         let texts = [
-            "\u{2581}", "a", "b", " ", "  ", "##a", "##", "</w>", "a</w>", "<0x0A>", "<0xE4>", "<0xBB>", "<0x8A>", "<0xff>", "Ġ", "Ġa", "é", "🙂", "|", "<pad>", ".", "n't", "\u{2581}\u{2581}a", "do not", "'m",
+            "\u{2581}",
+            "a",
+            "b",
+            " ",
+            "  ",
+            "##a",
+            "##",
+            "</w>",
+            "a</w>",
+            "<0x0A>",
+            "<0xE4>",
+            "<0xBB>",
+            "<0x8A>",
+            "<0xff>",
+            "Ġ",
+            "Ġa",
+            "é",
+            "🙂",
+            "|",
+            "<pad>",
+            ".",
+            "n't",
+            "\u{2581}\u{2581}a",
+            "do not",
+            "'m",
         ];
-        let mut entries: Vec<(u32, Kind, &[u8])> = (0..).zip(&texts).map(|(id, text)| (id, Kind::Token, text.as_bytes())).collect();
+        let mut entries: Vec<(u32, Kind, &[u8])> =
+            (0..).zip(&texts).map(|(id, text)| (id, Kind::Token, text.as_bytes())).collect();
         entries.extend([
             (30, Kind::Special, b"<s>".as_slice()),
             (31, Kind::Added, b" x "),
@@ -245,14 +363,17 @@ mod decoders {
             Err(error) => return refused(&error, false),
             Ok(decoder) => decoder,
         };
-        let ids: Vec<u32> = case["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_u64()?.try_into().ok()).collect();
+        let ids: Vec<u32> =
+            case["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_u64()?.try_into().ok()).collect();
         for skip_special in [false, true] {
             let mut bytes = Vec::new();
             let decoded = decoder.decode(&vocab, &ids, skip_special, &mut bytes);
             match (decoded, decoder.decode_text(&vocab, &ids, skip_special)) {
                 (Ok(()), Ok(_)) => {}
                 (Err(error), Err(other)) if error == other => return refused(&error, false),
-                (Ok(()), Err(error)) | (Err(error), _) => return wrong(format!("one decodes, the other does not: {error}")),
+                (Ok(()), Err(error)) | (Err(error), _) => {
+                    return wrong(format!("one decodes, the other does not: {error}"))
+                }
             }
         }
         let mut out = Vec::new();

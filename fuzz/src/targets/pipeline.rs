@@ -19,7 +19,24 @@ use crate::rng::Rng;
 pub const TARGETS: &[Target] = &[Target {
     name: "pipeline",
     shape: Shape::Json,
-    words: &["a", "ab", "\u{2581}", "##a", "token", "special", "added", "BPE", "Unigram", "NFKC", "Metaspace", "ByteLevel", "Fuse", "f32", "\u{2581}a", "a a"],
+    words: &[
+        "a",
+        "ab",
+        "\u{2581}",
+        "##a",
+        "token",
+        "special",
+        "added",
+        "BPE",
+        "Unigram",
+        "NFKC",
+        "Metaspace",
+        "ByteLevel",
+        "Fuse",
+        "f32",
+        "\u{2581}a",
+        "a a",
+    ],
     seeds: Vec::new,
     generate: Some(|rng: &mut Rng| case::make(rng).to_string().into_bytes()),
     run,
@@ -60,7 +77,7 @@ fn run(input: &[u8]) -> Outcome {
     }
     match first_refusal {
         Some(message) => Outcome::Refused(message),
-        None => Outcome::Fine(case["options"]["model"]["type"].to_string()),
+        None => Outcome::Fine(case["options"]["model"]["type"].as_str().unwrap_or_default().to_owned()),
     }
 }
 
@@ -72,16 +89,27 @@ fn encode(tok: &Tokenizer, text: &[u8], permission: &Permission) -> Result<Vec<u
 }
 
 /// All that is asked of one text.
-fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value) -> std::result::Result<Outcome, String> {
+fn one_text(
+    tok: &Tokenizer,
+    text: &[u8],
+    permission: &Permission,
+    case: &Value,
+) -> std::result::Result<Outcome, String> {
     let permit = tok.permit(permission).map_err(|error| error.to_string())?;
     let began = cpu_time();
     let encoded = encode(tok, text, permission);
-    if cpu_time().saturating_sub(began) > MOST_TIME && text.len() < 1 << 20 && least(|| drop(encode(tok, text, permission))) > MOST_TIME {
+    if cpu_time().saturating_sub(began) > MOST_TIME
+        && text.len() < 1 << 20
+        && least(|| drop(encode(tok, text, permission))) > MOST_TIME
+    {
         return Err(format!("slow: over {MOST_TIME:?} for a text"));
     }
     let began = cpu_time();
     let spans = tok.encode_with_spans(text, &permit, &|| true);
-    if cpu_time().saturating_sub(began) > 2 * MOST_TIME && text.len() < 1 << 20 && least(|| drop(tok.encode_with_spans(text, &permit, &|| true))) > 2 * MOST_TIME {
+    if cpu_time().saturating_sub(began) > 2 * MOST_TIME
+        && text.len() < 1 << 20
+        && least(|| drop(tok.encode_with_spans(text, &permit, &|| true))) > 2 * MOST_TIME
+    {
         return Err("slow: spans".into());
     }
     let count = tok.count(text, &permit, 2, &mut || true);
@@ -102,8 +130,9 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
         }
         Ok(ids) => ids,
     };
-    let [spans, count, long] = [spans.map(Ok), count.map(|n| Err(n)), long.map(|ids| Ok(Encoding { ids, ..Encoding::default() }))]
-        .map(|result| result.map_err(|error| format!("encode takes it, another way does not: {error}")));
+    let [spans, count, long] =
+        [spans.map(Ok), count.map(|n| Err(n)), long.map(|ids| Ok(Encoding { ids, ..Encoding::default() }))]
+            .map(|result| result.map_err(|error| format!("encode takes it, another way does not: {error}")));
     let (spans, count, long) = (spans?, count?, long?);
     if count.as_ref().err() != Some(&ids.len()) {
         return Err(format!("count is {:?}, encode gives {}", count.err(), ids.len()));
@@ -118,7 +147,9 @@ fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value)
     tiles(&spans, text)?;
     permitted(tok, &ids, permission, case)?;
     if text.len() < 5000 {
-        let explained = tok.explain(text, &permit, &|| true).map_err(|error| format!("explain refuses what encode takes: {error}"))?;
+        let explained = tok
+            .explain(text, &permit, &|| true)
+            .map_err(|error| format!("explain refuses what encode takes: {error}"))?;
         if explained.iter().flat_map(|part| &part.ids).ne(&ids) {
             return Err("explain gives other ids".into());
         }
@@ -165,7 +196,10 @@ fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
             dropped.next();
         }
         if start != at || end < start {
-            return Err(format!("the span ({start}, {end}) after byte {at}; dropped: {:?}", &encoding.dropped[..encoding.dropped.len().min(9)]));
+            return Err(format!(
+                "the span ({start}, {end}) after byte {at}; dropped: {:?}",
+                &encoding.dropped[..encoding.dropped.len().min(9)]
+            ));
         }
         at = end;
     }
@@ -178,7 +212,10 @@ fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     if at != text.len() {
         return Err(format!("spans end at {at} of {}", text.len()));
     }
-    let chars = text.utf8_chunks().map(|chunk| chunk.valid().chars().count() + usize::from(!chunk.invalid().is_empty())).sum::<usize>();
+    let chars = text
+        .utf8_chunks()
+        .map(|chunk| chunk.valid().chars().count() + usize::from(!chunk.invalid().is_empty()))
+        .sum::<usize>();
     for spans in [&encoding.char_spans, &encoding.offsets] {
         if let Some(span) = spans.iter().find(|span| span.0 > span.1 || span.1 > chars) {
             return Err(format!("the characters {span:?} of {chars}"));
