@@ -107,7 +107,7 @@ def test_decoded_bytes() -> None:
     assert same_ids(a, c, progress=False).equal
     assert first(a, b, "a").left == [97]  # the ids differ already
     spelled = jeton.train(["aa bb"], 5, level="char", progress=False)
-    other = jeton.Tokenizer(replace(spelled.definition), spelled._core.vocabulary(), {})
+    other = jeton.Tokenizer(replace(spelled.definition), spelled._core.vocabulary())
     assert same_ids(spelled, other, progress=False).equal
 
 
