@@ -415,7 +415,9 @@ class Definition:
             model["precision"] = "f32" if model.pop("single_precision") else "f64"
         if isinstance(self.model, Bpe):
             model["end_of_word"] = self.model.end_of_word_style if self.model.end_of_word else None
-        for part in facts["decoder"] or ():
-            if part["type"] == "SentencePiece":
-                part["unk"] = model["unk"]
+        if facts["decoder"]:  # copies: the parts are the definition's own
+            unk = {"unk": model["unk"]}
+            facts["decoder"] = [
+                {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
+            ]
         return _core.Tokenizer(vocabulary, json.dumps(facts))

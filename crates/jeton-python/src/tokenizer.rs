@@ -6,7 +6,7 @@ use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Ranks;
-use jeton_core::model::Noise;
+use jeton_core::model::{Model, Noise};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
@@ -302,7 +302,7 @@ impl Tokenizer {
 
     /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id that is not a
     /// hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 a merge;
-    /// then the scores as f64, where the model has them. All numbers little-endian.
+    /// then the scores as f64, where the model goes by them. All numbers little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -319,7 +319,9 @@ impl Tokenizer {
                 }
             }
         }
-        self.0.scores().iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
+        if matches!(self.0.model(), Model::Pieces(_) | Model::Unigram(_)) {
+            self.0.scores().iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
+        }
         Ok(PyBytes::new(py, &bytes))
     }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic import write_atomically
+from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
@@ -47,10 +48,12 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer with a configuration's roles and chat template; roles whose token it lacks are left out."""
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {role: token for role, token in roles_of(config).items() if token in known}
-    return tok._with_facts(
-        roles={**tok.definition.roles, **roles},
-        chat_template=config.get("chat_template", tok.definition.chat_template),
-    )
+    template = config.get("chat_template", tok.definition.chat_template)
+    named = template if isinstance(template, list) else [{"template": template}]
+    if not all(isinstance(one, dict) and isinstance(one.get("template"), str | None) for one in named):
+        place = "tokenizer_config.json: chat_template"
+        raise FormatError("a chat template is a text, or a list of named texts", place=place)
+    return tok._with_facts(roles={**tok.definition.roles, **roles}, chat_template=template)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

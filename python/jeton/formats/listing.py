@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from ..atomic import write_atomically
 from ..drawing import quoted
-from ..tokenizer import ADDED, ENDS_WORD, SPECIAL, TOKEN, Tokenizer
+from ..tokenizer import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNUSED, Tokenizer
 
 __all__ = ["lines", "write"]
 
-_KINDS = {TOKEN: "token", ENDS_WORD: "token", ADDED: "added", SPECIAL: "special"}
+_KINDS = {TOKEN: "token", ENDS_WORD: "token", ADDED: "added", SPECIAL: "special", UNUSED: "unused", BYTE: "byte"}
 
 
 def lines(tok: Tokenizer) -> Iterator[str]:

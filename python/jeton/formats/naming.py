@@ -29,9 +29,9 @@ def naming(source: str, format: str) -> Iterator[None]:
     except ConfigError as error:
         if error.option is not None:
             raise
-        raise FormatError(f"{source}: {error}", format=format) from None
+        raise FormatError(f"{source}: {error}", format=format, place="its entries") from None
     except JetonError as error:
-        raise FormatError(f"{source}: {error}", format=format) from None
+        raise FormatError(f"{source}: {error}", format=format, place="its entries") from None
 
 
 def losing(losses: dict[str, str], accept_loss: object, format: str) -> None:

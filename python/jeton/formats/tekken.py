@@ -109,7 +109,7 @@ def _special_tokens(facts: Mapping[str, Any], config: Mapping[str, Any], number:
         if not isinstance(token, dict) or not isinstance(token.get("token_str"), str) or not token["token_str"]:
             raise FormatError("a special token needs a token_str", place=place)
         if token.get("rank") != i or isinstance(token["rank"], bool):
-            raise FormatError(f"expected rank {i}, found {token.get('rank')!r}", place=f"{place}.rank")
+            raise FormatError(f"expected rank {i}, found {token.get('rank')!r:.60}", place=f"{place}.rank")
         special.append(token["token_str"])
     special += [f"<SPECIAL_{i}>" for i in range(len(special), number)]
     seen: set[str] = set()

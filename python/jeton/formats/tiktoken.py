@@ -84,13 +84,17 @@ def read(
         vocabulary = _core.Vocabulary.from_ranks(data)
         missing = [byte for byte in range(256) if vocabulary.find(bytes([byte])) is None]
         if missing:
-            raise FormatError(f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded")
+            raise FormatError(
+                f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded", place="the whole file"
+            )
         taken = set(vocabulary.ids()) & set(special_tokens.values())
         if not taken:
             vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
             return Tokenizer(definition, vocabulary)
     except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
-        raise FormatError(f"{source}: {error}", format="tiktoken", place=getattr(error, "place", None)) from None
+        raise FormatError(
+            f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
+        ) from None
     raise ConfigError(
         f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens"
     )

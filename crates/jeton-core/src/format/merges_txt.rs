@@ -6,9 +6,11 @@
 //!
 //! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs` (what lines mean).
 
+use hashbrown::HashSet;
+
 use super::hf_json::{self, Spelling};
 use crate::error::{Error, Result};
-use crate::vocab::Vocab;
+use crate::vocab::{Vocab, MAX_ID};
 
 /// Reads both files into what a `tokenizer.json` would give.
 ///
@@ -16,6 +18,8 @@ use crate::vocab::Vocab;
 /// [`Error::format`] with the line of either file.
 pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::File> {
     let vocab = hf_json::read_vocab(vocab)?;
+    check_ids(&vocab)?;
+    let mut pairs = HashSet::new();
     let mut resolved = Vec::with_capacity(merges.len() / 8);
     let mut joined = String::new();
     let merges = merges.strip_suffix(b"\n").unwrap_or(merges);
@@ -35,9 +39,28 @@ pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::File> {
         joined.push_str(right);
         let find =
             |token: &str| vocab.id(token).ok_or_else(|| wrong(format!("{:?} is not in the vocabulary", short(token))));
-        resolved.push((find(left)?, find(right)?, find(&joined)?));
+        let merge = (find(left)?, find(right)?, find(&joined)?);
+        if !pairs.insert((merge.0, merge.1)) {
+            return Err(wrong("the pair is listed twice".into()));
+        }
+        resolved.push(merge);
     }
     Ok(hf_json::File { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
+}
+
+/// Ids that no vocabulary has, and ids given twice.
+fn check_ids(vocab: &hf_json::Columns) -> Result<()> {
+    let mut taken = HashSet::with_capacity(vocab.ids.len());
+    for (&id, token) in vocab.ids.iter().zip(&vocab.tokens) {
+        let wrong = |message: String| Err(Error::format(message, format!("vocabulary, $[{:?}]", short(token))));
+        if id > MAX_ID {
+            return wrong(format!("id {id} is over the highest possible id, {MAX_ID}"));
+        }
+        if !taken.insert(id) {
+            return wrong(format!("id {id} is given twice"));
+        }
+    }
+    Ok(())
 }
 
 fn short(text: &str) -> String {
@@ -93,6 +116,8 @@ mod tests {
         assert!(refused(b"a b\n# # \n").contains("two tokens"));
         assert!(refused(b"a\n").contains("line 1"));
         assert!(refused(b"a \xff\n").contains("not UTF-8 (merges, line 1)"));
+        assert_eq!(refused(b"a b\na b\n"), "the pair is listed twice (merges, line 2)");
+        assert!(read(br#"{"a": 0, "b": 0}"#, b"").unwrap_err().to_string().contains("$[\"b\"]"));
         assert!(read(b"[1]", b"").unwrap_err().to_string().contains("line 1"));
         assert!(read(br#"{"a": 0, "a": 1}"#, b"").unwrap_err().to_string().contains("twice"));
     }

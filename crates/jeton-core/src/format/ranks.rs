@@ -15,6 +15,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 /// [`Error::format`] with the line.
 pub fn read(file: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
     let mut tokens = Vec::with_capacity(file.len() / 16);
+    let mut taken: Vec<bool> = Vec::new(); // rank -> a line has it
     for (number, line) in file.split(|&byte| byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
@@ -32,6 +33,11 @@ pub fn read(file: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
         let rank =
             std::str::from_utf8(rank).ok().and_then(|rank| rank.parse().ok()).filter(|&rank: &u32| rank <= MAX_ID);
         let rank = rank.ok_or_else(|| wrong("the rank is not a number between 0 and 2^24"))?;
+        let at = rank as usize;
+        taken.resize(taken.len().max(at + 1), false);
+        if std::mem::replace(&mut taken[at], true) {
+            return Err(wrong(&format!("the rank {rank} is given twice")));
+        }
         tokens.push((rank, bytes));
     }
     Ok(tokens)

@@ -1,8 +1,10 @@
 //! Byte-pair encoding of one pretoken: its units, merged as `merging` does it.
 //!
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its concatenated
-//! bytes: then the table holds *every* split of every token into two tokens, so look-ups by pair and by bytes agree, even for
-//! files that no trainer wrote.
+//! bytes. There the table holds for each token the one pair that lower ranks leave of its bytes: when the token's own turn comes,
+//! all lower ranks are done inside it, so no other split of it can stand in a text. Where they leave more than two symbols (ranks
+//! that do not grow along merges, files that no trainer wrote) it holds every split into two tokens, so that look-ups by
+//! pair and by bytes agree for any file.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
@@ -132,11 +134,16 @@ impl Bpe {
 
     /// A model from a byte-level vocabulary whose ids are ranks.
     pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Self {
-        let mut pairs = Pairs::with_capacity(vocab.num_tokens() * 2);
-        let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
-        let lengths: BTreeSet<usize> = tokens.map(|(_, _, content)| content.len()).collect();
-        for (result, kind, content) in vocab.iter() {
-            if kind != Kind::Token {
+        let mut merger = Merger::new(Pairs::with_capacity(vocab.num_tokens()));
+        let tokens = || vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
+        let lengths: BTreeSet<usize> = tokens().map(|(_, _, content)| content.len()).collect();
+        let mut scratch = Scratch::default();
+        for (result, _, content) in tokens() {
+            let merge = Merge { rank: result, result };
+            scratch.symbols.clear();
+            let known = alphabet.symbols(content, &mut scratch.symbols, None).is_ok();
+            if let (true, &[left, right]) = (known && merger.below(&mut scratch, result), &scratch.symbols[..]) {
+                merger.pairs.insert(left, right, merge);
                 continue;
             }
             // Only lengths that some token has: one huge token does not make every split of it a look-up.
@@ -145,7 +152,7 @@ impl Bpe {
                 let (left, right) = content.split_at(middle);
                 let Some(left) = vocab.find(left, false) else { continue };
                 if let Some(right) = vocab.find(right, false) {
-                    pairs.insert(left, right, Merge { rank: result, result });
+                    merger.pairs.insert(left, right, merge);
                 }
             }
         }
@@ -153,7 +160,7 @@ impl Bpe {
             alphabet,
             ranks: Ranks::Tokens,
             merges: Vec::new(),
-            merger: Merger::new(pairs),
+            merger,
             whole_first: true,
             added: Entries::default(),
         }

@@ -1,7 +1,7 @@
 //! Why a text has the ids it has: the story of each of its pretokens.
 
 use super::{Permit, Place, Tokenizer};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::interrupt::GoOn;
 use crate::model::explain::Story;
 use crate::model::{Model, Out, Scratch};
@@ -50,7 +50,12 @@ impl Tokenizer {
             };
             if let (Model::Bpe(model), None) = (&self.model, segment.added) {
                 part.whole = model.whole_first() && self.vocab.find(segment.bytes, false).is_some();
-                part.story = model.explain(segment.bytes, go_on).map_err(|error| segment.located(error))?;
+                match model.explain(segment.bytes, go_on) {
+                    Ok(story) => part.story = story,
+                    // An entry as a whole, of units that are no entries: there is nothing to merge.
+                    Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {}
+                    Err(error) => return Err(segment.located(error)),
+                }
             }
             parts.push(part);
             Ok(())

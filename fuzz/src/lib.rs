@@ -1,0 +1,23 @@
+//! Fuzzing without coverage: seeds, mutations that know the shape of a file, and what must hold of every outcome.
+//!
+//! ```text
+//! rng       a seeded generator, so that a run can be repeated
+//! mutate    bytes, lines, JSON and protobuf, changed at random
+//! cases     tokenizers and texts, made at random, as JSON
+//! targets   what is run, and what must hold
+//! engine    the loop: choose, change, run, look
+//! minimize  a finding, made small
+//! ```
+//!
+//! An input whose outcome has a message not seen before joins the pool, which stands in for coverage. A run ends in one of three
+//! ways: the input is fine, it is refused by one of our errors, or something is wrong. A panic, a stack overflow, too much memory
+//! or time are found by the engine or by `tools/fuzz.py`, which runs this as a process of its own.
+//!
+//! Left out: coverage from the compiler, which needs a nightly toolchain.
+
+pub mod cases;
+pub mod engine;
+pub mod minimize;
+pub mod mutate;
+pub mod rng;
+pub mod targets;

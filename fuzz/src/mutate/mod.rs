@@ -1,0 +1,52 @@
+//! Inputs changed at random, some with regard to what they are: bytes, lines, JSON, protobuf.
+
+mod bytes;
+mod json;
+mod lines;
+mod proto;
+
+pub use json::nodes;
+
+use crate::rng::Rng;
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing in particular.
+    Bytes,
+    /// Lines of text.
+    Lines,
+    /// One JSON value.
+    Json,
+    /// A protobuf message.
+    Proto,
+}
+
+/// Longer inputs are cut: the loop is worth more runs than large files.
+pub const MOST_BYTES: usize = 1 << 16;
+
+/// A changed copy of `input`; `others` are the inputs to splice with, `words` the words of the format.
+pub fn mutate(input: &[u8], others: &[Vec<u8>], shape: Shape, words: &[&str], rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    let by_shape = !rng.once_in(4);
+    if by_shape {
+        for _ in 0..rng.between(1, 3) {
+            let other = || others.get(Rng::new(bytes.len() as u64).below(others.len())).map_or(&[][..], Vec::as_slice);
+            let changed = match shape {
+                Shape::Bytes => None,
+                Shape::Lines => Some(lines::mutate(&bytes, other(), words, rng)),
+                Shape::Json => json::mutate(&bytes, words, rng),
+                Shape::Proto => proto::mutate(&bytes, rng),
+            };
+            bytes = changed.unwrap_or_else(|| bytes::mutate(&bytes, other(), words, rng));
+        }
+    }
+    if !by_shape || rng.once_in(6) {
+        for _ in 0..rng.between(1, 4) {
+            let other = others.get(rng.below(others.len())).map_or(&[][..], Vec::as_slice);
+            bytes = bytes::mutate(&bytes, other, words, rng);
+        }
+    }
+    bytes.truncate(MOST_BYTES.max(input.len()));
+    bytes
+}

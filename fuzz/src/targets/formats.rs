@@ -1,0 +1,383 @@
+//! The readers of files.
+
+use jeton_core::format::{hf_json, ranks};
+use jeton_core::format::{layout, merges_txt, sentencepiece, tekken, vocab_txt};
+use jeton_core::vocab::{Kind, Vocab};
+
+use super::{refused, wrong, Outcome, Target};
+use crate::mutate::Shape;
+
+/// Ids above this make large tables.
+const HIGH: u32 = 1 << 18;
+
+/// Between the two files of a format that has two.
+const BETWEEN: &[u8] = b"\n=====\n";
+
+pub const TARGETS: &[Target] = &[
+    Target { name: "hf_json", shape: Shape::Json, words: HF_WORDS, seeds: hf_seeds, generate: None, run: hf_json },
+    Target {
+        name: "ranks",
+        shape: Shape::Lines,
+        words: &["YQ== 0", "YWI= 256", "= 1", "YQ==", " "],
+        seeds: rank_seeds,
+        generate: None,
+        run: ranks,
+    },
+    Target {
+        name: "encoder_json",
+        shape: Shape::Json,
+        words: &["a", "ab"],
+        seeds: || seeds(&[r#"{"a": 0, "b": 1, "ab": 2}"#]),
+        generate: None,
+        run: encoder_json,
+    },
+    Target {
+        name: "merges_txt",
+        shape: Shape::Lines,
+        words: &["#version: 0.2", "a b", "ab c", " "],
+        seeds: merges_seeds,
+        generate: None,
+        run: merges,
+    },
+    Target {
+        name: "vocab_txt",
+        shape: Shape::Lines,
+        words: &["[UNK]", "[PAD]", "##a", "É"],
+        seeds: || seeds(&["[PAD]\n[UNK]\n[CLS]\na\nb\n##c\n"]),
+        generate: None,
+        run: vocab_txt,
+    },
+    Target {
+        name: "tekken",
+        shape: Shape::Json,
+        words: TEKKEN_WORDS,
+        seeds: tekken_seeds,
+        generate: None,
+        run: tekken,
+    },
+    Target {
+        name: "sentencepiece",
+        shape: Shape::Proto,
+        words: &[],
+        seeds: sentencepiece_seeds,
+        generate: None,
+        run: sentencepiece,
+    },
+    Target {
+        name: "layout",
+        shape: Shape::Json,
+        words: &["specials", "shift", "languages", "mask", "<unk>", "<s>", "a"],
+        seeds: layout_seeds,
+        generate: None,
+        run: layout,
+    },
+    Target {
+        name: "facts",
+        shape: Shape::Json,
+        words: &["unigram", "bpe", "word", "char", "<unk>"],
+        seeds: facts_seeds,
+        generate: None,
+        run: facts,
+    },
+];
+
+const HF_WORDS: &[&str] = &[
+    "model",
+    "vocab",
+    "merges",
+    "type",
+    "BPE",
+    "Unigram",
+    "WordPiece",
+    "WordLevel",
+    "added_tokens",
+    "content",
+    "special",
+    "id",
+    "unk_token",
+    "normalizer",
+    "pre_tokenizer",
+    "decoder",
+    "post_processor",
+    "a b",
+    "ab",
+];
+const TEKKEN_WORDS: &[&str] = &[
+    "config",
+    "pattern",
+    "num_vocab_tokens",
+    "default_vocab_size",
+    "default_num_special_tokens",
+    "version",
+    "vocab",
+    "special_tokens",
+    "rank",
+    "token_bytes",
+    "token_str",
+    "is_control",
+    "v3",
+    "v7",
+    "YQ==",
+];
+
+fn seeds(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+fn hf_seeds() -> Vec<Vec<u8>> {
+    seeds(&[
+        r#"{"version":"1.0","added_tokens":[{"id":3,"content":"<s>","special":true}],"normalizer":null,"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]]},"decoder":{"type":"ByteLevel"}}"#,
+        r#"{"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"aba":5},"merges":["a b","ab a"]}}"#,
+        r#"{"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0.0],["a",-1.5],["b",-2e3]]}}"#,
+    ])
+}
+
+fn rank_seeds() -> Vec<Vec<u8>> {
+    seeds(&["YQ== 0\nYg== 1\nYWI= 2\n", "AA== 0\r\nAQ== 1\r\n", "4LiB 16777215\n"])
+}
+
+fn hf_json(input: &[u8]) -> Outcome {
+    match hf_json::read(input) {
+        Err(error) => refused(&error, true),
+        Ok(file) => {
+            let columns = &file.vocab;
+            if columns.ids.len() != columns.tokens.len()
+                || !(columns.scores.is_empty() || columns.scores.len() == columns.ids.len())
+            {
+                return wrong("columns of different lengths");
+            }
+            if serde_json::from_str::<serde_json::Value>(&file.rest).is_err() {
+                return wrong("the rest is no JSON");
+            }
+            if columns.tokens.iter().any(|token| columns.id(token).is_none()) {
+                return wrong("a token is not found");
+            }
+            Outcome::Fine(format!("{}", file.has_merges))
+        }
+    }
+}
+
+fn ranks(input: &[u8]) -> Outcome {
+    let tokens = match ranks::read(input) {
+        Err(error) => return refused(&error, true),
+        Ok(tokens) => tokens,
+    };
+    if tokens.iter().any(|token| token.0 > HIGH) {
+        return Outcome::Fine("a high id".into()); // takes tens of milliseconds, which are better spent on more inputs
+    }
+    let entries = tokens.iter().map(|(rank, bytes)| (*rank, Kind::Token, bytes.as_slice()));
+    match Vocab::new(entries) {
+        Err(error) => refused(&error, false),
+        Ok(vocab) => {
+            let mut sorted = tokens.clone();
+            sorted.sort();
+            match ranks::read(ranks::write(&vocab).as_bytes()) {
+                Ok(again) if again == sorted => Outcome::Fine(String::new()),
+                _ => wrong("written and read again it is another file"),
+            }
+        }
+    }
+}
+
+mod more {
+    use super::*;
+
+    pub fn encoder_json(input: &[u8]) -> Outcome {
+        match hf_json::read_vocab(input) {
+            Err(error) => refused(&error, true),
+            Ok(columns) if columns.ids.len() != columns.tokens.len() => wrong("columns of different lengths"),
+            Ok(_) => Outcome::Fine(String::new()),
+        }
+    }
+
+    pub fn merges_seeds() -> Vec<Vec<u8>> {
+        let vocab = r#"{"a": 0, "b": 1, "ab": 2, "c": 3, "abc": 4}"#;
+        let between = String::from_utf8_lossy(BETWEEN);
+        seeds(&[&format!("{vocab}{between}#version: 0.2\na b\nab c\n"), &format!("{vocab}{between}a b\r\nab c")])
+    }
+
+    pub fn merges(input: &[u8]) -> Outcome {
+        let at = input.windows(BETWEEN.len()).position(|window| window == BETWEEN);
+        let (vocab, merges) = at.map_or((input, &b""[..]), |at| (&input[..at], &input[at + BETWEEN.len()..]));
+        let file = match merges_txt::read(vocab, merges) {
+            Err(error) => return refused(&error, true),
+            Ok(file) => file,
+        };
+        let entries =
+            file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, token)| (id, Kind::Token, token.as_bytes()));
+        let table = match Vocab::new(entries) {
+            Err(error) => return refused(&error, false),
+            Ok(vocab) => vocab,
+        };
+        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
+        let written = match merges_txt::write(&table, &file.merges, &spelling) {
+            Err(error) => return refused(&error, false),
+            Ok(written) => written,
+        };
+        match merges_txt::read(vocab, written.as_bytes()) {
+            Ok(again) if again.merges == file.merges => Outcome::Fine(String::new()),
+            again => wrong(format!(
+                "written and read again it is another file: {}",
+                again.err().map_or_else(String::new, |error| error.to_string())
+            )),
+        }
+    }
+
+    pub fn vocab_txt(input: &[u8]) -> Outcome {
+        let file = match vocab_txt::read(input) {
+            Err(error) => return refused(&error, true),
+            Ok(file) => file,
+        };
+        let vocab = match Vocab::new(file.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))) {
+            Err(error) => return wrong(format!("read, but no vocabulary: {error}")),
+            Ok(vocab) => vocab,
+        };
+        match vocab_txt::write(&vocab) {
+            Err(error) => refused(&error, false),
+            Ok(text) => match vocab_txt::read(text.as_bytes()) {
+                Ok(again) if again.entries == file.entries => Outcome::Fine(String::new()),
+                _ => wrong("written and read again it is another file"),
+            },
+        }
+    }
+
+    pub fn tekken_seeds() -> Vec<Vec<u8>> {
+        let vocab: Vec<String> = (0..256)
+            .map(|byte| {
+                let bytes = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, [byte as u8]);
+                format!(r#"{{"rank":{byte},"token_bytes":"{bytes}","token_str":null}}"#)
+            })
+            .collect();
+        let file = |specials: &str| {
+            format!(
+                r#"{{"config":{{"pattern":"\\s+|\\S+","num_vocab_tokens":257,"default_vocab_size":259,"default_num_special_tokens":2,"version":"v3"}},"vocab":[{},{{"rank":256,"token_bytes":"YWI=","token_str":"ab"}}]{specials}}}"#,
+                vocab.join(",")
+            )
+        };
+        seeds(&[
+            &file(""),
+            &file(
+                r#","special_tokens":[{"rank":0,"token_str":"<unk>","is_control":true},{"rank":1,"token_str":"<s>","is_control":true}]"#,
+            ),
+        ])
+    }
+
+    pub fn tekken(input: &[u8]) -> Outcome {
+        match tekken::read(input) {
+            Err(error) => refused(&error, true),
+            Ok(file) if file.tokens.iter().any(Vec::is_empty) => wrong("an empty token"),
+            Ok(file) if serde_json::from_str::<serde_json::Value>(&file.rest).is_err() => wrong("the rest is no JSON"),
+            Ok(_) => Outcome::Fine(String::new()),
+        }
+    }
+
+    fn piece(text: &str, score: f32, kind: u8) -> Vec<u8> {
+        let mut bytes = vec![0x0a, text.len() as u8];
+        bytes.extend(text.as_bytes());
+        bytes.push(0x15);
+        bytes.extend(score.to_le_bytes());
+        bytes.extend([0x18, kind]);
+        [&[0x0a, bytes.len() as u8][..], &bytes].concat()
+    }
+
+    fn message(number: u8, fields: &[u8]) -> Vec<u8> {
+        [&[(number << 3) | 2, fields.len() as u8][..], fields].concat()
+    }
+
+    /// A small model: `model_type`, byte pieces or none.
+    fn model(model_type: u8, with_bytes: bool) -> Vec<u8> {
+        let mut file = [piece("<unk>", 0.0, 2), piece("<s>", 0.0, 3), piece("</s>", 0.0, 3)].concat();
+        if with_bytes {
+            for byte in 0..=255 {
+                file.extend(piece(&format!("<0x{byte:02X}>"), 0.0, 6));
+            }
+        }
+        let pieces = [
+            ("\u{2581}", -1.0, 1),
+            ("a", -2.0, 1),
+            ("b", -3.0, 1),
+            ("ab", -1.5, 1),
+            ("\u{2581}ab", -2.5, 1),
+            ("<user>", 0.0, 4),
+            ("aa", 0.0, 5),
+        ];
+        for (text, score, kind) in pieces {
+            file.extend(piece(text, score, kind));
+        }
+        // model_type (3), vocab_size (4), byte_fallback (35), unk_surface (44)
+        let trainer =
+            [&[0x18, model_type, 0x20, 10][..], if with_bytes { &[0x98, 2, 1] } else { &[] }, &[0xe2, 2, 1, b'?']]
+                .concat();
+        file.extend(message(2, &trainer));
+        file.extend(message(3, &[0x0a, 3, b'n', b'f', b'k', 0x12, 0, 0x18, 1, 0x20, 1, 0x28, 1]));
+        file
+    }
+
+    pub fn sentencepiece_seeds() -> Vec<Vec<u8>> {
+        vec![model(1, false), model(2, true), model(3, false), model(4, false), model(1, true)]
+    }
+
+    pub fn sentencepiece(input: &[u8]) -> Outcome {
+        let model = match sentencepiece::read(input) {
+            Err(error) => return refused(&error, true),
+            Ok(model) => model,
+        };
+        let json = match model.facts.to_json() {
+            Err(error) => return wrong(format!("facts without JSON: {error}")),
+            Ok(json) => json,
+        };
+        match sentencepiece::Facts::from_json(&json) {
+            Ok(facts) if facts == model.facts => {}
+            _ => return wrong("the facts come back from JSON as others"),
+        }
+        let written = match sentencepiece::write(&model) {
+            Err(error) => return refused(&error, false),
+            Ok(written) => written,
+        };
+        match sentencepiece::read(&written) {
+            Ok(again) if again == model => Outcome::Fine(model.facts.model_type),
+            Ok(_) => wrong("written and read again it is another model"),
+            Err(error) => wrong(format!("written it cannot be read: {error}")),
+        }
+    }
+
+    pub fn layout_seeds() -> Vec<Vec<u8>> {
+        seeds(&[
+            r#"{"specials": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}, "shift": 1, "languages": ["en"], "mask": "<mask>"}"#,
+            r#"{"specials": {"<unk>": 0}}"#,
+        ])
+    }
+
+    pub fn layout(input: &[u8]) -> Outcome {
+        let layout = match layout::Layout::from_json(&String::from_utf8_lossy(input)) {
+            Err(error) => return refused(&error, false),
+            Ok(layout) => layout,
+        };
+        let Ok(model) = sentencepiece::read(&model(1, false)) else { return wrong("the seed cannot be read") };
+        let arranged = match layout::arrange(model, Some(&layout)) {
+            Err(error) => return refused(&error, false),
+            Ok(arranged) => arranged,
+        };
+        if arranged.scores.len() > HIGH as usize {
+            return Outcome::Fine("a high id".into());
+        }
+        match Vocab::new(arranged.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))) {
+            Err(error) => refused(&error, false),
+            Ok(vocab) if arranged.scores.len() > vocab.len() => wrong("scores of ids that there are not"),
+            Ok(_) => Outcome::Fine(String::new()),
+        }
+    }
+
+    pub fn facts_seeds() -> Vec<Vec<u8>> {
+        let model = |input: Vec<u8>| sentencepiece::read(&input).ok()?.facts.to_json().ok();
+        sentencepiece_seeds().into_iter().filter_map(model).map(String::into_bytes).collect()
+    }
+
+    pub fn facts(input: &[u8]) -> Outcome {
+        match sentencepiece::Facts::from_json(&String::from_utf8_lossy(input)) {
+            Err(error) => refused(&error, false),
+            Ok(facts) => Outcome::Fine(facts.model_type),
+        }
+    }
+}
+use more::*;

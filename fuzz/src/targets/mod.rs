@@ -1,0 +1,88 @@
+//! What is run, and what must hold of every input.
+//!
+//! Every reader: a value, or an error of ours that says where. What is read and written again reads alike. Nothing is `Internal`.
+
+mod case;
+mod formats;
+mod parts;
+mod pipeline;
+
+use jeton_core::error::{Error, ErrorKind};
+
+use crate::mutate::Shape;
+use crate::rng::Rng;
+
+/// What an input did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was taken; what is remarkable about it.
+    Fine(String),
+    /// It was refused, with this message.
+    Refused(String),
+    /// What must hold does not.
+    Wrong(String),
+}
+
+impl Outcome {
+    /// The kind in one word, and the message.
+    pub fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Fine(what) => ("fine", what),
+            Self::Refused(message) => ("refused", message),
+            Self::Wrong(message) => ("wrong", message),
+        }
+    }
+}
+
+/// One thing to fuzz.
+#[derive(Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// What its inputs are.
+    pub shape: Shape,
+    /// Words that its inputs may hold.
+    pub words: &'static [&'static str],
+    /// Sound inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Makes an input at random, where that is better than changing one.
+    pub generate: Option<fn(&mut Rng) -> Vec<u8>>,
+    /// Runs one input.
+    pub run: fn(&[u8]) -> Outcome,
+}
+
+/// All targets.
+pub fn targets() -> Vec<&'static Target> {
+    formats::TARGETS.iter().chain(parts::TARGETS).chain(pipeline::TARGETS).collect()
+}
+
+/// The target with this name.
+pub fn by_name(name: &str) -> Option<&'static Target> {
+    targets().into_iter().find(|target| target.name == name)
+}
+
+/// Messages longer than this repeat the input.
+const LONGEST_MESSAGE: usize = 4000;
+
+/// A refusal; `with_place`: it must be a format error that says where.
+fn refused(error: &Error, with_place: bool) -> Outcome {
+    let message = error.to_string();
+    if message.len() > LONGEST_MESSAGE {
+        return Outcome::Wrong(format!(
+            "a long message, quoting much: \"{}: {}",
+            message.len(),
+            message.chars().take(40).collect::<String>()
+        ));
+    }
+    match error.kind() {
+        ErrorKind::Internal(_) | ErrorKind::Interrupted => Outcome::Wrong(message),
+        ErrorKind::Format { place, .. } if place.trim().is_empty() => Outcome::Wrong(format!("no place: {message}")),
+        ErrorKind::Format { .. } => Outcome::Refused(message),
+        _ if with_place => Outcome::Wrong(format!("no format error: {message}")),
+        _ => Outcome::Refused(message),
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Outcome {
+    Outcome::Wrong(message.into())
+}

@@ -1,0 +1,411 @@
+//! The parts of a pipeline, each alone: an object with the part and the texts it works on.
+//!
+//! A draft's pieces stay in order, disjoint, not empty, on character boundaries; its origins stay in the input, one for each byte.
+
+use jeton_core::draft::Draft;
+use jeton_core::pretokenize::Pretokenizer;
+use serde_json::{json, Value};
+
+use super::{refused, wrong, Outcome, Target};
+use crate::cases;
+use crate::mutate::Shape;
+use crate::rng::Rng;
+
+const NORMALIZERS: &[&str] = &[
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    "Strip",
+    "StripAccents",
+    "Nmt",
+    "BertNormalizer",
+    "Precompiled",
+    "Replace",
+    "Prepend",
+    "ByteLevel",
+    "SentencePiece",
+    "String",
+    "Regex",
+    "content",
+    "precompiled_charsmap",
+    "",
+];
+const SPLITTERS: &[&str] = &[
+    "BertPreTokenizer",
+    "ByteLevel",
+    "CharDelimiterSplit",
+    "Digits",
+    "FixedLength",
+    "Metaspace",
+    "Punctuation",
+    "Split",
+    "UnicodeScripts",
+    "Whitespace",
+    "WhitespaceSplit",
+    "Pattern",
+    "Isolated",
+    "Removed",
+    "MergedWithPrevious",
+    "MergedWithNext",
+    "Contiguous",
+    "String",
+    "Regex",
+    "",
+];
+const DECODERS: &[&str] = &[
+    "BPEDecoder",
+    "ByteFallback",
+    "ByteLevel",
+    "CTC",
+    "Fuse",
+    "Metaspace",
+    "Replace",
+    "Strip",
+    "WordPiece",
+    "Join",
+    "SentencePiece",
+    "String",
+    "Regex",
+    " \\z",
+    "",
+];
+
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "regex",
+        shape: Shape::Json,
+        words: &["\\p{L}+", "(?!\\S)", "a|b", "(a*)*"],
+        seeds: Vec::new,
+        generate: Some(make_regex),
+        run: regex,
+    },
+    Target {
+        name: "normalizer",
+        shape: Shape::Json,
+        words: NORMALIZERS,
+        seeds: Vec::new,
+        generate: Some(make_normalizer),
+        run: normalizer,
+    },
+    Target {
+        name: "charsmap",
+        shape: Shape::Bytes,
+        words: &["\u{0}"],
+        seeds: Vec::new,
+        generate: Some(make_charsmap),
+        run: charsmap,
+    },
+    Target {
+        name: "splitter",
+        shape: Shape::Json,
+        words: SPLITTERS,
+        seeds: Vec::new,
+        generate: Some(make_splitter),
+        run: splitter,
+    },
+    Target {
+        name: "decoder",
+        shape: Shape::Json,
+        words: DECODERS,
+        seeds: Vec::new,
+        generate: Some(make_decoder),
+        run: decoder,
+    },
+    Target {
+        name: "template",
+        shape: Shape::Json,
+        words: &["sequence", "ids", "type_id", "A", "B", "single", "pair"],
+        seeds: Vec::new,
+        generate: Some(make_template),
+        run: template,
+    },
+];
+
+fn case(part: Value, rng: &mut Rng) -> Vec<u8> {
+    let texts: Vec<String> = (0..rng.between(1, 3)).map(|_| cases::text(rng, &[])).collect();
+    json!({"part": part, "texts": texts}).to_string().into_bytes()
+}
+
+/// The part as JSON text, and the texts.
+fn read(input: &[u8]) -> Option<(String, Vec<String>)> {
+    let case: Value = serde_json::from_slice(input).ok()?;
+    let texts = case["texts"].as_array().into_iter().flatten();
+    let texts = texts.filter_map(cases::from_json).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Some((case.get("part")?.to_string(), texts.collect()))
+}
+
+fn not_a_case() -> Outcome {
+    Outcome::Refused("not a case".into())
+}
+
+fn make_regex(rng: &mut Rng) -> Vec<u8> {
+    let part = json!(cases::any_regex(rng));
+    case(part, rng)
+}
+
+fn regex(input: &[u8]) -> Outcome {
+    let Some((part, texts)) = read(input) else { return not_a_case() };
+    let Ok(pattern) = serde_json::from_str::<String>(&part) else { return not_a_case() };
+    let pretokenizer = match Pretokenizer::regex(&pattern) {
+        Err(error) => return refused(&error, false),
+        Ok(pretokenizer) => pretokenizer,
+    };
+    for text in &texts {
+        let mut end = 0;
+        for span in pretokenizer.spans(text) {
+            match span {
+                Err(error) => return refused(&error, false),
+                Ok(span) if span.start != end || span.end <= end || !text.is_char_boundary(span.end) => {
+                    return wrong(format!("the span {span:?} after {end}"))
+                }
+                Ok(span) => end = span.end,
+            }
+        }
+        if end != text.len() {
+            return wrong(format!("the spans end at {end} of {}", text.len()));
+        }
+    }
+    Outcome::Fine(String::new())
+}
+
+/// What must hold of a draft of `input`.
+fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
+    let mut end = 0;
+    for piece in draft.pieces() {
+        let is_sound =
+            piece.start >= end && piece.end > piece.start && draft.text().get(piece.start..piece.end).is_some();
+        if !is_sound {
+            return Err(format!("the piece {piece:?} after {end} of {}", draft.text().len()));
+        }
+        let origin = piece.origin;
+        if origin.start > origin.end || origin.end as usize > input.len() {
+            return Err(format!("the piece {piece:?} of an input of {}", input.len()));
+        }
+        end = piece.end;
+    }
+    if traced && draft.origins().len() != draft.text().len() {
+        return Err(format!("{} origins of {} bytes", draft.origins().len(), draft.text().len()));
+    }
+    for origin in draft.origins() {
+        if origin.start > origin.end || input.get(origin.start as usize..origin.end as usize).is_none() {
+            return Err(format!("the origin {origin:?} in {input:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut Draft) -> jeton_core::error::Result<()>) -> Outcome {
+    for text in texts {
+        let mut untraced = None;
+        for traced in [false, true] {
+            let mut draft = match Draft::new(text, traced) {
+                Err(error) => return refused(&error, false),
+                Ok(draft) => draft,
+            };
+            for _ in 0..2 {
+                if let Err(error) = apply(&mut draft) {
+                    return refused(&error, false);
+                }
+                if let Err(what) = check(&draft, text, traced) {
+                    return wrong(what);
+                }
+            }
+            let shape: Vec<_> = draft.pieces().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
+            match &untraced {
+                None => untraced = Some((draft.text().to_owned(), shape)),
+                Some(other) if *other != (draft.text().to_owned(), shape) => {
+                    return wrong("the trace changes the text or its pieces")
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Outcome::Fine(String::new())
+}
+
+mod normalizers {
+    use super::*;
+    use jeton_core::normalize::Normalizer;
+
+    pub fn make_normalizer(rng: &mut Rng) -> Vec<u8> {
+        let part = cases::normalizer(rng);
+        case(part, rng)
+    }
+
+    pub fn normalizer(input: &[u8]) -> Outcome {
+        let Some((part, texts)) = read(input) else { return not_a_case() };
+        for user_defined in [&[][..], &[b"ab".as_slice(), "\u{2581}".as_bytes(), b"<s>"]] {
+            match Normalizer::from_json(&part, user_defined) {
+                Err(error) => return refused(&error, false),
+                Ok(normalizer) => match on_drafts(&texts, |draft| normalizer.apply(draft, &|| true)) {
+                    Outcome::Fine(_) => {}
+                    other => return other,
+                },
+            }
+        }
+        Outcome::Fine(part.chars().take(20).collect())
+    }
+
+    pub fn make_charsmap(rng: &mut Rng) -> Vec<u8> {
+        cases::charsmap_bytes(rng)
+    }
+
+    pub fn charsmap(input: &[u8]) -> Outcome {
+        let map = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, input);
+        let own: String = ('\u{1}'..'\u{180}').collect();
+        let texts =
+            [own, cases::SNIPPETS.concat(), "a".repeat(3000), "abc cab bca".into(), "e\u{301}\u{323}".repeat(100)];
+        let parts = [
+            json!({"type": "Precompiled", "precompiled_charsmap": map}),
+            json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": true, "escape_whitespaces": true, "treat_whitespace_as_suffix": false}),
+            json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": false, "escape_whitespaces": false, "treat_whitespace_as_suffix": true}),
+        ];
+        for part in parts {
+            match Normalizer::from_json(&part.to_string(), &[b"ab"]) {
+                Err(error) => return refused(&error, false),
+                Ok(normalizer) => match on_drafts(&texts, |draft| normalizer.apply(draft, &|| true)) {
+                    Outcome::Fine(_) => {}
+                    other => return other,
+                },
+            }
+        }
+        Outcome::Fine(String::new())
+    }
+}
+use normalizers::*;
+
+mod splitters {
+    use super::*;
+    use jeton_core::pretokenize::Splitter;
+
+    pub fn make_splitter(rng: &mut Rng) -> Vec<u8> {
+        let part = cases::splitter(rng);
+        case(part, rng)
+    }
+
+    pub fn splitter(input: &[u8]) -> Outcome {
+        let Some((part, texts)) = read(input) else { return not_a_case() };
+        match Splitter::from_json(&part) {
+            Err(error) => refused(&error, false),
+            Ok(splitter) => on_drafts(&texts, |draft| splitter.apply(draft, &|| true)),
+        }
+    }
+}
+use splitters::*;
+
+mod decoders {
+    use super::*;
+    use jeton_core::decode::Decoder;
+    use jeton_core::error::Error;
+    use jeton_core::postprocess::Template;
+    use jeton_core::vocab::{Kind, Vocab};
+
+    pub fn make_decoder(rng: &mut Rng) -> Vec<u8> {
+        let parts = cases::decoders(rng);
+        let ids: Vec<usize> = (0..rng.length(60)).map(|_| rng.below(44)).collect();
+        json!({"part": parts, "ids": ids, "byte_level": rng.once_in(2)}).to_string().into_bytes()
+    }
+
+    fn vocab() -> Result<Vocab, Error> {
+        let texts = [
+            "\u{2581}",
+            "a",
+            "b",
+            " ",
+            "  ",
+            "##a",
+            "##",
+            "</w>",
+            "a</w>",
+            "<0x0A>",
+            "<0xE4>",
+            "<0xBB>",
+            "<0x8A>",
+            "<0xff>",
+            "Ġ",
+            "Ġa",
+            "é",
+            "🙂",
+            "|",
+            "<pad>",
+            ".",
+            "n't",
+            "\u{2581}\u{2581}a",
+            "do not",
+            "'m",
+        ];
+        let mut entries: Vec<(u32, Kind, &[u8])> =
+            (0..).zip(&texts).map(|(id, text)| (id, Kind::Token, text.as_bytes())).collect();
+        entries.extend([
+            (30, Kind::Special, b"<s>".as_slice()),
+            (31, Kind::Added, b" x "),
+            (32, Kind::EndsWord, b"a"),
+            (33, Kind::EndsWord, b""),
+            (34, Kind::Unused, b"u"),
+            (35, Kind::Byte, b"<0xF0>"),
+            (36, Kind::Token, b"\xff\xc3"),
+            (37, Kind::Byte, b"odd"),
+            (38, Kind::Special, b"<0x41>"),
+        ]);
+        Vocab::new(entries)
+    }
+
+    pub fn decoder(input: &[u8]) -> Outcome {
+        let Ok(case) = serde_json::from_slice::<Value>(input) else { return not_a_case() };
+        let vocab = match vocab() {
+            Err(error) => return wrong(error.to_string()),
+            Ok(vocab) => vocab,
+        };
+        let byte_level = case["byte_level"] == true;
+        let decoder = match Decoder::from_json(&case["part"].to_string(), &vocab, byte_level) {
+            Err(error) => return refused(&error, false),
+            Ok(decoder) => decoder,
+        };
+        let ids: Vec<u32> =
+            case["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_u64()?.try_into().ok()).collect();
+        for skip_special in [false, true] {
+            let mut bytes = Vec::new();
+            let decoded = decoder.decode(&vocab, &ids, skip_special, &mut bytes);
+            match (decoded, decoder.decode_text(&vocab, &ids, skip_special)) {
+                (Ok(()), Ok(_)) => {}
+                (Err(error), Err(other)) if error == other => return refused(&error, false),
+                (Ok(()), Err(error)) | (Err(error), _) => {
+                    return wrong(format!("one decodes, the other does not: {error}"))
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for id in 0..45 {
+            decoder.token(&vocab, id, &mut out);
+        }
+        Outcome::Fine(String::new())
+    }
+
+    pub fn make_template(rng: &mut Rng) -> Vec<u8> {
+        cases::template(rng, 40).to_string().into_bytes()
+    }
+
+    pub fn template(input: &[u8]) -> Outcome {
+        let template = match Template::from_json(&String::from_utf8_lossy(input)) {
+            Err(error) => return refused(&error, false),
+            Ok(template) => template,
+        };
+        for (first, second) in [(&[][..], None), (&[1, 2], None), (&[1], Some(&[][..])), (&[1, 2], Some(&[3][..]))] {
+            for add in [false, true] {
+                let out = template.apply(first, second, add, |id| id);
+                let lengths = [out.type_ids.len(), out.special_mask.len(), out.sources.len()];
+                if lengths != [out.tokens.len(); 3] {
+                    return wrong("columns of different lengths");
+                }
+                let added = out.special_mask.iter().filter(|&&special| special).count();
+                if added != if add { template.num_added(second.is_some()) } else { 0 } {
+                    return wrong("num_added is not what is added");
+                }
+            }
+        }
+        Outcome::Fine(String::new())
+    }
+}
+use decoders::*;

@@ -1,0 +1,270 @@
+"""The other libraries behind one face: batches of strings to ids, ids to text, and Hugging Face's offsets.
+
+A `Mode` is one way to call a library and the options of ours that ask for the same. Nothing here corrects what a peer
+gives; where two numberings differ by a known rule (fairseq's on top of SentencePiece), the rule is applied to the
+peer's ids and named in the mode.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = [
+    "Mode",
+    "Peer",
+    "bert",
+    "bpe_openai",
+    "fairseq",
+    "hugging_face",
+    "hugging_face_pair",
+    "mistral",
+    "published",
+    "quicktok",
+    "sentencepiece",
+    "tiktoken",
+    "tiktoken_after_nfc",
+]
+
+Lists = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way of encoding.
+
+    Attributes:
+        name: what the table calls it.
+        encode: the peer's batch of strings -> ids.
+        special, template: our options for the same.
+    """
+
+    name: str
+    encode: Callable[[list[str]], Lists]
+    special: Literal["none", "all"] = "none"
+    template: bool = False
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library that has loaded a vocabulary.
+
+    Attributes:
+        library: its name and version.
+        modes: ways of encoding.
+        decode: skip_special_tokens -> its batch of ids -> texts. The order of the modes does not matter here.
+        details: (texts, pairs or None, add_special_tokens) -> Hugging Face's `Encoding`s; None for others.
+    """
+
+    library: str
+    modes: tuple[Mode, ...]
+    decode: Mapping[bool, Callable[[list[list[int]]], list[str]]] = field(default_factory=dict)
+    details: Callable[[list[str], list[str] | None, bool], list[Any]] | None = None
+
+
+# ── tiktoken and what speaks its language ─────────────────────────────────────────────────────────────────────────
+
+
+def published(name: str) -> tuple[str, dict[str, int]]:
+    """Pattern and special tokens of an encoding, as the installed tiktoken publishes them; no file is fetched."""
+    from unittest import mock
+
+    from tiktoken_ext import openai_public
+
+    nothing: Callable[..., dict[bytes, int]] = lambda *_, **__: {}  # noqa: E731
+    with (
+        mock.patch.object(openai_public, "load_tiktoken_bpe", nothing),
+        mock.patch.object(openai_public, "data_gym_to_mergeable_bpe_ranks", nothing),
+    ):
+        facts = getattr(openai_public, name)()
+    return facts["pat_str"], dict(facts["special_tokens"])
+
+
+def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
+    """Tiktoken on these ranks."""
+    import tiktoken as library
+
+    peer = library.Encoding("compared", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens)
+    return Peer(
+        f"tiktoken {version('tiktoken')}",
+        (
+            Mode("encode_ordinary", lambda texts: peer.encode_ordinary_batch(texts, num_threads=1)),
+            Mode(
+                'allowed_special="all"',
+                lambda texts: peer.encode_batch(texts, num_threads=1, allowed_special="all"),
+                special="all",
+            ),
+        ),
+        {False: lambda batch: [peer.decode(ids) for ids in batch]},
+    )
+
+
+def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
+    """Tiktoken's ids of what Hugging Face's NFC makes of a text: Qwen's tokenizers, whose own library is that one.
+
+    Hugging Face's table of Unicode is older than others', who therefore order some marks otherwise. Special tokens are
+    matched before, as Hugging Face does.
+    """
+    from tokenizers.normalizers import NFC
+
+    peer, nfc = tiktoken(ranks, pattern, {}), NFC()
+    ordinary = peer.modes[0].encode
+    spelled = "|".join(re.escape(token) for token in sorted(special_tokens, key=len, reverse=True))
+
+    def plain(texts: list[str]) -> Lists:
+        return ordinary([nfc.normalize_str(text) for text in texts])
+
+    def special(texts: list[str]) -> Lists:
+        found: list[list[int]] = []
+        for text in texts:
+            parts = re.split(f"({spelled})", text)  # every second one is a special token
+            ids = plain(parts[::2])
+            found.append([*ids[0]])
+            for token, after in zip(parts[1::2], ids[1:], strict=True):
+                found[-1] += [special_tokens[token], *after]
+        return found
+
+    modes = (Mode("NFC, ordinary", plain), Mode("special tokens, NFC, ordinary", special, special="all"))
+    return Peer(f"{peer.library} after tokenizers {version('tokenizers')}", modes)
+
+
+def bpe_openai(name: str) -> Peer:
+    """The encoding of that name in the wheel of bpe-openai."""
+    import bpe_openai as library
+
+    peer = library.get_encoding(name)
+    return Peer(
+        f"bpe-openai {version('bpe-openai')}",
+        (Mode("encode_ordinary", lambda texts: [peer.encode_ordinary(text) for text in texts]),),
+    )
+
+
+def quicktok(name: str) -> Peer:
+    """The encoding of that name in the wheel of quicktok-v1."""
+    import quicktok as library
+
+    peer = library.get_encoding(name)
+
+    def encode(special: bool) -> Callable[[list[str]], Lists]:
+        def batch(texts: list[str]) -> Lists:
+            ids, offsets = peer.encode_batch(texts, 1, special)
+            return [ids[start:end] for start, end in pairwise(offsets)]
+
+        return batch
+
+    return Peer(
+        f"quicktok-v1 {version('quicktok-v1')}",
+        (
+            Mode("with_special=False", encode(False)),
+            Mode("with_special=True", encode(True), special="all"),
+        ),
+        {False: lambda batch: [peer.decode(ids) for ids in batch]},
+    )
+
+
+def mistral(path: Path) -> Peer:
+    """mistral-common's Tekkenizer."""
+    from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
+
+    peer = Tekkenizer.from_file(path)
+    policies = {False: SpecialTokenPolicy.KEEP, True: SpecialTokenPolicy.IGNORE}
+    return Peer(
+        f"mistral-common {version('mistral-common')}",
+        (
+            Mode("bos=False", lambda texts: [peer.encode(text, bos=False, eos=False) for text in texts]),
+            Mode("bos=True", lambda texts: [peer.encode(text, bos=True, eos=False) for text in texts], template=True),
+        ),
+        {
+            skip: lambda batch, policy=policy: [peer.decode(ids, special_token_policy=policy) for ids in batch]  # type: ignore[misc]
+            for skip, policy in policies.items()
+        },
+    )
+
+
+# ── Hugging Face ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of(peer: Any, modes: Sequence[bool] = (False, True)) -> Peer:
+    """`peer` is a `tokenizers.Tokenizer`."""
+
+    def encode(template: bool) -> Callable[[list[str]], Lists]:
+        return lambda texts: [got.ids for got in peer.encode_batch_fast(texts, add_special_tokens=template)]
+
+    def details(texts: list[str], pairs: list[str] | None, template: bool) -> list[Any]:
+        given = texts if pairs is None else list(zip(texts, pairs, strict=True))
+        return list(peer.encode_batch(given, add_special_tokens=template))
+
+    return Peer(
+        f"tokenizers {version('tokenizers')}",
+        tuple(
+            Mode(f"add_special_tokens={template}", encode(template), special="all", template=template)
+            for template in modes
+        ),
+        {
+            skip: lambda batch, skip=skip: list(peer.decode_batch(batch, skip_special_tokens=skip))  # type: ignore[misc]
+            for skip in (False, True)
+        },
+        details,
+    )
+
+
+def hugging_face(path: Path) -> Peer:
+    """`tokenizers` on a tokenizer.json, with its padding and truncation off."""
+    from tokenizers import Tokenizer
+
+    peer = Tokenizer.from_file(str(path))
+    peer.no_padding()
+    peer.no_truncation()
+    return _of(peer)
+
+
+def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
+    """`tokenizers`' own reading of GPT-2's two files, byte level without a space put first."""
+    from tokenizers import AddedToken
+    from tokenizers.implementations import ByteLevelBPETokenizer
+
+    peer = ByteLevelBPETokenizer(str(vocab), str(merges), add_prefix_space=False, trim_offsets=False)
+    peer.add_special_tokens([AddedToken("<|endoftext|>", special=True)])
+    return _of(peer._tokenizer)
+
+
+def bert(vocab: Path) -> Peer:
+    """`tokenizers`' own reading of a vocab.txt without upper case."""
+    from tokenizers.implementations import BertWordPieceTokenizer
+
+    peer = BertWordPieceTokenizer(str(vocab), lowercase=True)
+    return _of(peer._tokenizer)
+
+
+# ── SentencePiece ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sentencepiece(path: Path) -> Peer:
+    """SentencePiece itself."""
+    from sentencepiece import SentencePieceProcessor
+
+    peer = SentencePieceProcessor(model_file=str(path))
+    return Peer(
+        f"sentencepiece {version('sentencepiece')}",
+        (Mode("encode", lambda texts: peer.encode(texts, num_threads=1)),),
+        {False: lambda batch: peer.decode(batch, num_threads=1)},
+    )
+
+
+def fairseq(path: Path) -> Peer:
+    """SentencePiece's ids in fairseq's numbering: one higher, the unknown piece 3."""
+    from sentencepiece import SentencePieceProcessor
+
+    peer = SentencePieceProcessor(model_file=str(path))
+    unk = peer.unk_id()
+
+    def encode(texts: list[str]) -> Lists:
+        return [[3 if id == unk else id + 1 for id in ids] for ids in peer.encode(texts, num_threads=1)]
+
+    return Peer(f"sentencepiece {version('sentencepiece')}", (Mode("encode, ids + 1, unk = 3", encode),))
