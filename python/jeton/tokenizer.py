@@ -192,6 +192,12 @@ class Tokenizer:
         Raises:
             ConfigError: the model has but one segmentation of a text.
 
+        Examples:
+            >>> pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
+            >>> file = '{"model": {"type": "Unigram", "unk_id": 0, "vocab": ' + pieces + "}}"
+            >>> Tokenizer.from_bytes(file.encode()).nbest("ab", 2)
+            [([3], -2.0), ([1, 2], -2.5)]
+
         Source:
             Kudo 2018, arXiv 1804.10959.
         """
