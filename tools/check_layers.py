@@ -37,7 +37,7 @@ MAY_USE = {
     "parallel": SHARED | {"pretokenize"},
     "tokenizer": BASE | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel"},
     "train": BASE | {"special", "pretokenize", "parallel"},
-    "format": BASE,
+    "format": BASE | {"model"},
 }
 # What the core must never name: Python, files and the network.
 FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")

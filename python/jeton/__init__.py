@@ -1,6 +1,6 @@
 """Jeton, the tokenizer workbench: train subword tokenizers, run them, see what they do.
 
-    text    ─ match added tokens ─ pretokenize ─ model (BPE) ─►  ids
+    text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
     ids     ─ decode ─►  bytes / text
     corpus  ─ read documents ─ count pretokens ─►  Counts  ─ learn merges ─►  Tokenizer  ─ save ─►  files
 

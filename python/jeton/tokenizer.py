@@ -194,11 +194,10 @@ class Tokenizer:
             ConfigError: the model has but one segmentation of a text.
 
         Examples:
-            >>> import jeton
-            >>> model = b'{"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -2], ["aa", -3]]}'
-            >>> tok = jeton.Tokenizer.from_bytes(b'{"model": %s, "decoder": {"type": "Fuse"}}' % model)
-            >>> tok.nbest("aa", 2)
-            [([2], -3.0), ([1, 1], -4.0)]
+            >>> pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
+            >>> file = '{"model": {"type": "Unigram", "unk_id": 0, "vocab": ' + pieces + "}}"
+            >>> Tokenizer.from_bytes(file.encode()).nbest("ab", 2)
+            [([3], -2.0), ([1, 2], -2.5)]
 
         Source:
             Kudo 2018, arXiv 1804.10959.

@@ -18,17 +18,17 @@ from .conftest import CORPUS, Run
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer with a bug: the last merge gets lost on the way."""
-    write = formats.tokenizer_json.write
+    write = formats._WRITERS["tokenizer.json"]
 
     def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
         special = set(tok.special_tokens.values())
         vocab = {id: token for id, token in tok.vocab.items() if id not in special}
         worse = jeton.Tokenizer.from_merges(
-            vocab, tok.merges[:-1], pattern=tok.definition.pattern.text, special_tokens=tok.special_tokens
+            vocab, tok.merges[:-1], pattern="gpt2", special_tokens=tok.special_tokens
         )
         write(worse, path, accept_loss)
 
-    monkeypatch.setattr(formats.tokenizer_json, "write", wrong)
+    monkeypatch.setitem(formats._WRITERS, "tokenizer.json", wrong)
 
 
 def left(folder: Path) -> list[str]:
