@@ -265,12 +265,13 @@ impl Tokenizer {
     }
 
     /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two, best score
-    /// first.
-    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<String> {
+    /// first; and two pieces of one score, where there are some, for which such a list is not the same.
+    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = || {
             let merges = hf_json::piece_merges(self.0.vocab(), self.0.scores());
-            hf_json::merges_json(self.0.vocab(), &merges, &spelling)
+            let tied = hf_json::tied_pieces(self.0.vocab(), &merges, self.0.scores());
+            Ok((hf_json::merges_json(self.0.vocab(), &merges, &spelling)?, tied))
         };
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }

@@ -75,6 +75,10 @@ def _replace(old: str, new: str) -> JSON:
     return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
+def _without(regex: str) -> JSON:
+    return {"type": "Replace", "pattern": {"Regex": regex}, "content": ""}
+
+
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -117,15 +121,18 @@ def _write_normalizer(parts: Iterable[Part], losses: dict[str, str]) -> list[JSO
                 "SentencePiece's use of its character map (HF applies it to grapheme clusters)"
             )
             written.append({"type": "Precompiled", "precompiled_charsmap": part["precompiled_charsmap"]})
+        space = "▁" if part["escape_whitespaces"] else " "
         if part["remove_extra_whitespaces"]:
-            written.append({"type": "Replace", "pattern": {"Regex": "^ +| +$"}, "content": ""})
+            written.append(_without(r"\A +"))
             written.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
         if part["add_dummy_prefix"]:
             if part["treat_whitespace_as_suffix"]:
                 losses["treat_whitespace_as_suffix"] = "a dummy prefix at the end of the text"
-            written.append({"type": "Prepend", "prepend": "▁" if part["escape_whitespaces"] else " "})
+            written.append({"type": "Prepend", "prepend": space})
         if part["escape_whitespaces"]:
             written.append(_replace(" ", "▁"))
+        if part["remove_extra_whitespaces"]:  # at the end of an escaped text also the mark where it stood as text
+            written.append(_without(r"\x{2581}+\z" if part["escape_whitespaces"] else r" +\z"))
     return written
 
 

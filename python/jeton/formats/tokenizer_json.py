@@ -94,6 +94,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
 def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tuple[JSON, dict[str, str]]:
     """The model's small fields, and its big members as JSON text."""
     model = tok.definition.model
+    if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
+        parts.losses |= _sentencepiece_losses(tok)
     if isinstance(model, Unigram):
         pieces = tok._core.pieces_json()
         if pieces is None:
@@ -130,7 +132,10 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
             }
         case Pieces():
             fields = {"unk_token": model.unk_token, "fuse_unk": True, "byte_fallback": model.byte_fallback}
-            members["merges"] = tok._core.piece_merges_json()
+            members["merges"], tied = tok._core.piece_merges_json()
+            if tied is not None:
+                names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
+                parts.losses["scores"] = f"pieces of one score, {names}, of which the leftmost in the text is made"
             return {"type": "BPE", **fields}, members
         case _:
             fields = {"unk_token": model.unk_token}
@@ -138,6 +143,21 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
                 parts.losses["model"] = f"SentencePiece's model of {model.type.lower()}"
             return {"type": "WordLevel", **fields}, members
     return {"type": model.type, **fields}, members
+
+
+def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
+    """What HF's models do otherwise than SentencePiece's."""
+    model, losses = tok.definition.model, {}
+    if any(not special for _, _, special, _ in tok._core.added_tokens()):
+        losses["user_defined"] = "user-defined pieces (HF cuts the text at them, and each part gets a dummy prefix)"
+    if tok._core.ids_of(UNUSED):
+        losses["unused"] = "unused pieces"
+    if isinstance(model, Unigram):
+        if model.single_precision:
+            losses["single_precision"] = "scores that are added in 32 bits, which decides between equally good ones"
+        if model.byte_fallback:
+            losses["byte_fallback"] = "byte pieces that text does not match (HF reads the text '<0x0A>' as one)"
+    return losses
 
 
 def _dumps(value: object) -> str:

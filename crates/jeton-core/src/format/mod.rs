@@ -5,6 +5,7 @@
 pub mod hf_json;
 pub mod layout;
 pub mod merges_txt;
+mod numbers;
 pub mod ranks;
 pub mod sentencepiece;
 pub mod tekken;
