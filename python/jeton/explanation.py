@@ -66,6 +66,7 @@ class ExplainedPretoken:
         start_lengths: bytes of the text that each first symbol covers, where that is not the symbol's own bytes (an
             unknown character, an end-of-word mark); None: it is.
         whole: whether the model took the pretoken as it stands in the vocabulary, before any merge.
+        by_merges: whether the model works by merges at all; others are not explained step by step.
     """
 
     byte_span: tuple[int, int]
@@ -76,6 +77,7 @@ class ExplainedPretoken:
     ids: Sequence[int]
     start_lengths: Sequence[int] | None = None
     whole: bool = False
+    by_merges: bool = True
 
 
 class TokenLike(Protocol):
@@ -260,6 +262,10 @@ def _pretoken_words(explanation: Explanation, pretoken: ExplainedPretoken, *, co
     left_out = len(pretoken.merges) - MAX_MERGES_SHOWN
     if left_out > 0:
         yield f"… {_counted(left_out, 'merge')} more: too long to show here; the JSON has them all"
+    if not pretoken.by_merges:
+        yield f"cut in {_counted(len(pretoken.ids), 'token')} by the model, which has no merges"
+        yield f"ids {_some(pretoken.ids)}"
+        return
     yield (
         "no pair left has a merge: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
     )

@@ -362,8 +362,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
             for at, pair, result, rivals, candidates in steps
         ]
-        lengths = None if added or self._definition.is_byte_level else self._lengths(text, symbols)
-        return ExplainedPretoken((start, end), text, added, symbols, merges, ids, lengths, whole)
+        model = self._definition.model
+        by_chars = isinstance(model, Bpe) and model.level == "char" and not added
+        lengths = self._lengths(text, symbols) if by_chars else None
+        by_merges = isinstance(self._definition.model, Bpe)
+        return ExplainedPretoken((start, end), text, added, symbols, merges, ids, lengths, whole, by_merges)
 
     def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
         """Bytes of the text that each initial symbol at character level covers."""

@@ -23,9 +23,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
         special = set(tok.special_tokens.values())
         vocab = {id: token for id, token in tok.vocab.items() if id not in special}
-        worse = jeton.Tokenizer.from_merges(
-            vocab, tok.merges[:-1], pattern="gpt2", special_tokens=tok.special_tokens
-        )
+        worse = jeton.Tokenizer.from_merges(vocab, tok.merges[:-1], pattern="gpt2", special_tokens=tok.special_tokens)
         write(worse, path, accept_loss)
 
     monkeypatch.setitem(formats._WRITERS, "tokenizer.json", wrong)

@@ -364,9 +364,6 @@ impl Alphabet {
             (Level::Char, Some(c)) => format!("character {c:?} (U+{:04X})", c as u32),
         };
         let place = if symbol.ends_word { " at the end of a word" } else { "" };
-        Error::text(
-            format!("{what}{place} is not in the vocabulary, and the tokenizer has no unknown token (train with unk_token=)"),
-            at,
-        )
+        Error::text(format!("{what}{place} is not in the vocabulary, and the tokenizer has no unknown token"), at)
     }
 }

@@ -89,7 +89,8 @@ def load(
     if path.is_dir():
         config = read_config(path)
         path = folder.choose(path)
-        layout = folder.layout_of(config) if layout is None else layout
+        if layout is None and path.suffix == ".model":
+            layout = folder.layout_of(config)
     data = _read(path)
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     tok = _load(path, data, config, given, name)

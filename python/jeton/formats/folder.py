@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def layout_of(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer with a configuration's roles and chat template; roles whose token it lacks are left out."""
+    if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
+        bos, eos = (tok.special_tokens.get(tok.roles.get(role, "")) for role in ("bos", "eos"))
+        template = layouts.around(config, bos, eos)
+        if template is not None:
+            tok = Tokenizer(replace(tok.definition, template=template), tok._core.vocabulary())
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {role: token for role, token in roles_of(config).items() if token in known}
     template = config.get("chat_template", tok.definition.chat_template)

@@ -26,7 +26,7 @@ from ..definition import Part
 from ..errors import ConfigError, UnsupportedFeatureError
 from .languages import MBART, MBART50, NLLB
 
-__all__ = ["CLASSES", "LAYOUTS", "for_class", "resolve", "template", "to_core"]
+__all__ = ["CLASSES", "LAYOUTS", "PLAIN", "around", "for_class", "resolve", "template", "to_core"]
 
 Layout = Mapping[str, Any]
 
@@ -56,6 +56,14 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
     "MBartTokenizer": ("mbart", "en_XX"),
     "MBart50Tokenizer": ("mbart50", "en_XX"),
     "NllbTokenizer": ("nllb", "eng_Latn"),
+}
+
+# Classes that keep SentencePiece's own ids -> whether they put bos before a text and eos after it, by default
+PLAIN: Mapping[str, tuple[bool, bool]] = {
+    "LlamaTokenizer": (True, False),
+    "CodeLlamaTokenizer": (True, False),
+    "GemmaTokenizer": (True, False),
+    "T5Tokenizer": (False, True),
 }
 
 _FIELDS = {"specials", "shift", "languages", "mask", "template", "roles"}
@@ -88,7 +96,7 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     """The layout that a `tokenizer_config.json` asks for by its ``tokenizer_class``; None where it asks for none.
 
     Raises:
-        UnsupportedFeatureError: a language that the class does not have.
+        UnsupportedFeatureError: a class whose ids are not known here, or a language that the class does not have.
 
     Examples:
         >>> for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"})["template"]["single"]
@@ -97,6 +105,13 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
         True
     """
     name = str(config.get("tokenizer_class") or "").removesuffix("Fast")
+    if name not in CLASSES and name and name not in PLAIN and not name.startswith("PreTrainedTokenizer"):
+        raise UnsupportedFeatureError(
+            f"the class {name} may give a SentencePiece model other ids, and its rule is not carried; the .model file "
+            "itself loads with SentencePiece's ids",
+            place="tokenizer_config.json: tokenizer_class",
+            feature="tokenizer_class",
+        )
     if name not in CLASSES:
         return None
     key, default = CLASSES[name]
@@ -113,6 +128,33 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     if key == "mbart50" or (key == "nllb" and not config.get("legacy_behaviour")):
         first, last = [language], ["</s>"]
     return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
+
+
+def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Part | None:
+    """The template of a class that keeps SentencePiece's ids; None where it adds nothing.
+
+    Examples:
+        >>> around({"tokenizer_class": "T5Tokenizer"}, None, 1)["single"]
+        [{'sequence': 'A', 'type_id': 0}, {'ids': [1], 'type_id': 0}]
+    """
+    defaults = PLAIN.get(str(config.get("tokenizer_class") or "").removesuffix("Fast"))
+    if defaults is None:
+        return None
+    wants_bos, wants_eos = (
+        default if (asked := config.get(f"add_{role}_token")) is None else bool(asked)
+        for role, default in zip(("bos", "eos"), defaults, strict=True)
+    )
+    second = 0 if defaults == (False, True) else 1  # T5 gives both texts of a pair the type 0
+
+    def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
+        first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []
+        last = [{"ids": [eos], "type_id": type_id}] if wants_eos and eos is not None else []
+        return [*first, {"sequence": sequence, "type_id": type_id}, *last]
+
+    single = text("A", 0)
+    if len(single) == 1:
+        return None
+    return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
 
 
 def to_core(layout: Layout) -> str:

@@ -177,7 +177,7 @@ fn step(part: Part) -> Result<Step> {
         }
         Part::Replace { pattern: Pattern::Regex(regex), .. } => {
             return Err(Error::config(format!(
-                "the decoder Replace has the regex {regex:?}: only strings are replaced, and the regex \" \\\\z\" by nothing"
+                "the decoder Replace of the regex {regex:?} is not carried: only strings are replaced, and \" \\\\z\" by nothing"
             )));
         }
         Part::Strip { content, start, stop } => Step::Strip { content: content.to_string(), start, stop },

@@ -1,0 +1,66 @@
+"""A SentencePiece model in a folder: what the class in tokenizer_config.json means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+
+spm = pytest.importorskip("sentencepiece")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spm")
+    (folder / "texts.txt").write_text("low lower lowest new newer newest\n" * 50, encoding="utf-8")
+    spm.SentencePieceTrainer.train(
+        input=str(folder / "texts.txt"), model_prefix=str(folder / "m"), vocab_size=40, model_type="bpe", minloglevel=2
+    )
+    return folder / "m.model"
+
+
+def in_folder(tmp_path: Path, model: Path, **config: Any) -> Path:
+    (tmp_path / "tokenizer.model").write_bytes(model.read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("config", "before", "after"),
+    [
+        ({"tokenizer_class": "LlamaTokenizer"}, [1], []),
+        ({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": False}, [], []),
+        ({"tokenizer_class": "GemmaTokenizer", "add_eos_token": True}, [1], [2]),
+        ({"tokenizer_class": "T5Tokenizer"}, [], [2]),
+        ({"tokenizer_class": None}, [], []),
+        ({}, [], []),
+    ],
+    ids=str,
+)
+def test_classes_that_keep_the_ids(
+    config: dict[str, Any], before: list[int], after: list[int], model: Path, tmp_path: Path
+) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, **config))
+    peer = spm.SentencePieceProcessor(model_file=str(model))
+    ids = peer.encode("lower newest")
+    assert tok.encode("lower newest") == ids
+    assert tok.encode("lower newest", add_special_tokens=True) == [*before, *ids, *after]
+
+
+@pytest.mark.parametrize("name", ["PegasusTokenizer", "XGLMTokenizer", "BarthezTokenizer", "MyOwnTokenizer"])
+def test_a_class_with_a_rule_of_its_own_is_refused(name: str, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match=name) as caught:
+        jeton.load(in_folder(tmp_path, model, tokenizer_class=name))
+    assert caught.value.feature == "tokenizer_class"
+    assert jeton.load(tmp_path / "tokenizer.model").encode("low")
+
+
+def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> None:
+    config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "chat_template": "{{ messages }}"}
+    tok = jeton.load(in_folder(tmp_path, model, **config))
+    assert tok.roles["bos"] == "<s>"
+    assert tok.definition.chat_template == "{{ messages }}"
