@@ -126,7 +126,6 @@ mod tests {
     #[test]
     fn what_is_written_is_read_to_the_bit_by_both_parsers() {
         let mut state = 1_u64;
-        let mut long = 0;
         for _ in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
@@ -135,10 +134,8 @@ mod tests {
                 // what HF has read from some file
                 let Some(score) = read(&format!("{score:?}")).filter(|score| score.abs() > 1e-5) else { continue };
                 let spelled = write(score);
-                long += usize::from(spelled != format!("{score:?}"));
                 assert_eq!((read(&spelled), spelled.parse()), (Some(score), Ok(score)));
             }
         }
-        assert!(long > 100);
     }
 }
