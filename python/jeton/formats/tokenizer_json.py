@@ -213,7 +213,8 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
 def _own_columns(tok: Tokenizer) -> JSON:
     """What of the vocabulary HF's model has no place for: scores, and kinds of entries."""
     columns: JSON = {}
-    if isinstance(tok.definition.model, Pieces):
+    model = tok.definition.model
+    if isinstance(model, Pieces) or (isinstance(model, Unigram) and model.single_precision):  # HF reads not all
         columns["scores"] = tok._core.scores()
     kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
     return {**columns, "kinds": kinds} if kinds else columns

@@ -4,8 +4,9 @@
 //! scores of T5 every fourth comes out one unit in the last place away from what the file says. Where two segmentations are
 //! equally good, that decides, so [`read`] does the same.
 //!
-//! [`write`] spells a score so that both this and a parser that rounds once read it back to the bit: with digits that are an
-//! integer a double holds, and a power of ten that a double holds, their quotient is rounded once by either.
+//! [`write`] spells a score that was read like this so that both this and a parser that rounds once read it back to the bit: with
+//! digits that are an integer a double holds, and a power of ten that a double holds, their quotient is rounded once by either.
+//! Some doubles are no such quotient; HF cannot read them from any spelling, and they come back one unit off.
 //!
 //! Cost: some twenty divisions for a score whose shortest spelling does not do. Source: serde_json `de.rs` without its feature
 //! `float_roundtrip`. Left out: such a spelling for scores nearer to 0 than 1e-5, which need more digits than an integer has; no
@@ -125,20 +126,16 @@ mod tests {
     #[test]
     fn what_is_written_is_read_to_the_bit_by_both_parsers() {
         let mut state = 1_u64;
-        let mut long = 0;
         for _ in 0..20_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
             let single = f64::from((unit * -20.0) as f32);
             for score in [unit * -20.0, -unit, unit * -1e-3, unit * -1e6, single] {
-                if score.abs() < 1e-5 {
-                    continue;
-                }
+                // what HF has read from some file
+                let Some(score) = read(&format!("{score:?}")).filter(|score| score.abs() > 1e-5) else { continue };
                 let spelled = write(score);
-                long += usize::from(spelled != format!("{score:?}"));
                 assert_eq!((read(&spelled), spelled.parse()), (Some(score), Ok(score)));
             }
         }
-        assert!(long > 10_000);
     }
 }
