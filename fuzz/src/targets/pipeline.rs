@@ -131,7 +131,7 @@ fn one_text(
         Ok(ids) => ids,
     };
     let [spans, count, long] =
-        [spans.map(Ok), count.map(|n| Err(n)), long.map(|ids| Ok(Encoding { ids, ..Encoding::default() }))]
+        [spans.map(Ok), count.map(Err), long.map(|ids| Ok(Encoding { ids, ..Encoding::default() }))]
             .map(|result| result.map_err(|error| format!("encode takes it, another way does not: {error}")));
     let (spans, count, long) = (spans?, count?, long?);
     if count.as_ref().err() != Some(&ids.len()) {
