@@ -219,6 +219,8 @@ fn white_ends(content: &[u8], is_bytes: bool) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
     use super::*;
 
     const BERT: &str = r#"{"single":[{"ids":[101],"type_id":0},{"sequence":"A","type_id":0},{"ids":[102],"type_id":0}],

@@ -1,13 +1,11 @@
 //! Whatever the bytes: readers return an error or a value, and pieces tile their text. Nothing panics.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
-use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::model::bpe::Bpe;
 use jeton_core::model::Scratch;
-use jeton_core::pretokenize::{names, Pretokenizer};
-use jeton_core::tokenizer::{Permission, Segment, Tokenizer};
+use jeton_core::pretokenize::names;
+use jeton_core::tokenizer::{Extras, Permission, Place, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
@@ -36,10 +34,12 @@ fn tokenizer(pattern: &str) -> Tokenizer {
     entries.extend((256..).zip(words).map(|(id, word)| (id, Kind::Token, word)));
     entries.extend([(300, Kind::Special, b"<a>".as_slice()), (301, Kind::Special, b"<a>b"), (302, Kind::Added, b"zz")]);
     let vocab = Vocab::new(entries).unwrap();
-    let alphabet = Alphabet::of(&vocab, Level::Byte, EndOfWord::None, None);
     let merges = vec![(97, 97, 256), (256, 97, 257), (32, 32, 258), (0xe5, 0xb0, 259)];
-    let model = Bpe::from_merges(&vocab, alphabet, merges, false).unwrap();
-    Tokenizer::new(vocab, model, Pretokenizer::named(pattern).unwrap()).unwrap()
+    let options = format!(
+        r#"{{"model":{{"type":"BPE","level":"byte","ranks":"merges","whole_first":false,"end_of_word":null,"unk":null}},
+        "pretokenizer":[{{"type":"Pattern","name":"{pattern}"}}]}}"#
+    );
+    Tokenizer::from_json(&options, vocab, Extras { merges, ..Extras::default() }).unwrap()
 }
 
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -72,10 +72,10 @@ proptest! {
             let tok = tokenizer(name);
             let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();
             let mut end = 0;
-            tok.for_each_segment(&text, &permit, &|| true, |segment| {
-                let (Segment::Added(span, _) | Segment::Pretoken(span)) = segment;
-                assert!(span.start == end && span.end > end, "{name}: {span:?} after {end}");
-                end = span.end;
+            tok.for_each_segment(&text, &permit, false, &|| true, |segment| {
+                let Place::At(start) = segment.place else { panic!("{name}: plain text is borrowed") };
+                assert!(start == end && !segment.bytes.is_empty(), "{name}: {start} after {end}");
+                end += segment.bytes.len();
                 Ok(())
             }).unwrap();
             prop_assert_eq!(end, text.len());

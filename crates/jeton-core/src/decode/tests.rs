@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use super::*;
 
 fn vocab(entries: &[(Kind, &str)]) -> Vocab {
