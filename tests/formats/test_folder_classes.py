@@ -64,3 +64,25 @@ def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> 
     tok = jeton.load(in_folder(tmp_path, model, **config))
     assert tok.roles["bos"] == "<s>"
     assert tok.definition.chat_template == "{{ messages }}"
+
+
+def test_the_real_mbart_by_folder_and_by_layout(data: Path, tmp_path: Path) -> None:
+    """Worked example 9: named specials first, everything shifted, language codes, the mask last."""
+    file = data / "vocabs" / "mbart-en-fairseq.sentencepiece.bpe.model"
+    specials = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+    own = jeton.load(file, layout={"specials": specials, "shift": 1, "languages": ["en_XX"], "mask": "<mask>"})
+    named = jeton.load(file, layout="fairseq")
+    folder = jeton.load(in_folder(tmp_path, file, tokenizer_class="MBartTokenizer", src_lang="en_XX"))
+    theirs = jeton.load(data / "vocabs" / "mbart-en-fairseq.tokenizer.json")
+    bare = jeton.load(file)
+    expected = ["<s>", "<pad>", "</s>", "<unk>", ",", ".", "▁", "s", "▁de", "-"]
+    for tok in (own, named, folder, theirs):
+        assert [tok.id_to_token(id) for id in range(10)] == expected
+    text = "Je suis de Paris, s-de."
+    shifted = [id + 1 for id in bare.encode(text)]
+    assert own.encode(text) == named.encode(text) == folder.encode(text) == shifted
+    code = folder.special_tokens["en_XX"]
+    assert folder.encode(text, add_special_tokens=True) == [*shifted, 2, code]
+    for tok in (own, theirs):
+        assert (tok.special_tokens["en_XX"], tok.special_tokens["<mask>"], tok.vocab_size) == (31997, 31998, 31999)
+    assert folder.special_tokens["<mask>"] == folder.vocab_size - 1
