@@ -6,6 +6,7 @@ listed under the tables with the first message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -156,5 +157,6 @@ def _lists(vocabularies: Sequence[JSON], compared: Sequence[JSON]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    text = " ".join(str(text).split()).replace("`", "'").replace("|", "¦")
+    text = re.sub(r"(?:/[\w.-]+)+/(?=[\w.-]+:)", "", str(text))  # errors name files with the folder of this machine
+    text = " ".join(text.split()).replace("`", "'").replace("|", "¦")
     return f"`{text[:300]}`"
