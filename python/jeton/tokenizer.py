@@ -435,6 +435,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._checked(self._core.decode, ids, skip_special_tokens)
 
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], skip_special_tokens: bool) -> _T:
+        if getattr(ids, "dtype", None) is not None:
+            ids = ids.tolist()  # type: ignore[attr-defined]
         ids = ids if isinstance(ids, list) else list(ids)
         try:
             return decode(ids, skip_special=skip_special_tokens)

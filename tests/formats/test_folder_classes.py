@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -86,3 +87,12 @@ def test_the_real_mbart_by_folder_and_by_layout(data: Path, tmp_path: Path) -> N
     for tok in (own, theirs):
         assert (tok.special_tokens["en_XX"], tok.special_tokens["<mask>"], tok.vocab_size) == (31997, 31998, 31999)
     assert folder.special_tokens["<mask>"] == folder.vocab_size - 1
+
+
+def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
+    """As Kimi's and Llama 3's are: the content decides, so a class that means a layout elsewhere means none here."""
+    ranks = "".join(f"{base64.b64encode(bytes([byte])).decode()} {byte}\n" for byte in range(256))
+    (tmp_path / "tiktoken.model").write_text(ranks, encoding="ascii")
+    for name in ("TikTokenTokenizer", "MBartTokenizer"):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}), encoding="utf-8")
+        assert jeton.load(tmp_path, pattern="gpt2").encode("ab") == [97, 98]

@@ -89,8 +89,6 @@ def load(
     if path.is_dir():
         config = read_config(path)
         path = folder.choose(path)
-        if layout is None and path.suffix == ".model":
-            layout = folder.layout_of(config)
     data = _read(path)
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     tok = _load(path, data, config, given, name)
@@ -106,11 +104,12 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         return tiktoken.read(data, source=source, pattern=pattern, special_tokens=special_tokens, name=name)
     if sentencepiece.looks_like(data):
         _only(given, "layout")
-        return sentencepiece.read(data, source=source, layout=given["layout"])
+        layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
+        return sentencepiece.read(data, source=source, layout=layout)
     is_json = data.lstrip()[:1] == b"{"
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
-    _only(given, *(["layout"] if config else []))  # a configuration's layout is for SentencePiece alone
+    _only(given)
     if tekken.looks_like(data):
         return tekken.read(data, source=source)
     if bpe_pair.looks_like(data):

@@ -1,7 +1,8 @@
 """`tokenizer_config.json` and what else stands beside a tokenizer's file in a folder: roles and the chat template.
 
-None of it changes an id. What transformers keeps there beside (lengths, padding, classes) is its own business; the
-class decides the id layout of a SentencePiece model, which its format reads.
+Roles and chat template change no id. What transformers keeps there beside (lengths, padding) is its own business. What
+class and flags mean for ids is not decided here: `layout` and `folder` do for a SentencePiece model, `vocab_txt` and
+`bpe_pair` for their files.
 """
 
 from __future__ import annotations
