@@ -14,6 +14,7 @@ pub mod error;
 pub mod hash;
 pub mod interrupt;
 pub mod parallel;
+pub mod simd;
 
 // What both flows share
 pub mod alphabet;
@@ -25,6 +26,7 @@ pub mod vocab;
 // text → ids, ids → text
 pub mod decode;
 pub mod draft;
+pub mod encode;
 pub mod model;
 pub mod normalize;
 pub mod postprocess;

@@ -60,6 +60,24 @@ impl Part<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
+    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that start from `from` on and
+    /// before `until`, which may lie beyond the text, and returns where the next one starts.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn for_each_range(&self, mut each: impl FnMut(&str, usize, usize) -> Result<usize>) -> Result<Landing> {
+        let mut landing = self.end;
+        for index in self.texts() {
+            let text = self.texts[index];
+            let start = if index == self.start.text { self.start.byte } else { 0 };
+            let until = if index == self.end.text { self.end.byte } else { usize::MAX };
+            let next = each(text, start, until)?;
+            landing =
+                if next < text.len() { Place { text: index, byte: next } } else { Place { text: index + 1, byte: 0 } };
+        }
+        Ok(landing.max(self.end))
+    }
+
     /// Calls `each` with every pretoken that starts in this part.
     ///
     /// # Errors

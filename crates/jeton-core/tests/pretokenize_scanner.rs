@@ -7,6 +7,7 @@ mod pretokenize_texts;
 use std::time::{Duration, Instant};
 
 use jeton_core::pretokenize::{names, oniguruma, published, Pretokenizer, Span};
+use jeton_core::simd::Level;
 use pretokenize_texts::{oracle, pieces, rounds, spans_from, Random};
 use proptest::prelude::*;
 
@@ -52,6 +53,92 @@ fn scanners_equal_their_regexes_on_random_texts() {
         for ((regex, scanner), name) in regexes.iter().zip(&scanners).zip(FAMILIES) {
             let (expected, found) = (oracle(regex, &text), spans_from(scanner, &text, 0));
             assert_eq!(pieces(&text, &found), pieces(&text, &expected), "{name} on {text:?}");
+        }
+    }
+}
+
+const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+
+/// Many bytes a step and one pretoken a step give the same starts.
+fn check_levels(name: &str, scanner: &Pretokenizer, text: &str) {
+    let expected: Vec<usize> = spans_from(scanner, text, 0).iter().map(|span| span.start).collect();
+    for level in LEVELS {
+        let found = scanner.starts_at_level(text, level).unwrap();
+        if found != expected {
+            let at = (0..).find(|&i| found.get(i) != expected.get(i)).unwrap();
+            let (from, to) = (
+                expected[at.saturating_sub(3).min(expected.len() - 1)],
+                expected.get(at + 3).copied().unwrap_or(text.len()),
+            );
+            panic!(
+                "{name} at {level:?}: start {at} is {:?}, not {:?}, near {:?} of {text:?}",
+                found.get(at),
+                expected.get(at),
+                &text[from..to]
+            );
+        }
+    }
+}
+
+#[test]
+fn many_bytes_a_step_equal_one_pretoken_a_step() {
+    let scanners = FAMILIES.map(|name| Pretokenizer::named(name).unwrap());
+    let mut random = Random(7);
+    for round in 0..rounds(20_000) {
+        let length = [3, 10, 30, 100, 400][round % 5];
+        let mut text = random.text(length);
+        if round % 50 == 0 {
+            text = text.repeat(1 + 40_000 / (text.len() + 1)); // more than one window
+        }
+        for (scanner, name) in scanners.iter().zip(FAMILIES) {
+            check_levels(name, scanner, &text);
+        }
+    }
+}
+
+/// Every place in a block, and around the end of a window, for everything that looks beyond its own byte.
+#[test]
+fn no_place_in_a_block_or_window_is_special() {
+    let scanners = FAMILIES.map(|name| Pretokenizer::named(name).unwrap());
+    let parts = [
+        "'s",
+        "x's",
+        "'ſx",
+        "x'll's",
+        "  \n  \n",
+        "!\n\n  \nx",
+        "!\n/ /\n",
+        "12345678",
+        "12٣45",
+        "\u{3000}x",
+        " \u{a0} ",
+        "字A",
+        "字aB",
+        "!\u{301}a",
+        "\u{301}AB",
+        "aB",
+        "漢字。",
+        "한국어",
+        "😉!",
+        "\t!",
+        "\r\n",
+        " \n",
+        "é's",
+        "”a",
+        " ”a",
+        "ABCDe",
+    ];
+    let fills: [(&str, usize); 6] = [("a", 1), (" ", 1), ("\n", 1), ("1", 1), ("!", 1), ("é", 2)];
+    for (fill, width) in fills {
+        for (shift, part) in (0..70).flat_map(|shift| parts.map(|part| (shift, part))) {
+            for start in [shift, (1 << 14) - 66 + shift] {
+                let text = format!("{}{part}{}", fill.repeat(start / width), fill.repeat(70));
+                for (scanner, name) in scanners.iter().zip(FAMILIES) {
+                    if start < 100 || shift % 7 == 0 {
+                        check_levels(name, scanner, &text);
+                    }
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::tokenizer::Permission;
+use jeton_core::tokenizer::{Input, Permission};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -40,6 +40,14 @@ impl<'a> Text<'a> {
         match self {
             Text::Str(text) => text.as_bytes(),
             Text::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// As the core takes it, which need not look whether a `str` is UTF-8.
+    pub fn input(&self) -> Input<'a> {
+        match self {
+            Text::Str(text) => Input::from(*text),
+            Text::Bytes(bytes) => Input::from(*bytes),
         }
     }
 

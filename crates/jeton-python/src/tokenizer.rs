@@ -96,9 +96,9 @@ impl Tokenizer {
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
-        let bytes: Vec<&[u8]> = borrowed.iter().map(Text::bytes).collect();
+        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_batch(&bytes, &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.go_on(0)));
         let (mut ids, mut offsets) = watch.finish(done, |(index, failed)| {
             let error = borrowed[index].error(py, failed);
             match error.add_note(py, format!("in text {index} of the batch")) {
@@ -122,7 +122,7 @@ impl Tokenizer {
     ) -> PyResult<usize> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.count(text.bytes(), &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 
@@ -373,7 +373,7 @@ impl Tokenizer {
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_long(text.bytes(), &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 

@@ -216,14 +216,27 @@ impl Bpe {
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
-        if self.whole_first {
-            if let Some(id) = self.added.find(vocab, pretoken) {
-                out.push(id, pretoken.len());
-                return Ok(());
-            }
+        if let Some(id) = self.entry(vocab, pretoken) {
+            out.push(id, pretoken.len());
+            return Ok(());
         }
         self.symbols(pretoken, scratch, out)?;
         self.merger.run(pretoken.len(), go_on, scratch, out)
+    }
+
+    /// The entry that a pretoken is, whatever the merges say.
+    #[inline]
+    pub fn entry(&self, vocab: &Vocab, pretoken: &[u8]) -> Option<u32> {
+        if self.whole_first {
+            self.added.find(vocab, pretoken)
+        } else {
+            None
+        }
+    }
+
+    /// The added tokens that are entries of the model, too, in no order.
+    pub fn added_entries(&self) -> impl Iterator<Item = u32> + '_ {
+        self.added.ids()
     }
 
     /// The initial symbols, and where they begin if somebody wants to know.

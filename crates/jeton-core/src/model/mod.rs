@@ -17,6 +17,7 @@ pub mod bpe;
 mod dropout;
 mod entries;
 pub mod explain;
+pub mod fast;
 mod lattice;
 mod merging;
 mod noise;

@@ -63,6 +63,16 @@ impl Pairs {
         None
     }
 
+    /// How many pairs.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Every pair with its merge, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, Merge)> + '_ {
         let full = self.slots.iter().filter(|slot| slot.key != EMPTY);

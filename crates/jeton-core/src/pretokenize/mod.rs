@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! scanner   the named patterns, written out
+//! starts    the same, 64 bytes a step
 //! patterns  their names and texts, and what a pattern is called in another engine
 //! parts     HF's pre-tokenizers, for tokenizers that came from there
 //! ```
@@ -14,6 +15,7 @@
 mod parts;
 mod patterns;
 mod scanner;
+mod starts;
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -22,9 +24,11 @@ use std::sync::Arc;
 use crate::classes::Classes;
 use crate::error::Result;
 use crate::regex::{Matcher, Regex};
+use crate::simd;
 pub use parts::{read_oniguruma, Splitter};
 use patterns::Named;
 pub use patterns::{names, oniguruma, published, to_oniguruma};
+pub(crate) use starts::{Finder, Starts};
 
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +109,28 @@ impl Pretokenizer {
             Kind::None | Kind::Whitespace | Kind::Named(_) => true,
             Kind::Regex(regex) => regex.is_memoryless(),
         }
+    }
+
+    /// What finds the pretokens of a text many bytes a step, for the named patterns.
+    pub(crate) fn finder(&self) -> Option<Finder> {
+        match &self.0 {
+            Kind::Named(named) => Some((named.finder)(simd::level())),
+            _ => None,
+        }
+    }
+
+    /// Where the pretokens start, found many bytes a step with the given vector instructions or less: for tests, which compare
+    /// all levels with [`Pretokenizer::spans`]. None where there is no fast way.
+    pub fn starts_at_level(&self, text: &str, level: simd::Level) -> Option<Vec<usize>> {
+        let Kind::Named(named) = &self.0 else { return None };
+        let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
+        let (mut from, mut found) = (0, Vec::new());
+        while from < text.len() {
+            let end = finder.window(&mut starts, &text[from..]);
+            found.extend(starts.positions().iter().map(|&at| from + at as usize));
+            from += end;
+        }
+        Some(found)
     }
 
     /// The pretokens of a text.

@@ -7,6 +7,8 @@
 //! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
 
 use super::scanner::{self, Scanner};
+use super::starts::{finder, Finder};
+use crate::simd::Level;
 
 /// One named pattern.
 pub(super) struct Named {
@@ -20,6 +22,8 @@ pub(super) struct Named {
     spellings: &'static [&'static str],
     /// The same, written out.
     pub(super) scanner: Scanner,
+    /// The same, many bytes a step.
+    pub(super) finder: fn(Level) -> Finder,
 }
 
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -42,6 +46,7 @@ pub(super) static NAMED: [Named; 6] = [
             r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
         ],
         scanner: scanner::gpt2,
+        finder: finder::<scanner::Gpt2>,
     },
     Named {
         name: "gpt4",
@@ -49,6 +54,7 @@ pub(super) static NAMED: [Named; 6] = [
         oniguruma: LLAMA3,
         spellings: &[],
         scanner: scanner::llama3,
+        finder: finder::<scanner::Llama3>,
     },
     Named {
         name: "cl100k",
@@ -56,10 +62,32 @@ pub(super) static NAMED: [Named; 6] = [
         oniguruma: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s",
         spellings: &[],
         scanner: scanner::cl100k,
+        finder: finder::<scanner::Cl100k>,
     },
-    Named { name: "llama3", text: LLAMA3, oniguruma: LLAMA3, spellings: &[], scanner: scanner::llama3 },
-    Named { name: "qwen2", text: QWEN2, oniguruma: QWEN2, spellings: &[], scanner: scanner::qwen2 },
-    Named { name: "o200k", text: O200K, oniguruma: O200K, spellings: &[], scanner: scanner::o200k },
+    Named {
+        name: "llama3",
+        text: LLAMA3,
+        oniguruma: LLAMA3,
+        spellings: &[],
+        scanner: scanner::llama3,
+        finder: finder::<scanner::Llama3>,
+    },
+    Named {
+        name: "qwen2",
+        text: QWEN2,
+        oniguruma: QWEN2,
+        spellings: &[],
+        scanner: scanner::qwen2,
+        finder: finder::<scanner::Qwen2>,
+    },
+    Named {
+        name: "o200k",
+        text: O200K,
+        oniguruma: O200K,
+        spellings: &[],
+        scanner: scanner::o200k,
+        finder: finder::<scanner::O200k>,
+    },
 ];
 
 /// The pattern of that name; `r50k` is tiktoken's name for `gpt2`.

@@ -26,7 +26,7 @@ pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 
 /// Where contractions (`'s 't 're 've 'm 'll 'd`) stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Contraction {
+pub(super) enum Contraction {
     /// Pretokens of their own, lower case only.
     OwnLower,
     /// Pretokens of their own, in any case.
@@ -36,25 +36,25 @@ enum Contraction {
 }
 
 /// What distinguishes the families.
-struct Rules {
-    contraction: Contraction,
+pub(super) struct Rules {
+    pub(super) contraction: Contraction,
     /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then
     /// may precede digits too (false).
-    any_prefix: bool,
+    pub(super) any_prefix: bool,
     /// Words are cut by case, and marks are letters of both cases.
-    cased: bool,
+    pub(super) cased: bool,
     /// The longest run of digits.
-    digits: usize,
+    pub(super) digits: usize,
     /// Line ends end a run of white space and belong to the symbols before them.
-    newlines: bool,
+    pub(super) newlines: bool,
     /// ... and slashes among those line ends too.
-    slashes: bool,
+    pub(super) slashes: bool,
     /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
-    whole_end: bool,
+    pub(super) whole_end: bool,
 }
 
 /// A family as a type, so that each gets its own machine code with the rules folded in.
-trait Family {
+pub(super) trait Family {
     const RULES: Rules;
 }
 
@@ -70,7 +70,7 @@ const LLAMA3: Rules = Rules {
 
 macro_rules! families {
     ($($name:ident, $function:ident: $rules:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl Family for $name {
             const RULES: Rules = $rules;
         }
@@ -92,7 +92,7 @@ families! {
 /// The whole pattern: the first alternative that matches at `start`, with the order of the alternatives resolved by the
 /// class of the first character.
 #[inline(always)]
-fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
+pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (first, length) = classes.at(text, start);
     if first & LETTER != 0 {
         return word::<F>(classes, text, start, first).unwrap_or(start + length);
@@ -179,7 +179,7 @@ fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, us
 
 /// Bytes of the contraction's letters at `at`, 0 if there is none. U+017F (ſ) is an `s` where case does not count.
 #[inline(always)]
-fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
+pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     let letter = |i: usize| match text.get(at + i) {
         Some(byte) if F::RULES.contraction != Contraction::OwnLower => byte.to_ascii_lowercase(),
         Some(&byte) => byte,

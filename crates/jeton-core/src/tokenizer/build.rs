@@ -8,6 +8,7 @@ use serde_json::{json, Value};
 use super::{Matchers, Tokenizer};
 use crate::decode::Decoder;
 use crate::draft::Draft;
+use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Model;
 use crate::normalize::Normalizer;
@@ -109,11 +110,13 @@ impl Tokenizer {
         flags.sort_unstable();
         let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)?;
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
+        let encoder = Encoder::new(&vocab, &model);
         let mut tokenizer = Self {
             vocab,
             added,
             flags,
             scores: extras.scores,
+            encoder,
             model,
             decoder: Decoder::from_json("null", &Vocab::default(), byte_level)?,
             template,

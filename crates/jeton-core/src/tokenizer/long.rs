@@ -1,9 +1,13 @@
-//! Long texts and many texts: cut for threads, and stopped when the caller wants it.
+//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants it.
+//!
+//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the plain
+//! way is asked what to say about it, for it knows the place.
 
-use super::{Permit, Place, Segment, Tokenizer};
+use super::{Permit, Tokenizer};
+use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
-use crate::model::{Out, Scratch};
+use crate::model::Scratch;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 
@@ -12,28 +16,65 @@ use crate::pretokenize::Span;
 const LONG_TEXT: usize = 1 << 20;
 
 /// Texts of a batch are handed to threads in groups of about this many bytes.
-const GROUP: usize = 1 << 16;
+const GROUP: usize = 1 << 18;
 
 /// Asked now and then whether to go on.
 type Watch<'a> = &'a mut dyn FnMut() -> bool;
+
+/// A text: bytes that may or may not be UTF-8, or are known to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'t> {
+    bytes: &'t [u8],
+    text: Option<&'t str>,
+}
+
+impl<'t> From<&'t str> for Input<'t> {
+    fn from(text: &'t str) -> Self {
+        Self { bytes: text.as_bytes(), text: Some(text) }
+    }
+}
+
+impl<'t, B: AsRef<[u8]> + ?Sized> From<&'t B> for Input<'t>
+where
+    B: NotText,
+{
+    fn from(bytes: &'t B) -> Self {
+        Self { bytes: bytes.as_ref(), text: None }
+    }
+}
+
+/// Bytes of which nothing is known.
+pub trait NotText {}
+impl NotText for [u8] {}
+impl NotText for Vec<u8> {}
+impl<const N: usize> NotText for [u8; N] {}
+
+impl<'t> Input<'t> {
+    /// A part of it, if that is UTF-8.
+    fn text(&self, span: Span) -> Option<&'t str> {
+        let known = self.text.and_then(|text| text.get(span.start..span.end));
+        known.or_else(|| std::str::from_utf8(&self.bytes[span.start..span.end]).ok())
+    }
+}
 
 impl Tokenizer {
     /// The ids of one text, on up to `threads` threads when it is long.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Interrupted` when `watch` returns false.
-    pub fn encode_long(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        if text.len() < LONG_TEXT {
-            self.encode(text, permit, &|| true, &mut Scratch::default(), &mut ids)?;
-            return Ok(ids);
+    pub fn encode_long<'t>(
+        &self,
+        text: impl Into<Input<'t>>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: Watch<'_>,
+    ) -> Result<Vec<u32>> {
+        let mut parts = self.in_parts(text.into(), permit, threads, watch, false)?;
+        if let [only] = &mut parts[..] {
+            return Ok(std::mem::take(&mut only.ids));
         }
-        let add = |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, ids: &mut Vec<u32>| {
-            self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })
-        };
-        for part in self.in_parts(text, permit, threads, watch, &add)? {
-            ids.extend_from_slice(&part);
-        }
+        let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
+        parts.iter().for_each(|part| ids.extend_from_slice(&part.ids));
         Ok(ids)
     }
 
@@ -41,149 +82,214 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode_long`].
-    pub fn count(&self, text: &[u8], permit: &Permit<'_>, threads: usize, watch: Watch<'_>) -> Result<usize> {
-        let add =
-            |segment: &Segment<'_>, go_on: GoOn<'_>, scratch: &mut Scratch, (count, ids): &mut (usize, Vec<u32>)| {
-                ids.clear();
-                self.encode_segment(segment, go_on, scratch, &mut Out { ids, ends: None })?;
-                *count += ids.len();
-                Ok(())
-            };
-        Ok(self.in_parts(text, permit, threads, watch, &add)?.iter().map(|(count, _)| count).sum())
-    }
-
-    /// Calls `add` with every segment of a text; one result for each part it was cut in.
-    fn in_parts<R: Default + Send>(
+    pub fn count<'t>(
         &self,
-        text: &[u8],
+        text: impl Into<Input<'t>>,
         permit: &Permit<'_>,
         threads: usize,
         watch: Watch<'_>,
-        add: &(impl Fn(&Segment<'_>, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
-    ) -> Result<Vec<R>> {
-        if self.plain.is_none() || permit.normalized().is_some() || std::str::from_utf8(text).is_err() {
-            let whole = |_, go_on: GoOn<'_>| {
-                let (mut scratch, mut result) = (Scratch::default(), R::default());
-                self.for_each_segment(text, permit, false, go_on, |segment| {
-                    add(&segment, go_on, &mut scratch, &mut result)
-                })?;
-                Ok(result)
-            };
-            let threads = usize::from(text.len() >= BYTES_WORTH_A_THREAD); // the calling thread watches
-            return parallel::jobs(1, threads, watch, whole).into_iter().collect();
-        }
-        let mut results = Vec::new();
-        self.stretches(text, permit, |span, id| {
-            if id.is_none() {
-                results.extend(self.on_parts(text, span, threads, watch, add)?);
-                return Ok(());
-            }
-            let (mut scratch, mut result) = (Scratch::default(), R::default());
-            let bytes = &text[span.start..span.end];
-            add(&Segment { bytes, added: id, place: Place::At(span.start) }, &|| true, &mut scratch, &mut result)?;
-            results.push(result);
-            Ok(())
-        })?;
-        Ok(results)
+    ) -> Result<usize> {
+        Ok(self.in_parts(text.into(), permit, threads, watch, true)?.iter().map(|part| part.count).sum())
     }
 
-    /// The same for a stretch of text without added tokens, which is cut by one pattern.
-    fn on_parts<R: Default + Send>(
+    /// What a text becomes, in one result for each part it was cut in.
+    fn in_parts(
         &self,
-        text: &[u8],
-        stretch: Span,
+        text: Input<'_>,
+        permit: &Permit<'_>,
         threads: usize,
         watch: Watch<'_>,
-        add: &(impl Fn(&Segment<'_>, GoOn<'_>, &mut Scratch, &mut R) -> Result<()> + Sync),
-    ) -> Result<Vec<R>> {
-        let Span { start, end } = stretch;
-        let (Some(pretokenizer), Ok(text)) = (&self.plain, std::str::from_utf8(&text[start..end])) else {
-            return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
+        counts_only: bool,
+    ) -> Result<Vec<Written>> {
+        let whole = Span { start: 0, end: text.bytes.len() };
+        let done = if text.bytes.len() > LONGEST {
+            Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
+        } else if text.bytes.len() < LONG_TEXT {
+            self.run(counts_only, &|| true, |run| self.run_text(text, permit, run)).map(|written| vec![written])
+        } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
+            let work = |_, go_on: GoOn<'_>| self.run(counts_only, go_on, |run| self.run_text(text, permit, run));
+            parallel::jobs(1, 1, watch, work).into_iter().collect() // the calling thread watches
+        } else {
+            self.stretches_in_parts(text, permit, threads, watch, counts_only)
         };
-        if !watch() {
-            return Err(ErrorKind::Interrupted.into());
+        match done {
+            Err(error) if !matches!(error.kind(), ErrorKind::Interrupted) => {
+                let plain = |_, go_on: GoOn<'_>| {
+                    let mut ids = Vec::new();
+                    self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
+                    Ok(Written { count: ids.len(), ids, ..Written::default() })
+                };
+                parallel::jobs(1, usize::from(text.bytes.len() >= BYTES_WORTH_A_THREAD), watch, plain)
+                    .into_iter()
+                    .collect()
+            }
+            done => done,
         }
-        let texts = [text];
-        let threads = threads.min((end - start) / BYTES_WORTH_A_THREAD).max(1);
-        let parts = parallel::plan(&texts, pretokenizer, threads).map_err(|error| error.shifted(start))?;
-        let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(R, Landing)> {
-            let (mut scratch, mut result) = (Scratch::default(), R::default());
-            let add = |text: &str, span: Span| {
-                let bytes = &text.as_bytes()[span.start..span.end];
-                add(&Segment { bytes, added: None, place: Place::At(span.start) }, go_on, &mut scratch, &mut result)
+    }
+
+    /// Runs `work` on this thread, with all that encoding takes.
+    fn run(
+        &self,
+        counts_only: bool,
+        go_on: GoOn<'_>,
+        work: impl FnOnce(&mut Run<'_>) -> Result<()>,
+    ) -> Result<Written> {
+        let mut out = Written { counts_only, ..Written::default() };
+        self.encoder.with_worker(|worker| {
+            let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
+            let mut run = Run { vocab, model, encoder, worker, go_on, out: &mut out };
+            work(&mut run)?;
+            run.flush()
+        })?;
+        Ok(out)
+    }
+
+    /// One text.
+    fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut Run<'_>) -> Result<()> {
+        self.stretches(text.bytes, permit, |span, id| {
+            if let Some(id) = id {
+                run.known(id);
+                return Ok(());
+            }
+            if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), text.text(span)) {
+                return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
+            }
+            let go_on = run.go_on;
+            self.pretokens(text.bytes, span, permit, false, go_on, &mut |segment| match segment.added {
+                Some(id) => {
+                    run.known(id);
+                    Ok(())
+                }
+                None => run.pretoken(segment.bytes, false),
+            })
+        })
+    }
+
+    /// A long text that one pattern cuts: each stretch between added tokens in parts, and the tokens.
+    fn stretches_in_parts(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: Watch<'_>,
+        counts_only: bool,
+    ) -> Result<Vec<Written>> {
+        let mut written: Vec<Written> = Vec::new();
+        self.stretches(text.bytes, permit, |span, id| {
+            let ids: Vec<u32> = id.into_iter().collect();
+            if !ids.is_empty() {
+                written.push(Written { count: ids.len(), ids, ..Written::default() });
+                return Ok(());
+            }
+            let (Some(pretokenizer), Some(text)) = (&self.plain, text.text(span)) else {
+                return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
             };
-            let landing = part.for_each_span(pretokenizer, go_on, add)?;
-            Ok((result, landing))
-        };
-        parallel::run(&parts, watch, work).map_err(|error| error.shifted(start))
+            if !watch() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let texts = [text];
+            let threads = threads.min(text.len() / BYTES_WORTH_A_THREAD).max(1);
+            let parts = parallel::plan(&texts, pretokenizer, threads)?;
+            let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
+                let mut landing = None;
+                let written = self.run(counts_only, go_on, |run| {
+                    landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
+                    Ok(())
+                })?;
+                landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
+            };
+            written.extend(parallel::run(&parts, watch, work)?);
+            Ok(())
+        })?;
+        Ok(written)
     }
 
     /// The ids of many texts one after the other, and where each text's begin: `offsets[i]..offsets[i + 1]`.
     ///
     /// # Errors
     /// The index of the first text that failed, and its error.
-    pub fn encode_batch(
+    pub fn encode_batch<'t, I: Into<Input<'t>> + Copy + Sync>(
         &self,
-        texts: &[&[u8]],
+        texts: &[I],
         permit: &Permit<'_>,
         threads: usize,
         watch: Watch<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
-        let groups = groups(texts);
-        let total: usize = texts.iter().map(|text| text.len()).sum();
+        let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
+        let groups = groups(&texts);
+        let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         // Also one thread is a thread: the calling one watches.
         let threads = if total < LONG_TEXT { 0 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
-        let small = |group: usize, go_on: GoOn<'_>| Ok(self.encode_group(&texts[groups[group].clone()], permit, go_on));
+        let small = |group: usize, go_on: GoOn<'_>| {
+            let texts = &texts[groups[group].clone()];
+            if matches!(texts, [only] if only.bytes.len() >= LONG_TEXT) {
+                return Ok(None); // cut for all threads instead
+            }
+            let run = self.run(false, go_on, |run| {
+                texts.iter().try_for_each(|&text| {
+                    self.run_text(text, permit, run)?;
+                    run.end_of_text();
+                    Ok(())
+                })
+            });
+            run.map(Some)
+        };
         let mut done = parallel::jobs(groups.len(), threads, watch, small);
-        let (mut ids, mut offsets) = (Vec::new(), vec![0]);
+        let mut offsets = Vec::with_capacity(texts.len() + 1);
+        offsets.push(0);
+        let mut ids = Vec::new();
         for (group, result) in groups.iter().zip(done.drain(..)) {
-            let (part, ends) = match result.map_err(|error| (group.start, error))? {
-                Ok(Some(encoded)) => encoded,
+            let written = match result {
+                Ok(Some(written)) => written,
                 Ok(None) => {
                     let long = self.encode_long(texts[group.start], permit, threads, watch);
                     let ids = long.map_err(|error| (group.start, error))?;
-                    let end = ids.len();
-                    (ids, vec![end])
+                    Written { ends: vec![ids.len()], ids, ..Written::default() }
                 }
-                Err((index, error)) => return Err((group.start + index, error)),
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted) => return Err((group.start, error)),
+                Err(_) => self
+                    .one_by_one(&texts[group.clone()], permit, watch)
+                    .map_err(|(i, error)| (group.start + i, error))?,
             };
-            offsets.extend(ends.iter().map(|&end| (ids.len() + end) as i64));
-            ids.extend_from_slice(&part);
+            offsets.extend(written.ends.iter().map(|&end| (ids.len() + end) as i64));
+            if ids.is_empty() {
+                ids = written.ids;
+            } else {
+                ids.extend_from_slice(&written.ids);
+            }
         }
         Ok((ids, offsets))
     }
 
-    /// The ids of a few texts and where each text's end; None for one long text, which is cut for all threads instead.
-    #[allow(clippy::type_complexity)]
-    fn encode_group(
+    /// Texts of which one cannot be encoded: which, and why.
+    fn one_by_one(
         &self,
-        texts: &[&[u8]],
+        texts: &[Input<'_>],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
-    ) -> std::result::Result<Option<(Vec<u32>, Vec<usize>)>, (usize, Error)> {
-        if matches!(texts, [only] if only.len() >= LONG_TEXT) {
-            return Ok(None);
+        watch: Watch<'_>,
+    ) -> std::result::Result<Written, (usize, Error)> {
+        let mut written = Written::default();
+        for (index, &text) in texts.iter().enumerate() {
+            let ids = self.encode_long(text, permit, 1, watch).map_err(|error| (index, error))?;
+            written.ids.extend_from_slice(&ids);
+            written.ends.push(written.ids.len());
         }
-        let (mut scratch, mut ids, mut ends) = (Scratch::default(), Vec::new(), Vec::with_capacity(texts.len()));
-        for (index, text) in texts.iter().enumerate() {
-            self.encode(text, permit, go_on, &mut scratch, &mut ids).map_err(|error| (index, error))?;
-            ends.push(ids.len());
-        }
-        Ok(Some((ids, ends)))
+        Ok(written)
     }
 }
 
 /// Consecutive texts of about [`GROUP`] bytes each; a long text is a group of its own.
-fn groups(texts: &[&[u8]]) -> Vec<std::ops::Range<usize>> {
+fn groups(texts: &[Input<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, text) in texts.iter().enumerate() {
-        if text.len() >= LONG_TEXT && start < i {
+        let len = text.bytes.len();
+        if len >= LONG_TEXT && start < i {
             groups.push(start..i);
             start = i;
         }
-        bytes += text.len() + 1; // an empty text is some work, too
-        if bytes >= GROUP || text.len() >= LONG_TEXT {
+        bytes += len + 1; // an empty text is some work, too
+        if bytes >= GROUP || len >= LONG_TEXT {
             groups.push(start..i + 1);
             (start, bytes) = (i + 1, 0);
         }

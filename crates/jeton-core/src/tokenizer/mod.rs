@@ -20,11 +20,13 @@ mod spans;
 pub use build::Extras;
 pub use explain::Explained;
 pub use frame::Framed;
+pub use long::Input;
 pub use permit::{Permission, Permit};
 pub use segments::{Place, Segment};
 pub use spans::Encoding;
 
 use crate::decode::Decoder;
+use crate::encode::Encoder;
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::{Model, Noise, Out, Scratch};
@@ -42,6 +44,7 @@ pub struct Tokenizer {
     flags: Vec<(u32, u8)>, // of added tokens that have any, by rising id
     scores: Vec<f64>,      // by id; empty where the model has none
     model: Model,
+    encoder: Encoder,
     decoder: Decoder,
     template: Template,
     normalizers: Vec<Normalizer>,
@@ -98,7 +101,8 @@ impl Tokenizer {
         &self.template
     }
 
-    /// Appends the ids of `text` to `out`.
+    /// Appends the ids of `text` to `out`, one pretoken after the other: the plain way, which the fast one of
+    /// [`Tokenizer::encode_long`] equals.
     ///
     /// # Errors
     /// As [`Tokenizer::for_each_segment`] and [`Model::encode`].

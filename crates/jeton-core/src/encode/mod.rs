@@ -1,0 +1,440 @@
+//! Pretokens → ids, many at a time: what `model` does for one, faster.
+//!
+//! Invariant: the ids are those that `Model::encode` gives for each pretoken. What a model makes of a pretoken depends on nothing else, so
+//! it may be looked up, remembered, and computed in any order.
+//!
+//! ```text
+//! starts of pretokens ─► words: is it one token? ─► a list of ids, with gaps
+//!                        gaps: memo ─► model, many at once ─► filled in order
+//! ```
+//!
+//! Most pretokens of most languages are one token, and are found in `words` without a branch. The others wait until some
+//! hundreds of them are there, also from many short texts: their places in `memo` are fetched together, and those that are new
+//! are merged side by side.
+//!
+//! Memory: `words` once; a [`Worker`] for each thread at work, at most 4 MiB, kept for the next call. None of it grows with the text.
+
+mod memo;
+mod words;
+
+use std::sync::Mutex;
+
+use self::memo::Memo;
+use self::words::{Words, NO_WORD, UNKNOWN};
+use crate::error::Result;
+use crate::interrupt::GoOn;
+use crate::model::fast::{Bench, Fast, Found, Job};
+use crate::model::{Model, Out, Scratch};
+use crate::pretokenize::{Pretokenizer, Starts};
+use crate::vocab::{Kind, Vocab};
+
+/// Pretokens whose keys are made, and whose lines are fetched, before the first is looked at.
+const BATCH: usize = 256;
+
+/// Ids, known or not, that wait for being written.
+const WAITING: usize = 1 << 12;
+
+/// Bytes of pretokens that wait for their ids.
+const WAITING_BYTES: usize = 1 << 16;
+
+/// Pretokens that are looked for in the memo, and merged, together.
+const GROUP: usize = 64;
+
+/// Longest text that is encoded here: places are 32-bit.
+pub const LONGEST: usize = 1 << 31;
+
+/// Workers that are kept for the next call.
+const MOST_WORKERS: usize = 16;
+
+type ShortMemo = Memo<4, 8>;
+type LongMemo = Memo<8, 16>;
+
+const SHORT_BITS: u32 = 15;
+const LONG_BITS: u32 = 13;
+
+/// Bytes beyond each waiting pretoken that may be read.
+const PADDING: usize = 64;
+
+/// What all threads share.
+#[derive(Debug)]
+pub struct Encoder {
+    words: Option<Words>,
+    fast: Option<Fast>,
+    workers: Mutex<Vec<Box<Worker>>>,
+}
+
+/// A pretoken that is not one known token, and the place its ids belong.
+#[derive(Debug, Clone, Copy)]
+struct Miss {
+    at: u32, // among the waiting ids
+    start: u32,
+    len: u32,
+    may_be_entry: bool,
+    is_text: bool, // known to be UTF-8
+}
+
+/// The memory of one thread at work.
+pub struct Worker {
+    starts: Starts,
+    ids: Vec<u32>,
+    misses: Vec<Miss>,
+    bytes: Vec<u8>,  // of the misses
+    marks: Vec<u32>, // ends of texts, among `ids`
+    found: Vec<Found>,
+    tokens: Vec<u32>,
+    jobs: Vec<Job>,
+    bench: Bench,
+    scratch: Scratch,
+    short_memo: ShortMemo,
+    long_memo: LongMemo,
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").finish_non_exhaustive()
+    }
+}
+
+/// What a run has written.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// The ids; none where they are only counted.
+    pub ids: Vec<u32>,
+    /// How many ids there are at the end of each text.
+    pub ends: Vec<usize>,
+    /// How many ids.
+    pub count: usize,
+    /// Ids are counted only.
+    pub counts_only: bool,
+}
+
+impl Encoder {
+    /// The tables for a model.
+    pub fn new(vocab: &Vocab, model: &Model) -> Self {
+        let fast = model.as_bpe().and_then(|bpe| Fast::new(vocab, bpe));
+        let words = match (model.as_bpe(), &fast) {
+            (Some(bpe), _) if bpe.whole_first() => {
+                let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
+                let added = bpe.added_entries().map(|id| (vocab.content(id), id));
+                let entries = tokens.chain(added).filter(|(content, _)| !content.is_empty());
+                Some(Words::new(entries, vocab.num_tokens()))
+            }
+            _ => None,
+        };
+        Self { words, fast, workers: Mutex::default() }
+    }
+
+    /// Runs `work` with a worker that nobody else has.
+    pub fn with_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
+        // A process that was forked while another thread held the lock would wait forever; a new worker costs a fraction of a millisecond.
+        let kept = self.workers.try_lock().ok().and_then(|mut workers| workers.pop());
+        let mut worker = kept.unwrap_or_default();
+        let result = work(&mut worker);
+        worker.clear();
+        if let Ok(mut workers) = self.workers.try_lock() {
+            if workers.len() < MOST_WORKERS {
+                workers.push(worker);
+            }
+        }
+        result
+    }
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        Self {
+            starts: Starts::default(),
+            ids: Vec::new(),
+            misses: Vec::new(),
+            bytes: Vec::new(),
+            marks: Vec::new(),
+            found: Vec::new(),
+            tokens: Vec::new(),
+            jobs: Vec::new(),
+            bench: Bench::default(),
+            scratch: Scratch::default(),
+            short_memo: ShortMemo::new(SHORT_BITS),
+            long_memo: LongMemo::new(LONG_BITS),
+        }
+    }
+}
+
+impl Worker {
+    /// Forgets what waits, and gives back what a long pretoken took.
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.misses.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(4 * WAITING_BYTES);
+        self.marks.clear();
+        self.tokens.clear();
+        self.tokens.shrink_to(4 * WAITING_BYTES);
+    }
+}
+
+/// Texts on their way to ids.
+pub struct Run<'r> {
+    /// The entries.
+    pub vocab: &'r Vocab,
+    /// The model.
+    pub model: &'r Model,
+    /// Its tables.
+    pub encoder: &'r Encoder,
+    /// This thread's memory.
+    pub worker: &'r mut Worker,
+    /// Whether to go on.
+    pub go_on: GoOn<'r>,
+    /// Where ids go.
+    pub out: &'r mut Written,
+}
+
+impl Run<'_> {
+    /// An id that is known.
+    #[inline]
+    pub fn known(&mut self, id: u32) {
+        self.worker.ids.push(id);
+    }
+
+    /// The end of a text.
+    #[inline]
+    pub fn end_of_text(&mut self) {
+        self.worker.marks.push(self.worker.ids.len() as u32);
+    }
+
+    /// One pretoken; `is_text` where it is known to be UTF-8.
+    ///
+    /// # Errors
+    /// As [`Run::flush`].
+    #[inline]
+    pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
+        if !bytes.is_empty() {
+            self.miss(bytes, true, is_text);
+        }
+        self.flush_if_full()
+    }
+
+    /// The pretokens of `text` that start from `from` on and before `until`, where one starts at `from`; returns where the next one
+    /// starts.
+    ///
+    /// # Errors
+    /// As [`Run::flush`]; what the pretokenizer returns.
+    pub fn text(&mut self, pretokenizer: &Pretokenizer, text: &str, from: usize, until: usize) -> Result<usize> {
+        let Some(finder) = pretokenizer.finder() else {
+            for span in pretokenizer.spans_from(text, from) {
+                let span = span?;
+                if span.start >= until {
+                    return Ok(span.start);
+                }
+                self.pretoken(&text.as_bytes()[span.start..span.end], true)?;
+            }
+            return Ok(text.len());
+        };
+        let mut from = from;
+        while from < until.min(text.len()) {
+            let rest = &text[from..];
+            let mut starts = std::mem::take(&mut self.worker.starts);
+            let mut end = finder.window(&mut starts, rest);
+            let mut positions = starts.positions();
+            if end > until - from {
+                positions = &positions[..positions.partition_point(|&at| (at as usize) < until - from)];
+                end = starts.positions().get(positions.len()).map_or(end, |&at| at as usize);
+            }
+            self.look_up(rest.as_bytes(), positions, end);
+            self.worker.starts = starts;
+            self.flush_if_full()?;
+            from += end;
+        }
+        Ok(from)
+    }
+
+    /// Looks up the pretokens that start at `positions`, the last of which ends at `end`.
+    fn look_up(&mut self, text: &[u8], positions: &[u32], end: usize) {
+        let Some(words) = &self.encoder.words else {
+            for (i, &start) in positions.iter().enumerate() {
+                let end = positions.get(i + 1).map_or(end, |&next| next as usize);
+                self.miss(&text[start as usize..end], true, true);
+            }
+            return;
+        };
+        let mut keys = [(words::Key::new([0; 16], 0), 0); BATCH];
+        for (batch, starts) in positions.chunks(BATCH).enumerate() {
+            let next = positions.get((batch + 1) * BATCH).map_or(end, |&next| next as usize);
+            let ends = starts[1..].iter().map(|&start| start as usize).chain([next]);
+            for ((slot, &start), end) in keys.iter_mut().zip(starts).zip(ends) {
+                let start = start as usize;
+                let key = words::Key::new(sixteen(text, start), end - start);
+                let place = words.place(key);
+                words.prefetch(place);
+                *slot = (key, place);
+            }
+            let first = self.worker.ids.len();
+            self.worker.ids.extend(keys[..starts.len()].iter().map(|&(key, place)| words.get(key, place)));
+            for i in 0..starts.len() {
+                let id = self.worker.ids[first + i];
+                if id >= UNKNOWN {
+                    let end = starts.get(i + 1).map_or(next, |&next| next as usize);
+                    self.worker.note(first + i, &text[starts[i] as usize..end], id != NO_WORD, true);
+                }
+            }
+        }
+    }
+
+    fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool) {
+        let at = self.worker.ids.len();
+        self.worker.ids.push(NO_WORD);
+        self.worker.note(at, pretoken, may_be_entry, is_text);
+    }
+
+    fn flush_if_full(&mut self) -> Result<()> {
+        if self.worker.ids.len() >= WAITING || self.worker.bytes.len() >= WAITING_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Finds all that waits, and writes it.
+    ///
+    /// # Errors
+    /// What the model returns, without a place; `Interrupted` when `go_on` returns false.
+    pub fn flush(&mut self) -> Result<()> {
+        if !(self.go_on)() {
+            return Err(crate::error::ErrorKind::Interrupted.into());
+        }
+        let misses = std::mem::take(&mut self.worker.misses);
+        self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
+        self.worker.found.clear();
+        self.worker.found.resize(misses.len(), Found::default());
+        let done = (0..misses.len()).step_by(GROUP).try_for_each(|from| {
+            let to = (from + GROUP).min(misses.len());
+            self.find(&misses[from..to], from)
+        });
+        self.worker.misses = misses;
+        if done.is_ok() {
+            self.write();
+        }
+        self.worker.clear();
+        done
+    }
+
+    /// The ids of some misses, the first of which is number `from`.
+    fn find(&mut self, misses: &[Miss], from: usize) -> Result<()> {
+        let Self { vocab, model, encoder, worker, go_on, .. } = self;
+        let Worker { bytes, found, tokens, jobs, bench, scratch, short_memo, long_memo, .. } = &mut **worker;
+        let mut short_keys = [None; GROUP];
+        let mut long_keys = [None; GROUP];
+        for (i, miss) in misses.iter().enumerate() {
+            let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
+            if len <= ShortMemo::MOST {
+                let key = short_memo.key(text, len);
+                short_memo.prefetch(&key);
+                short_keys[i] = Some(key);
+            } else if len <= LongMemo::MOST {
+                let key = long_memo.key(text, len);
+                long_memo.prefetch(&key);
+                long_keys[i] = Some(key);
+            }
+        }
+        jobs.clear();
+        let mut plain = [false; GROUP];
+        for (i, miss) in misses.iter().enumerate() {
+            let known = match (&short_keys[i], &long_keys[i]) {
+                (Some(key), _) => short_memo.get(key),
+                (_, Some(key)) => long_memo.get(key),
+                _ => &[],
+            };
+            if !known.is_empty() {
+                found[from + i] = Found { start: tokens.len() as u32, len: known.len() as u32 };
+                tokens.extend_from_slice(known);
+                (short_keys[i], long_keys[i]) = (None, None);
+                continue;
+            }
+            let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
+            let is_text = || miss.is_text || std::str::from_utf8(text).is_ok();
+            if encoder.fast.is_some() && is_text() {
+                let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
+                if let Some(id) = entry {
+                    found[from + i] = Found { start: tokens.len() as u32, len: 1 };
+                    tokens.push(id);
+                } else {
+                    jobs.push(Job { start: miss.start, len: miss.len, slot: (from + i) as u32 });
+                }
+            } else {
+                plain[i] = true;
+            }
+        }
+        if let (Some(fast), false) = (&encoder.fast, jobs.is_empty()) {
+            fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
+            for job in &*jobs {
+                plain[job.slot as usize - from] |= found[job.slot as usize].len == 0;
+            }
+        }
+        for (i, miss) in misses.iter().enumerate() {
+            let place = &mut found[from + i];
+            if plain[i] {
+                let (start, text) = (tokens.len(), &bytes[miss.start as usize..(miss.start + miss.len) as usize]);
+                model.encode(vocab, text, *go_on, scratch, &mut Out::ids(tokens))?;
+                *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+            }
+            let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
+            if let Some(key) = &short_keys[i] {
+                short_memo.put(key, ids);
+            } else if let Some(key) = &long_keys[i] {
+                long_memo.put(key, ids);
+            }
+        }
+        Ok(())
+    }
+
+    /// The waiting ids with their gaps filled.
+    fn write(&mut self) {
+        let Worker { ids, misses, marks, found, tokens, .. } = &*self.worker;
+        let out = &mut *self.out;
+        let total = ids.len() - misses.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
+        let mut written = out.count; // before `from`
+        out.count += total;
+        if !out.counts_only {
+            out.ids.reserve(total);
+        }
+        let mut marks = marks.iter().map(|&mark| mark as usize).peekable();
+        let mut from = 0;
+        for (miss, found) in misses.iter().zip(found) {
+            let at = miss.at as usize;
+            while let Some(mark) = marks.next_if(|&mark| mark <= at) {
+                out.ends.push(written + mark - from);
+            }
+            if !out.counts_only {
+                out.ids.extend_from_slice(&ids[from..at]);
+                out.ids.extend_from_slice(&tokens[found.start as usize..(found.start + found.len) as usize]);
+            }
+            written += at - from + found.len as usize;
+            from = at + 1;
+        }
+        out.ends.extend(marks.map(|mark| written + mark - from));
+        if !out.counts_only {
+            out.ids.extend_from_slice(&ids[from..]);
+        }
+    }
+}
+
+impl Worker {
+    #[inline]
+    fn note(&mut self, at: usize, pretoken: &[u8], may_be_entry: bool, is_text: bool) {
+        let (start, len) = (self.bytes.len() as u32, pretoken.len() as u32);
+        self.bytes.extend_from_slice(pretoken);
+        self.misses.push(Miss { at: at as u32, start, len, may_be_entry, is_text });
+    }
+}
+
+/// Sixteen bytes of a text, with zeros beyond its end.
+#[inline(always)]
+fn sixteen(text: &[u8], at: usize) -> [u8; 16] {
+    match text.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => *bytes,
+        None => {
+            let mut bytes = [0; 16];
+            let rest = &text[at..];
+            bytes[..rest.len()].copy_from_slice(rest);
+            bytes
+        }
+    }
+}

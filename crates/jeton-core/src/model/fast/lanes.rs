@@ -1,0 +1,163 @@
+//! Several short pretokens merged side by side.
+//!
+//! A merge is a chain of steps that wait for each other: the lowest rank, two look-ups, the ranks beside it. Pretokens do not wait for
+//! each other, so a few of them take turns and hide each other's waits. The ranks of a pretoken stay in vector registers: to
+//! write one into memory and to read its neighbors back at once would stall.
+//!
+//! Invariant: the ids are those of `merging`, the plain version. Time of one pretoken is n², n ≤ [`MOST`].
+
+use super::ranks::{Ranks, NONE, NO_SYMBOL};
+use super::row::Row;
+
+/// Bytes of a pretoken that is short: there are 64 places, of which the first and the last hold no symbol, and a character needs
+/// room for four.
+pub(super) const MOST: usize = 59;
+
+/// Pretokens that are prepared before the first is merged.
+pub(super) const GROUP: usize = 32;
+
+/// How many take turns.
+const LANES: usize = 4;
+
+/// Priorities from here on have no rank.
+const NO_PRIORITY: u32 = NONE << 8;
+
+/// rank << 8 | place of the left symbol: the lowest is the next merge, leftmost first.
+#[inline(always)]
+fn priority(rank: u32, place: usize) -> u32 {
+    rank << 8 | place as u32
+}
+
+/// Pretokens being merged. Symbols stand at places 1 to n, between two that are no symbols.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) symbols: [[u32; 64]; GROUP],
+    pub(super) counts: [u8; GROUP],
+    priorities: [[u32; 64]; GROUP],
+    len: usize,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { symbols: [[NO_SYMBOL; 64]; GROUP], counts: [0; GROUP], priorities: [[u32::MAX; 64]; GROUP], len: 0 }
+    }
+}
+
+impl Work {
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.len == GROUP
+    }
+
+    /// Room for one more: its symbols, to be written from place 1 on.
+    pub(super) fn room(&mut self) -> &mut [u32; 64] {
+        &mut self.symbols[self.len]
+    }
+
+    /// Takes the `count` symbols that were written as one pretoken; `rank(i)` is that of the pair at place i.
+    #[inline(always)]
+    pub(super) fn push(&mut self, count: usize, rank: impl Fn(&[u32; 64], usize) -> u32) {
+        let symbols = &mut self.symbols[self.len];
+        symbols[0] = NO_SYMBOL;
+        symbols[count + 1] = NO_SYMBOL;
+        let priorities = &mut self.priorities[self.len];
+        for place in 1..count {
+            priorities[place] = priority(rank(symbols, place), place);
+        }
+        priorities[count.max(1)..16 << size(count)].fill(u32::MAX);
+        self.counts[self.len] = count as u8;
+        self.len += 1;
+    }
+
+    /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that holds one of
+    /// its tokens.
+    #[inline(always)]
+    pub(super) fn merge<Small: Row, Middle: Row, Large: Row>(
+        &mut self,
+        ranks: &Ranks,
+        results: &[u32],
+        mut each: impl FnMut(usize, &[u32; 64], u64),
+    ) {
+        let mut lists = [[0u8; GROUP]; 3];
+        let mut lens = [0; 3];
+        for (index, &count) in self.counts[..self.len].iter().enumerate() {
+            let size = size(usize::from(count));
+            lists[size][lens[size]] = index as u8;
+            lens[size] += 1;
+        }
+        self.take_turns::<Small, LANES>(&lists[0][..lens[0]], ranks, results, &mut each);
+        self.take_turns::<Middle, LANES>(&lists[1][..lens[1]], ranks, results, &mut each);
+        self.take_turns::<Large, 2>(&lists[2][..lens[2]], ranks, results, &mut each);
+    }
+
+    #[inline(always)]
+    fn take_turns<R: Row, const K: usize>(
+        &mut self,
+        list: &[u8],
+        ranks: &Ranks,
+        results: &[u32],
+        each: &mut impl FnMut(usize, &[u32; 64], u64),
+    ) {
+        let mut waiting = list.iter().map(|&index| usize::from(index));
+        let mut rows = [R::empty(); K];
+        let mut alive = [0u64; K];
+        let mut who = [usize::MAX; K];
+        let mut left = 0;
+        for lane in 0..K {
+            if let Some(index) = waiting.next() {
+                (rows[lane], alive[lane], who[lane]) =
+                    (R::load(&self.priorities[index]), places(self.counts[index]), index);
+                left += 1;
+            }
+        }
+        while left > 0 {
+            for lane in 0..K {
+                let lowest = rows[lane].min();
+                if lowest >= NO_PRIORITY {
+                    if who[lane] == usize::MAX {
+                        continue;
+                    }
+                    let ends = 1 | 1 << (u32::from(self.counts[who[lane]]) + 1);
+                    each(who[lane], &self.symbols[who[lane]], alive[lane] & !ends);
+                    left -= 1;
+                    who[lane] = usize::MAX;
+                    if let Some(index) = waiting.next() {
+                        (rows[lane], alive[lane], who[lane]) =
+                            (R::load(&self.priorities[index]), places(self.counts[index]), index);
+                        left += 1;
+                    }
+                    continue;
+                }
+                let symbols = &mut self.symbols[who[lane] % GROUP];
+                let place = (lowest & 63) as usize;
+                let rank = lowest >> 8;
+                let id = if results.is_empty() { rank } else { results[rank as usize] };
+                symbols[place] = id;
+                let all = alive[lane];
+                let after = all & !1 << place;
+                let gone = after.trailing_zeros();
+                let right = (after & after.wrapping_sub(1)).trailing_zeros() as usize & 63;
+                let left = 63 - (all & ((1 << place) - 1)).leading_zeros() as usize & 63;
+                alive[lane] = all & !(1 << gone);
+                let row = rows[lane].with(gone as usize & 63, u32::MAX);
+                let row = row.with(place, priority(ranks.get(id, symbols[right]), place));
+                rows[lane] = row.with(left, priority(ranks.get(symbols[left], id), left));
+            }
+        }
+    }
+}
+
+/// The row that holds `count` symbols and one place on either side: 0 for 16 places, 1 for 32, 2 for 64.
+#[inline(always)]
+fn size(count: usize) -> usize {
+    usize::from(count > 14) + usize::from(count > 30)
+}
+
+/// Places 0 to n + 1.
+#[inline(always)]
+fn places(count: u8) -> u64 {
+    u64::MAX >> (62 - u32::from(count))
+}

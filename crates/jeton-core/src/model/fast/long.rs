@@ -1,0 +1,216 @@
+//! Long pretokens in linear time: window by window.
+//!
+//! Tokens t1 … tn are the encoding of their text exactly if each two neighbors are the encoding of theirs. For consider the
+//! first merge over the boundary of two: until then nothing has crossed a boundary, so the two have gone through the same merges as they do
+//! alone, and would merge alone, too. So a window is encoded; its last tokens, which may depend on what follows, are
+//! dropped; the next window begins there, and only the joint of the two is checked. Where it does not hold, tokens are given
+//! back, twice as many each time.
+//!
+//! A run of one character, or of a few, makes the same window and the same joint again and again. Both are remembered.
+//!
+//! Left out: a bound for texts whose joints never hold. None is known; after 64 tokens given back the caller's way, a heap,
+//! is O(n log n) for any text.
+//! The property of neighbors: H. van Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
+
+use super::ranks::{Ranks, NONE};
+use super::units::Units;
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+use crate::vocab::Vocab;
+
+/// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
+const WINDOW: usize = 256;
+
+/// Priorities whose minima are kept.
+const GROUP: usize = 16;
+
+/// Tokens given back at most.
+const MOST_BACK: usize = 64;
+
+/// A sequence of symbols that is being merged: a linked list in arrays.
+#[derive(Debug)]
+pub(super) struct Window {
+    symbols: [u32; WINDOW],
+    priorities: [u32; WINDOW], // rank << 8 | place
+    lowest: [u32; WINDOW / GROUP],
+    next: [u16; WINDOW],
+    previous: [u16; WINDOW],
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            symbols: [0; WINDOW],
+            priorities: [NONE; WINDOW],
+            lowest: [NONE; WINDOW / GROUP],
+            next: [0; WINDOW],
+            previous: [0; WINDOW],
+        }
+    }
+}
+
+#[inline(always)]
+fn priority(rank: u32, place: usize) -> u32 {
+    if rank == NONE {
+        NONE
+    } else {
+        rank << 8 | place as u32
+    }
+}
+
+impl Window {
+    /// Merges the first `count` symbols; returns how many are left.
+    #[inline(always)]
+    fn merge(&mut self, ranks: &Ranks, results: &[u32], count: usize) -> usize {
+        let Self { symbols, priorities, lowest, next, previous } = self;
+        priorities.fill(NONE);
+        for place in 0..count {
+            next[place] = place as u16 + 1;
+            previous[place] = (place as u16).wrapping_sub(1);
+            if place + 1 < count {
+                priorities[place] = priority(ranks.get(symbols[place], symbols[place + 1]), place);
+            }
+        }
+        let least = |priorities: &[u32; WINDOW], group: usize| {
+            priorities[group * GROUP..(group + 1) * GROUP].iter().fold(NONE, |least, &value| least.min(value))
+        };
+        for (group, low) in lowest.iter_mut().enumerate() {
+            *low = least(priorities, group);
+        }
+        loop {
+            let first = lowest.iter().fold(NONE, |least, &value| least.min(value));
+            if first == NONE {
+                break;
+            }
+            let place = (first & 0xFF) as usize;
+            let rank = first >> 8;
+            let id = if results.is_empty() { rank } else { results[rank as usize] };
+            let gone = usize::from(next[place]);
+            let after = usize::from(next[gone]);
+            symbols[place] = id;
+            next[place] = after as u16;
+            priorities[gone] = NONE;
+            priorities[place] = NONE;
+            if after < count {
+                previous[after] = place as u16;
+                priorities[place] = priority(ranks.get(id, symbols[after]), place);
+            }
+            let groups = (place / GROUP, gone / GROUP);
+            if place > 0 {
+                let before = usize::from(previous[place]);
+                priorities[before] = priority(ranks.get(symbols[before], id), before);
+                if before / GROUP != groups.0 {
+                    lowest[before / GROUP] = least(priorities, before / GROUP);
+                }
+            }
+            lowest[groups.0] = least(priorities, groups.0);
+            if groups.1 != groups.0 {
+                lowest[groups.1] = least(priorities, groups.1);
+            }
+        }
+        let (mut at, mut left) = (0, 0);
+        while at < count {
+            symbols[left] = symbols[at];
+            left += 1;
+            at = usize::from(next[at]);
+        }
+        left
+    }
+
+    /// Whether two tokens stay as they are beside each other; None where they are too long for a window.
+    #[inline(always)]
+    fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
+        let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
+        let count = first.len() + second.len();
+        if count > WINDOW {
+            return None;
+        }
+        for (symbol, &byte) in self.symbols.iter_mut().zip(first.iter().chain(second)) {
+            *symbol = tables.units.byte(byte);
+        }
+        let left_over = self.merge(tables.ranks, tables.results, count);
+        Some(left_over == 2 && self.symbols[..2] == [left, right])
+    }
+}
+
+/// What encoding reads.
+pub(super) struct Tables<'t> {
+    pub(super) vocab: &'t Vocab,
+    pub(super) units: &'t Units,
+    pub(super) ranks: &'t Ranks,
+    pub(super) results: &'t [u32],
+}
+
+/// A window that has been encoded.
+#[derive(Default)]
+struct Known {
+    start: usize,
+    bytes: usize, // 0: none
+    count: usize,
+}
+
+impl Tables<'_> {
+    /// Appends the tokens of `text`; false where the caller has to find another way, with what was appended taken back.
+    #[inline(always)]
+    pub(super) fn encode_long(
+        &self,
+        text: &[u8],
+        window: &mut Window,
+        joint: &mut Window,
+        go_on: GoOn<'_>,
+        out: &mut Vec<u32>,
+    ) -> Result<bool> {
+        let from = out.len();
+        let (mut at, mut back) = (0, 1);
+        let mut known = Known::default();
+        let mut good = None; // the last joint that held
+        let mut looks = Looks::new(go_on);
+        loop {
+            looks.now_and_then()?;
+            let rest = &text[at..];
+            // The same bytes, and one more, which the last character's symbols may have depended on.
+            let is_known = known.bytes > 0
+                && rest
+                    .get(..=known.bytes)
+                    .is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
+            if !is_known {
+                let found = self.units.write(rest, &mut window.symbols);
+                if found.bytes == 0 {
+                    out.truncate(from);
+                    return Ok(false);
+                }
+                let bytes = if found.bytes < rest.len() { found.bytes } else { 0 };
+                known = Known { start: at, bytes, count: window.merge(self.ranks, self.results, found.symbols) };
+            }
+            let tokens = &window.symbols[..known.count];
+            if let Some(&last) = out[from..].last() {
+                let pair = (last, tokens[0]);
+                if good != Some(pair) {
+                    match joint.joint(self, pair.0, pair.1) {
+                        Some(true) => good = Some(pair),
+                        Some(false) if back <= MOST_BACK && back < out.len() - from => {
+                            for token in out.drain(out.len() - back..) {
+                                at -= self.vocab.content(token).len();
+                            }
+                            back *= 2;
+                            continue;
+                        }
+                        _ => {
+                            out.truncate(from);
+                            return Ok(false);
+                        }
+                    }
+                }
+            }
+            let is_last = known.bytes == 0;
+            let dropped = if is_last { 0 } else { (tokens.len() / 16).max(if tokens.len() > 16 { 4 } else { 2 }) };
+            let kept = tokens.len() - dropped.min(tokens.len() - 1);
+            out.extend_from_slice(&tokens[..kept]);
+            if is_last {
+                return Ok(true);
+            }
+            at += tokens[..kept].iter().map(|&token| self.vocab.content(token).len()).sum::<usize>();
+            back = 1;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Up to 64 priorities: their minimum, and one of them replaced, without a detour through memory.
+
+/// Priorities by place.
+pub(super) trait Row: Copy {
+    fn empty() -> Self;
+    /// The first of them, as many as it holds.
+    fn load(priorities: &[u32; 64]) -> Self;
+    fn min(self) -> u32;
+    /// `value` at `place`.
+    fn with(self, place: usize, value: u32) -> Self;
+}
+
+/// An array: any machine.
+#[derive(Clone, Copy)]
+pub(super) struct Array<const N: usize>([u32; N]);
+
+impl<const N: usize> Row for Array<N> {
+    #[inline(always)]
+    fn empty() -> Self {
+        Self([u32::MAX; N])
+    }
+
+    #[inline(always)]
+    fn load(priorities: &[u32; 64]) -> Self {
+        let mut row = [0; N];
+        row.copy_from_slice(&priorities[..N]);
+        Self(row)
+    }
+
+    #[inline(always)]
+    fn min(self) -> u32 {
+        self.0.iter().fold(u32::MAX, |least, &value| least.min(value))
+    }
+
+    #[inline(always)]
+    fn with(mut self, place: usize, value: u32) -> Self {
+        self.0[place % N] = value;
+        self
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Row;
+
+    /// N vectors of eight. Only code that runs after AVX2 was found makes one.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx2<const N: usize>([__m256i; N]);
+
+    impl<const N: usize> Row for Avx2<N> {
+        #[inline(always)]
+        fn empty() -> Self {
+            // SAFETY: AVX2 is there (see the type).
+            Self([unsafe { _mm256_set1_epi32(-1) }; N])
+        }
+
+        #[inline(always)]
+        fn load(priorities: &[u32; 64]) -> Self {
+            let eights: &[[u32; 8]] = priorities.as_chunks().0;
+            // SAFETY: each load is of eight integers and needs no alignment; AVX2 is there (see the type).
+            Self(std::array::from_fn(|i| unsafe { _mm256_loadu_si256(eights[i].as_ptr().cast()) }))
+        }
+
+        #[inline(always)]
+        fn min(self) -> u32 {
+            // SAFETY: AVX2 is there (see the type).
+            unsafe {
+                let mut least = self.0[0];
+                for vector in &self.0[1..] {
+                    least = _mm256_min_epu32(least, *vector);
+                }
+                let four = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least));
+                let two = _mm_min_epu32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+                let one = _mm_min_epu32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two));
+                _mm_cvtsi128_si32(one) as u32
+            }
+        }
+
+        #[inline(always)]
+        fn with(mut self, place: usize, value: u32) -> Self {
+            // SAFETY: AVX2 is there (see the type).
+            unsafe {
+                let value = _mm256_set1_epi32(value as i32);
+                let place = _mm256_set1_epi32(place as i32);
+                let first = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+                for (i, vector) in self.0.iter_mut().enumerate() {
+                    let here = _mm256_add_epi32(first, _mm256_set1_epi32(8 * i as i32));
+                    *vector = _mm256_blendv_epi8(*vector, value, _mm256_cmpeq_epi32(here, place));
+                }
+            }
+            self
+        }
+    }
+
+    /// N vectors of sixteen. Only code that runs after AVX-512 F was found makes one.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx512<const N: usize>([__m512i; N]);
+
+    impl<const N: usize> Row for Avx512<N> {
+        #[inline(always)]
+        fn empty() -> Self {
+            // SAFETY: AVX-512 is there (see the type).
+            Self([unsafe { _mm512_set1_epi32(-1) }; N])
+        }
+
+        #[inline(always)]
+        fn load(priorities: &[u32; 64]) -> Self {
+            let sixteens: &[[u32; 16]] = priorities.as_chunks().0;
+            // SAFETY: each load is of sixteen integers and needs no alignment; AVX-512 is there (see the type).
+            Self(std::array::from_fn(|i| unsafe { _mm512_loadu_si512(sixteens[i].as_ptr().cast()) }))
+        }
+
+        #[inline(always)]
+        fn min(self) -> u32 {
+            // SAFETY: AVX-512 is there (see the type).
+            unsafe {
+                let mut least = self.0[0];
+                for vector in &self.0[1..] {
+                    least = _mm512_min_epu32(least, *vector);
+                }
+                _mm512_reduce_min_epu32(least)
+            }
+        }
+
+        #[inline(always)]
+        fn with(mut self, place: usize, value: u32) -> Self {
+            // SAFETY: AVX-512 is there (see the type).
+            unsafe {
+                let value = value as i32;
+                for (i, vector) in self.0.iter_mut().enumerate() {
+                    let here = (1u64 << place >> (16 * i)) as u16;
+                    *vector = _mm512_mask_set1_epi32(*vector, here, value);
+                }
+            }
+            self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{self, Level};
+
+    fn check<R: Row>(len: usize) {
+        let mut plain = [u32::MAX; 64];
+        for (i, value) in plain.iter_mut().enumerate().take(len) {
+            *value = (i as u32 + 1).wrapping_mul(0x9E37_79B9);
+        }
+        let mut row = R::load(&plain);
+        for step in 0..500usize {
+            assert_eq!(row.min(), plain[..len].iter().copied().min().unwrap_or(0));
+            let (place, value) = (step * 31 % len, (step as u32).wrapping_mul(0xC2B2_AE3D));
+            plain[place] = value;
+            row = row.with(place, value);
+        }
+        assert_eq!(R::empty().min(), u32::MAX);
+    }
+
+    #[test]
+    fn rows_are_arrays() {
+        check::<Array<16>>(16);
+        check::<Array<64>>(64);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if simd::level() >= Level::Avx2 {
+                check::<Avx2<2>>(16);
+                check::<Avx2<4>>(32);
+                check::<Avx2<8>>(64);
+            }
+            if simd::level() >= Level::Avx512 {
+                check::<Avx512<1>>(16);
+                check::<Avx512<2>>(32);
+                check::<Avx512<4>>(64);
+            }
+        }
+    }
+}

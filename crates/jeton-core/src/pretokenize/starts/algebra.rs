@@ -1,0 +1,288 @@
+//! The starts of pretokens by Boolean algebra: 64 bytes a step, no branch that depends on plain text.
+//!
+//! Each class of characters is a mask, one bit a byte; "a letter that no letter precedes" is `letters & !(letters << 1)`, with the last
+//! bit of each mask carried into the next block. An addition floods a run: `(seed + run) ^ run` has the bits of `run` from
+//! `seed` to the run's end.
+//!
+//! The algebra is exact on *easy* text. What it cannot decide from the neighborhood it marks as *hard* for the caller to cut
+//! again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a mark after a
+//! symbol, a contraction over the end of a block. White space that reaches the end of the text is the caller's, too.
+//!
+//! The idea of classifying bytes into masks and deriving boundaries from them is simdjson's (Langdale and Lemire 2019, arXiv
+//! 1902.08318); gigatoken and Hugging Face's tokenizers 1.0 cut text so. The algebra is our own.
+
+use super::block::Block;
+use super::Starts;
+use crate::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
+use crate::pretokenize::scanner::{contraction, Contraction, Family};
+
+/// One mask a class, in the order of the classes' bits.
+type Masks = [u64; 8];
+
+/// Whether the last byte of the block before was one of these, as its lowest bit.
+#[derive(Default)]
+struct Before {
+    letters: u64,
+    numbers: u64, // the last three bytes
+    spaces: u64,
+    newlines: u64,
+    symbols: u64,
+    blank: u64, // the space character
+    absorbed: u64,
+    first_symbol: u64,
+    withdrawn: u64, // in spaces whose start goes if they end in a newline
+    capitals: u64,
+    lower: u64,
+    groups: u64, // starts of digit groups among the last three bytes
+}
+
+/// The end of a character that began in the block before.
+#[derive(Default)]
+struct Spill {
+    class: usize,
+    bytes: u64,
+}
+
+const fn index(class: u8) -> usize {
+    class.trailing_zeros() as usize
+}
+
+/// The bits of `run` from each bit of `seed` to the end of the run around it.
+#[inline(always)]
+fn flood(seed: u64, run: u64) -> u64 {
+    ((seed & run).wrapping_add(run) ^ run | seed) & run
+}
+
+/// The masks of 64 bytes at `at`.
+#[inline(always)]
+fn classify<B: Block>(block: B, classes: &Classes, text: &[u8], at: usize, spill: &mut Spill) -> Masks {
+    let mut masks = [0; 8];
+    let wide = block.wide();
+    masks[index(UPPER)] = block.within(b'A', b'Z');
+    masks[index(LOWER)] = block.within(b'a', b'z');
+    masks[index(NUMBER)] = block.within(b'0', b'9');
+    masks[index(NEWLINE)] = block.equal(b'\n') | block.equal(b'\r');
+    masks[index(SPACE)] = (block.equal(b' ') | block.within(b'\t', b'\r')) & !masks[index(NEWLINE)];
+    let named = masks.iter().fold(wide, |all, mask| all | mask);
+    masks[index(OTHER)] = !named;
+    if wide != 0 {
+        classify_wide(block, wide, classes, text, at, spill, &mut masks);
+    } else {
+        *spill = Spill::default();
+    }
+    masks
+}
+
+/// Adds the characters that are not ASCII.
+#[inline(always)]
+fn classify_wide<B: Block>(
+    block: B,
+    wide: u64,
+    classes: &Classes,
+    text: &[u8],
+    at: usize,
+    spill: &mut Spill,
+    masks: &mut Masks,
+) {
+    masks[spill.class] |= spill.bytes;
+    *spill = Spill::default();
+    let leads = wide & !block.within(0x80, 0xBF);
+    // Han from U+5000 on, and most of U+4E00 to U+4FFF: letters without case, by their first byte alone.
+    let han = block.within(0xE5, 0xE9) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
+    masks[index(CASELESS)] |= han | han << 1 | han << 2;
+    if han >> 62 != 0 {
+        *spill = Spill { class: index(CASELESS), bytes: if han >> 63 != 0 { 0b11 } else { 0b1 } };
+    }
+    let mut rest = leads & !han;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let (class, length) = classes.wide(text, at + first);
+        let class = index(class);
+        let bytes = (1u64 << length) - 1;
+        masks[class] |= bytes << first;
+        if first + length > 64 {
+            *spill = Spill { class, bytes: bytes >> (64 - first) };
+        }
+    }
+}
+
+impl Starts {
+    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the text's, or divisible by 64.
+    #[inline(always)]
+    pub(super) fn algebra<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8], len: usize) {
+        let mut before = Before::default();
+        let mut spill = Spill::default();
+        let mut contraction_end = 0;
+        let mut at = 0;
+        while at < len {
+            let mut copy = [0; 64]; // zeros are symbols, and are cut off below
+            let bytes = match text.get(at..).and_then(|rest| rest.first_chunk()) {
+                Some(bytes) => bytes,
+                None => {
+                    copy[..text.len() - at].copy_from_slice(&text[at..]);
+                    &copy
+                }
+            };
+            let valid = if len - at < 64 { (1 << (len - at)) - 1 } else { u64::MAX };
+            let block = B::load(bytes);
+            let masks = classify(block, classes, text, at, &mut spill).map(|mask| mask & valid);
+            let later = block.within(0x80, 0xBF); // bytes within a character
+            self.step::<F, B>(block, &masks, later, valid, text, at, &mut before, &mut contraction_end);
+            at += 64;
+        }
+    }
+
+    /// One block.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // all of it lives in registers
+    fn step<F: Family, B: Block>(
+        &mut self,
+        block: B,
+        masks: &Masks,
+        later: u64,
+        valid: u64,
+        text: &[u8],
+        at: usize,
+        before: &mut Before,
+        contraction_end: &mut usize,
+    ) {
+        let rules = F::RULES;
+        let of = |class: u8| masks[index(class)];
+        let (marks, others) = (of(MARK), of(OTHER));
+        let (capitals, lower, numbers) = (of(UPPER), of(LOWER), of(NUMBER));
+        let letters = capitals | lower | of(CASELESS) | if rules.cased { marks } else { 0 };
+        let symbols = if rules.cased { others } else { others | marks };
+        let newlines = if rules.newlines { of(NEWLINE) } else { 0 };
+        let spaces = if rules.newlines { of(SPACE) } else { of(SPACE) | of(NEWLINE) };
+        let blank = block.equal(b' ');
+
+        let after_letter = letters << 1 | before.letters;
+        let after_space = spaces << 1 | before.spaces;
+        let after_newline = newlines << 1 | before.newlines;
+        let after_blank = blank << 1 | before.blank;
+
+        // Line ends, and slashes with them, that belong to the symbols before them.
+        let mut absorbed = 0;
+        if rules.newlines {
+            let tail = if rules.slashes { newlines | block.equal(b'/') & valid } else { newlines };
+            let seed = newlines & (symbols << 1 | before.symbols) | tail & before.absorbed;
+            absorbed = flood(seed, tail);
+        }
+        let symbols_left = symbols & !absorbed;
+        // Symbols with nothing glued to their front, and the byte after the first of them: it prefixes a word there.
+        let after_symbol = symbols_left << 1 | before.symbols & !before.absorbed;
+        let free = symbols_left & !later & !after_symbol & !after_blank;
+        let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
+        let after_first = (first_symbols << 1 | before.first_symbol) & !later;
+        let mut starts = free;
+
+        // Words.
+        let words = letters & !after_letter;
+        starts |= if rules.any_prefix { words & !(after_space | after_first) } else { words & !after_blank };
+        let mut hard = 0;
+        if rules.cased {
+            let after_capital = capitals << 1 | before.capitals;
+            let after_lower = lower << 1 | before.lower;
+            starts |= capitals & after_lower;
+            hard |= capitals & !after_capital & !after_lower & after_letter;
+        }
+
+        // Numbers.
+        let after_number = numbers << 1 | before.numbers >> 2;
+        let first_digits = numbers & !after_number;
+        match rules.digits {
+            1 => starts |= numbers & !later,
+            usize::MAX => starts |= if rules.any_prefix { first_digits } else { first_digits & !after_blank },
+            _ => {
+                let fourth =
+                    numbers & after_number & (numbers << 2 | before.numbers >> 1) & (numbers << 3 | before.numbers);
+                let mut group = (first_digits << 3 | before.groups) & fourth;
+                let mut groups = first_digits | group;
+                while group != 0 {
+                    group = group << 3 & fourth;
+                    groups |= group;
+                }
+                starts |= groups;
+                before.groups = groups >> 61;
+            }
+        }
+
+        // White space: its first character starts a pretoken, and so does its last before anything else.
+        starts |= spaces & !after_space;
+        let solid_after_space = valid & !(spaces | newlines) & after_space;
+        starts |= solid_after_space >> 1;
+        if solid_after_space & 1 != 0 && at > 0 {
+            self.bits[at / 64 - 1] |= 1 << 63;
+        }
+        if rules.newlines {
+            starts |= newlines & !absorbed & !after_space & !after_newline;
+            // All white space up to its last newline is one: spaces after a newline that reach another one start nothing.
+            let after_absorbed = absorbed << 1 | before.absorbed;
+            let seed = spaces & !after_space & after_newline & !after_absorbed | spaces & before.withdrawn;
+            let ends_at_once = newlines & before.withdrawn;
+            before.withdrawn = 0;
+            if seed | ends_at_once != 0 {
+                let reach = flood(seed, spaces);
+                before.withdrawn = reach >> 63;
+                let mut ends = (reach << 1) & newlines | ends_at_once;
+                self.bits[at / 64] |= starts;
+                starts = 0;
+                while ends != 0 {
+                    let end = at + ends.trailing_zeros() as usize;
+                    ends &= ends - 1;
+                    let mut start = end;
+                    while start > 0 && matches!(text[start - 1], b' ' | b'\t' | 0x0B | 0x0C) {
+                        start -= 1;
+                    }
+                    self.clear(start, start + 1);
+                }
+            }
+        }
+        self.bits[at / 64] |= starts;
+
+        // Contractions.
+        let apostrophes = block.equal(b'\'');
+        let mut candidates = apostrophes & if rules.contraction == Contraction::Suffix { after_letter } else { free };
+        while candidates != 0 {
+            let bit = candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
+            let apostrophe = at + bit;
+            let length = contraction::<F>(text, apostrophe + 1);
+            if length == 0 || rules.contraction == Contraction::Suffix && *contraction_end == apostrophe {
+                continue;
+            }
+            *contraction_end = apostrophe + 1 + length;
+            let from = if rules.contraction == Contraction::Suffix { apostrophe } else { apostrophe + 1 };
+            self.clear(from, *contraction_end);
+            if *contraction_end > at + 64 {
+                hard |= 1 << bit; // the next block may set a bit inside it
+            }
+            self.set(*contraction_end);
+        }
+
+        let foreign = block.wide() & !later; // first bytes of characters that are not ASCII
+        hard |= foreign & (spaces | if rules.digits == usize::MAX { 0 } else { numbers });
+        if rules.cased {
+            hard |= marks & !later & (others << 1 | before.symbols);
+        }
+        while hard != 0 {
+            self.hard.push((at + hard.trailing_zeros() as usize) as u32);
+            hard &= hard - 1;
+        }
+
+        before.letters = letters >> 63;
+        before.numbers = numbers >> 61;
+        before.spaces = spaces >> 63;
+        before.newlines = newlines >> 63;
+        before.symbols = symbols >> 63;
+        before.blank = blank >> 63;
+        before.absorbed = absorbed >> 63;
+        before.first_symbol = first_symbols >> 63;
+        before.capitals = capitals >> 63;
+        before.lower = lower >> 63;
+    }
+}
+
+/// The bits that the classes' masks rely on.
+const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

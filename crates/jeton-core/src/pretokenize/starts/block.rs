@@ -1,0 +1,203 @@
+//! 64 bytes at once: which of them are this byte, which lie in this range.
+//!
+//! A [`Block`] answers with one bit a byte, lowest first. Everything else is arithmetic on these masks, the same for every
+//! instruction set.
+
+/// 64 bytes of a text.
+pub(super) trait Block: Copy {
+    fn load(bytes: &[u8; 64]) -> Self;
+    /// The bytes that are `byte`.
+    fn equal(self, byte: u8) -> u64;
+    /// The bytes from `low` to `high`, which are both ASCII or both not.
+    fn within(self, low: u8, high: u8) -> u64;
+    /// The bytes of characters that are not ASCII.
+    fn wide(self) -> u64;
+}
+
+/// Eight bytes in each of eight integers.
+#[derive(Clone, Copy)]
+pub(super) struct Portable([u64; 8]);
+
+const fn each(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+const HIGH: u64 = each(0x80);
+const LOW: u64 = each(0x7F);
+
+impl Portable {
+    /// One bit a byte, from the bytes' high bits.
+    #[inline(always)]
+    fn gather(self, high_bits: impl Fn(u64) -> u64) -> u64 {
+        let mut mask = 0;
+        for (i, &word) in self.0.iter().enumerate() {
+            let bits = (high_bits(word) & HIGH) >> 7;
+            mask |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+        }
+        mask
+    }
+}
+
+impl Block for Portable {
+    #[inline(always)]
+    fn load(bytes: &[u8; 64]) -> Self {
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(bytes);
+            *word = u64::from_le_bytes(eight);
+        }
+        Self(words)
+    }
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        self.gather(|word| {
+            let differs = word ^ each(byte);
+            !(((differs & LOW) + LOW) | differs)
+        })
+    }
+
+    #[inline(always)]
+    fn within(self, low: u8, high: u8) -> u64 {
+        let outside = if low < 0x80 { 0 } else { HIGH }; // the high bit that the range has
+        self.gather(|word| {
+            let seven = word & LOW;
+            let from_low = seven + each(0x80 - (low & 0x7F));
+            let past_high = seven + each(0x7F - (high & 0x7F));
+            from_low & !past_high & !(word ^ outside)
+        })
+    }
+
+    #[inline(always)]
+    fn wide(self) -> u64 {
+        self.gather(|word| word)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Block;
+
+    /// Two vectors. Only code that runs after AVX2 was found makes one.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx2(__m256i, __m256i);
+
+    impl Block for Avx2 {
+        #[inline(always)]
+        fn load(bytes: &[u8; 64]) -> Self {
+            let at = bytes.as_ptr();
+            // SAFETY: both loads lie within the 64 bytes and need no alignment; AVX2 is there (see the type).
+            unsafe { Self(_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())) }
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            // SAFETY: AVX2 is there (see the type).
+            self.masks(|half| unsafe { _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8)) })
+        }
+
+        #[inline(always)]
+        fn within(self, low: u8, high: u8) -> u64 {
+            // SAFETY: AVX2 is there (see the type).
+            self.masks(|half| unsafe {
+                let above = _mm256_sub_epi8(half, _mm256_set1_epi8(low as i8));
+                _mm256_cmpeq_epi8(_mm256_min_epu8(above, _mm256_set1_epi8((high - low) as i8)), above)
+            })
+        }
+
+        #[inline(always)]
+        fn wide(self) -> u64 {
+            self.masks(|half| half)
+        }
+    }
+
+    impl Avx2 {
+        #[inline(always)]
+        fn masks(self, high_bits: impl Fn(__m256i) -> __m256i) -> u64 {
+            // SAFETY: AVX2 is there (see the type).
+            let mask = |half| u64::from(unsafe { _mm256_movemask_epi8(high_bits(half)) } as u32);
+            mask(self.0) | mask(self.1) << 32
+        }
+    }
+
+    /// One vector. Only code that runs after AVX-512 BW was found makes one.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Avx512(__m512i);
+
+    impl Block for Avx512 {
+        #[inline(always)]
+        fn load(bytes: &[u8; 64]) -> Self {
+            // SAFETY: the load is of the 64 bytes and needs no alignment; AVX-512 is there (see the type).
+            unsafe { Self(_mm512_loadu_si512(bytes.as_ptr().cast())) }
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            // SAFETY: AVX-512 BW is there (see the type).
+            unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte as i8)) }
+        }
+
+        #[inline(always)]
+        fn within(self, low: u8, high: u8) -> u64 {
+            // SAFETY: AVX-512 BW is there (see the type).
+            unsafe {
+                let above = _mm512_sub_epi8(self.0, _mm512_set1_epi8(low as i8));
+                _mm512_cmple_epu8_mask(above, _mm512_set1_epi8((high - low) as i8))
+            }
+        }
+
+        #[inline(always)]
+        fn wide(self) -> u64 {
+            // SAFETY: AVX-512 BW is there (see the type).
+            unsafe { _mm512_movepi8_mask(self.0) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{self, Level};
+
+    fn check<B: Block>() {
+        for start in 0..=255u8 {
+            let mut bytes = [0; 64];
+            for (i, byte) in bytes.iter_mut().enumerate() {
+                *byte = start.wrapping_add((i * 7) as u8);
+            }
+            let block = B::load(&bytes);
+            let mask = |is: &dyn Fn(u8) -> bool| {
+                bytes.iter().enumerate().fold(0, |mask, (i, &byte)| mask | u64::from(is(byte)) << i)
+            };
+            assert_eq!(block.wide(), mask(&|byte| byte >= 0x80));
+            for byte in [0, 9, 32, 39, 47, 127, 128, 0xE4, 255, start] {
+                assert_eq!(block.equal(byte), mask(&|other| other == byte), "{byte}");
+            }
+            for (low, high) in
+                [(0, 127), (9, 13), (65, 90), (97, 122), (48, 57), (127, 127), (128, 191), (0xE5, 0xE9), (0xF0, 255)]
+            {
+                assert_eq!(block.within(low, high), mask(&|byte| (low..=high).contains(&byte)), "{low} to {high}");
+            }
+        }
+    }
+
+    #[test]
+    fn masks_say_what_the_bytes_are() {
+        check::<Portable>();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if simd::level() >= Level::Avx2 {
+                check::<Avx2>();
+            }
+            if simd::level() >= Level::Avx512 {
+                check::<Avx512>();
+            }
+        }
+    }
+}

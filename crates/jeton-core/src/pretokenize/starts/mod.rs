@@ -1,0 +1,211 @@
+//! The named patterns, many bytes a step: where the pretokens of a stretch of text start.
+//!
+//! Invariant: the starts are those of [`scanner`](super::scanner), the plain version, for every text; the tests hold the two together
+//! at each level of vector instructions.
+//!
+//! A text is taken in windows. In each, `algebra` finds the starts of easy text and lists the hard places; around these the scanner
+//! cuts again, from a start that is right until both agree. Agreement is enough, for what follows a start depends on the text
+//! after it alone. The end of a window is a hard place as well, so windows never show: the scanner reads on beyond it,
+//! and the next window begins where its last pretoken ends.
+//!
+//! Time is linear in the text: a hard place is cut again from no earlier than the last one's end. Memory is that of a window.
+
+mod algebra;
+mod block;
+
+use self::block::{Block, Portable};
+use super::scanner::{end_of_pretoken, Family};
+use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
+use crate::simd::{self, Level};
+
+/// Bytes in a window: text, starts and positions fit the first cache (48 KiB).
+const WINDOW: usize = 1 << 14;
+
+/// Memory for the starts of one window.
+#[derive(Debug, Default)]
+pub(crate) struct Starts {
+    bits: Vec<u64>,
+    hard: Vec<u32>, // ascending
+    positions: Vec<u32>,
+}
+
+/// Finds the starts of a text, window by window.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finder(Find);
+
+/// Safe where the processor has the instructions that the function was compiled for.
+type Find = unsafe fn(&mut Starts, &Classes, &[u8]) -> usize;
+
+impl Finder {
+    /// The starts of the first window of a text that begins with a pretoken and is not empty; returns where the window ends,
+    /// which is where the next one begins.
+    #[inline]
+    pub(crate) fn window(self, starts: &mut Starts, text: &str) -> usize {
+        debug_assert!(!text.is_empty());
+        // SAFETY: `finder` chose a function for the level of this processor.
+        unsafe { (self.0)(starts, Classes::get(), text.as_bytes()) }
+    }
+}
+
+impl Starts {
+    /// The positions at which the pretokens of the last window start, relative to the first.
+    #[inline]
+    pub(crate) fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    #[inline(always)]
+    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8]) -> usize {
+        let len = text.len().min(WINDOW);
+        self.bits.clear();
+        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
+        self.hard.clear();
+        self.algebra::<F, B>(classes, text, len);
+        self.bits[0] |= 1;
+        let end = self.recut_hard::<F>(classes, text, len);
+        self.list(len);
+        end
+    }
+
+    /// Cuts again at all hard places; returns where the last pretoken of the window ends.
+    #[inline(always)]
+    fn recut_hard<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize) -> usize {
+        let mut done = 0; // up to here all is as the scanner has it
+        if !self.hard.is_empty() {
+            let hard = std::mem::take(&mut self.hard);
+            for &place in &hard {
+                if place as usize >= done {
+                    done = self.recut::<F>(classes, text, len, done, place as usize);
+                }
+            }
+            self.hard = hard;
+        }
+        let ends_in_space = text[len - 1] < 0x80 && classes.at(text, len - 1).0 & WHITE_SPACE != 0;
+        if done < len && (len < text.len() || ends_in_space) {
+            done = self.recut::<F>(classes, text, len, done, len);
+        }
+        done.max(len)
+    }
+
+    /// Cuts again around `place`, from a start that is right until the bits agree beyond it; returns where that is.
+    #[cold]
+    fn recut<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize, done: usize, place: usize) -> usize {
+        let mut start = self.start_before(place);
+        while start > done && splits_a_run::<F>(classes, text, start) {
+            start = self.start_before(start);
+        }
+        start = start.max(done);
+        loop {
+            let end = end_of_pretoken::<F>(classes, text, start);
+            let agreed = end < len && self.bits[end / 64] >> (end % 64) & 1 != 0;
+            self.clear(start + 1, end.min(len));
+            start = end;
+            if end >= len {
+                return end;
+            }
+            self.set(end);
+            if end > place && agreed {
+                return end;
+            }
+        }
+    }
+
+    /// The last start before `at`, which is not 0.
+    fn start_before(&self, at: usize) -> usize {
+        let last = at.saturating_sub(1);
+        let mut word = last / 64;
+        let mut bits = self.bits[word] & u64::MAX >> (63 - last % 64);
+        while bits == 0 && word > 0 {
+            word -= 1;
+            bits = self.bits[word];
+        }
+        (word * 64 + 63).saturating_sub(bits.leading_zeros() as usize)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, at: usize) {
+        self.bits[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Removes the starts from `from` up to `to`.
+    #[inline(always)]
+    fn clear(&mut self, from: usize, to: usize) {
+        if from >= to {
+            return;
+        }
+        let (first, last) = (from / 64, (to - 1) / 64);
+        let (low, high) = (u64::MAX << (from % 64), u64::MAX >> (63 - (to - 1) % 64));
+        if first == last {
+            self.bits[first] &= !(low & high);
+            return;
+        }
+        self.bits[first] &= !low;
+        self.bits[first + 1..last].fill(0);
+        self.bits[last] &= !high;
+    }
+
+    /// Bits → positions, up to `len`.
+    #[inline(always)]
+    fn list(&mut self, len: usize) {
+        let Self { bits, positions, .. } = self;
+        if len % 64 != 0 {
+            bits[len / 64] &= (1 << (len % 64)) - 1;
+        }
+        positions.clear();
+        for (block, &mask) in bits[..len.div_ceil(64)].iter().enumerate() {
+            let (mut mask, count) = (mask, mask.count_ones() as usize);
+            let base = block as u32 * 64;
+            let before = positions.len();
+            // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
+            positions.resize(before + 64, 0);
+            let room = &mut positions[before..];
+            let mut done = 0;
+            while done < count {
+                for position in &mut room[done..done + 8] {
+                    *position = base + mask.trailing_zeros();
+                    mask &= mask.wrapping_sub(1);
+                }
+                done += 8;
+            }
+            positions.truncate(before + count);
+        }
+    }
+}
+
+/// Whether a start stands within white space, or within the letters of a word: what follows may decide about it.
+fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool {
+    let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
+    let mut before = start - 1;
+    while text[before] & 0xC0 == 0x80 && before > 0 {
+        before -= 1;
+    }
+    let (before, after) = (classes.at(text, before).0, classes.at(text, start).0);
+    [letters, WHITE_SPACE].iter().any(|class| before & class != 0 && after & class != 0)
+}
+
+/// The finder of a family at a level, or at the processor's if that is lower.
+pub(super) fn finder<F: Family>(level: Level) -> Finder {
+    Finder(match level.min(simd::level()) {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => find_avx512::<F>,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => find_avx2::<F>,
+        _ => find_portable::<F>,
+    })
+}
+
+fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+    starts.find::<F, Portable>(classes, text)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+    starts.find::<F, block::Avx2>(classes, text)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
+fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+    starts.find::<F, block::Avx512>(classes, text)
+}
