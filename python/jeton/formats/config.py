@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import FormatError
 
-__all__ = ["read_config", "render_config", "roles_of"]
+__all__ = ["read_config", "read_object", "render_config", "roles_of"]
 
 # Larger than any; chat templates are long.
 MAX_BYTES = 1 << 26
@@ -27,13 +27,13 @@ def read_config(folder: Path) -> dict[str, Any]:
     `special_tokens_map.json` fills in roles, `chat_template.jinja` the chat template, as transformers has it.
 
     Raises:
-        FormatError: a file that is no JSON object.
+        FormatError: a file that is no JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         path = folder / name
         if path.is_file():
-            config |= _object(path)
+            config |= read_object(path)
     template = folder / "chat_template.jinja"
     if template.is_file():
         config["chat_template"] = _text(template)
@@ -49,14 +49,24 @@ def _text(path: Path) -> str:
         raise FormatError(f"{path}: not UTF-8", format=path.name, place=f"byte {error.start}") from None
 
 
-def _object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that is a file.
+
+    Raises:
+        FormatError: it is none, or holds what no text can be: half a surrogate pair.
+    """
     try:
         config = json.loads(_text(path))
+        json.dumps(config, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"{path}: not JSON: {error.msg}", format=path.name, place=place) from None
     except RecursionError:
         raise FormatError(f"{path}: nested too deeply", format=path.name, place="$") from None
+    except UnicodeEncodeError:
+        raise FormatError(f"{path}: a text holds a lone surrogate", format=path.name, place="$") from None
+    except ValueError:  # Python's limit on digits
+        raise FormatError(f"{path}: a number of thousands of digits", format=path.name, place="$") from None
     if not isinstance(config, dict):
         raise FormatError(f"{path}: not a JSON object", format=path.name, place="$")
     return config

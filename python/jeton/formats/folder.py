@@ -54,7 +54,8 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
             tok = Tokenizer(replace(tok.definition, template=template), tok._core.vocabulary())
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {role: token for role, token in roles_of(config).items() if token in known}
-    template = config.get("chat_template", tok.definition.chat_template)
+    template = config.get("chat_template")
+    template = tok.definition.chat_template if template is None else template
     named = template if isinstance(template, list) else [{"template": template}]
     if not all(isinstance(one, dict) and isinstance(one.get("template"), str | None) for one in named):
         place = "tokenizer_config.json: chat_template"

@@ -107,7 +107,6 @@ PLAIN: list[dict[str, Any]] = [
     {"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer"}, "tokenization_other.py": 1, "convert.py": 1},
     {"config.json": {"auto_map": {"AutoModel": "modeling_x.X", "AutoConfig": "configuration_x.X"}}},
     {"tokenizer_config.json": {"auto_map": None}},
-    {"tokenizer_config.json": []},
 ]
 
 
@@ -141,8 +140,9 @@ def test_code_for_other_things_is_no_matter(hub: Hub, files: dict[str, Any], cap
     assert caplog.text == ""
 
 
-def test_a_damaged_configuration(hub: Hub) -> None:
-    hub.put({"tokenizer.json": FILE, "tokenizer_config.json": b"{"})
+@pytest.mark.parametrize("content", [b"{", b"[" * 100_000, b'{"a": "\\ud800"}', b"[]", b"\xff"])
+def test_a_damaged_configuration(hub: Hub, content: bytes) -> None:
+    hub.put({"tokenizer.json": FILE, "tokenizer_config.json": content})
     with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json"):
         fetch("hf:owner/name")
 

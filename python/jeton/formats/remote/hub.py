@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError, UnsupportedFeatureError
+from ..config import read_object
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
 __all__ = ["PREFIX", "fetch_repository"]
@@ -272,13 +273,7 @@ def _defined_here(config: dict[str, Any], code_files: list[str]) -> str | None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise FormatError(f"{path}: {error}", format="json") from None
-    return value if isinstance(value, dict) else {}
+    return read_object(path) if path.is_file() else {}
 
 
 # ── huggingface_hub ───────────────────────────────────────────────────────────────────────────────────────────────
