@@ -7,6 +7,7 @@ is refused by name. Nothing is pickled into a file or unpickled from one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ __all__ = ["FORMATS", "load", "save"]
 
 # Larger than any tokenizer, smaller than what would hurt: read only after a look at the size.
 MAX_FILE_BYTES = 1 << 30
+# Blank bytes before it too, where a line end and a brace could also begin a SentencePiece model.
+_IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
     "tokenizer.json": tokenizer_json.write,
@@ -102,11 +105,11 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         _only(given, "pattern", "special_tokens")
         pattern, special_tokens = given["pattern"], given["special_tokens"]
         return tiktoken.read(data, source=source, pattern=pattern, special_tokens=special_tokens, name=name)
-    if sentencepiece.looks_like(data):
+    is_json = _IS_JSON.match(data) is not None
+    if not is_json and sentencepiece.looks_like(data):
         _only(given, "layout")
         layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
         return sentencepiece.read(data, source=source, layout=layout)
-    is_json = data.lstrip()[:1] == b"{"
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
@@ -141,9 +144,14 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 def _read(path: Path) -> bytes:
     size = path.stat().st_size
+    if size <= MAX_FILE_BYTES:
+        with path.open("rb") as file:
+            # a device or a pipe says that it has no bytes, and may have them without end
+            data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
+        size = len(data)
     if size > MAX_FILE_BYTES:
-        raise FormatError(f"{path}: {size} bytes are more than a tokenizer has (limit {MAX_FILE_BYTES})")
-    return path.read_bytes()
+        raise FormatError(f"{path}: more than the {MAX_FILE_BYTES} bytes that a tokenizer may have", place="the size")
+    return data
 
 
 def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
