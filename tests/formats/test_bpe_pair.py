@@ -29,6 +29,24 @@ def test_alone_it_is_gpt2s() -> None:
     assert bpe_pair.read(*pair(), source="x").special_tokens == {}
 
 
+@pytest.mark.parametrize(
+    ("config", "before", "after"),
+    [
+        ({}, [], []),
+        ({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True}, [258], []),
+        ({"add_bos_token": True, "bos_token": "</s>"}, [259], []),  # as OPT
+        ({"tokenizer_class": "Qwen2Tokenizer", "add_bos_token": True, "add_eos_token": True}, [], [258]),
+    ],
+    ids=str,
+)
+def test_what_a_config_puts_around_a_text(config: dict[str, object], before: list[int], after: list[int]) -> None:
+    """As transformers 5.23 does."""
+    tok = bpe_pair.read(*pair("<|endoftext|>", "</s>"), source="x", config=config)
+    once = [*before, 256, *after]
+    assert tok.encode("ab", add_special_tokens=True) == once
+    assert tok.encode("ab", "ab", add_special_tokens=True) == once * 2
+
+
 def test_a_config_names_class_and_tokens() -> None:
     vocab, merges = pair("<s>", "</s>", "<unk>", "<pad>", "<mask>")
     tok = bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "RobertaTokenizer"})

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
-from .config import read_config
+from .config import check_added, read_config
 from .registry import REGISTRY
 
 __all__ = ["FORMATS", "load", "save"]
@@ -109,18 +109,21 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
     if not is_json and sentencepiece.looks_like(data):
         _only(given, "layout")
         layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
-        return sentencepiece.read(data, source=source, layout=layout)
+        tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
+        return check_added(tok, config)
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
     if tekken.looks_like(data):
         return tekken.read(data, source=source)
-    if bpe_pair.looks_like(data):
-        vocab, merges = bpe_pair.partner(path)
-        return bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config or read_config(path.parent))
-    if is_json:
+    is_pair = bpe_pair.looks_like(data)
+    if is_json and not is_pair:
         return tokenizer_json.read(data, source=source)
-    return vocab_txt.read(data, source=source, config=config or read_config(path.parent))
+    config = config or read_config(path.parent)
+    if is_pair:
+        vocab, merges = bpe_pair.partner(path)
+        return check_added(bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config), config)
+    return check_added(vocab_txt.read(data, source=source, config=config), config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:
@@ -150,7 +153,7 @@ def _read(path: Path) -> bytes:
             data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:
-        raise FormatError(f"{path}: more than the {MAX_FILE_BYTES} bytes that a tokenizer may have", place="the size")
+        raise FormatError(f"{path}: more bytes than a tokenizer has (limit {MAX_FILE_BYTES})", place="the size")
     return data
 
 
