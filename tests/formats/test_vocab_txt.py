@@ -75,6 +75,9 @@ def test_there_and_back(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     vocab_txt.write(tok, path, ())
     assert path.read_bytes() == VOCAB
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        vocab_txt.write(tok._with_facts(chat_template="x"), path, ())
+    assert caught.value.feature == "chat_template"
     cased = vocab_txt.read(VOCAB, source="x", config={"do_lower_case": False})
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         vocab_txt.write(cased, path, ())

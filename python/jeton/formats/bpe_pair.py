@@ -30,6 +30,7 @@ __all__ = ["looks_like", "partner", "read", "write"]
 FORMAT = "vocab.json + merges.txt"
 NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
 _ENDOFTEXT = "<|endoftext|>"
+_GPT2_ROLES = {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
 _GPT2: Part = {"type": "Pattern", "name": "gpt2"}
 _ROBERTA = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
 _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTokenizer")
@@ -144,9 +145,7 @@ def _split(config: Mapping[str, Any], kind: str) -> Part:
 
 
 def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabulary) -> dict[str, str]:
-    default = _ROBERTA if kind == "RobertaTokenizer" else {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
-    if kind == "Qwen2Tokenizer":
-        del default["bos"]
+    default = {"RobertaTokenizer": _ROBERTA, "Qwen2Tokenizer": {"eos": _ENDOFTEXT}}.get(kind, _GPT2_ROLES)
     roles = {}
     for role in _ROBERTA:
         token = config.get(f"{role}_token", default.get(role))
@@ -190,16 +189,27 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     losses = {}
     if model.whole_first:
         losses["whole_first"] = "that whole pretokens are looked up first"
+    if model.unk_token is not None and any(tok._core.find(bytes([byte]), False) is None for byte in range(256)):
+        losses |= {"unk_token": "the unknown token, which stands for bytes that have no entry"}
     if definition.normalizer:
         losses["normalizer"] = "the normalizer"
     if definition.pretokenizer != (_GPT2,):
         losses["pattern"] = "how text is split, which is not as GPT-2 does"
     if definition.template is not None:
         losses["template"] = "what add_special_tokens adds"
+    if definition.decoder is not None:
+        losses["decoder"] = "a decoder that does more than to join bytes"
+    if any(role not in _GPT2_ROLES or token != _ENDOFTEXT for role, token in definition.roles.items()):
+        losses["roles"] = f"roles other than that of {_ENDOFTEXT}"
+    if definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
     tokens = tok._core.added_tokens()
     if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
         losses["special_tokens"] = "which tokens are special or added"
     losing(losses, accept_loss, FORMAT)
+    odd = [token for _, token, _, _ in tokens if token != _ENDOFTEXT and _core.read_bytes(token) is None]
+    if odd:
+        raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")
     try:
         vocab, clashes = tok._core.vocab_json(byte_alphabet=True, end_of_word="")
         merges = _core.merges_txt(tok._core, byte_alphabet=True, end_of_word="")

@@ -155,6 +155,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
             losses[name] = f"the {name}, which is not what BERT has"
     if assumed is None or assumed._core.added_tokens() != tok._core.added_tokens():
         losses["special_tokens"] = "which tokens are special"
+    if tok.definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
     losing(losses, accept_loss, FORMAT)
     return data
 
