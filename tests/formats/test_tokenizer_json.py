@@ -221,6 +221,7 @@ def test_a_feature_that_is_not_carried_is_named(changes: dict[str, Any], feature
         ({"normalizer": "NFC"}, "$.normalizer"),
         ({"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": 3}}, "$.pre_tokenizer"),
         ({"post_processor": {"type": "TemplateProcessing"}}, "$.post_processor"),
+        ({"post_processor": {"type": "BertProcessing", "cls": ["a", 9999], "sep": ["a", 0]}}, "$.post_processor"),
         ({"decoder": {"type": "WordPiece", "prefix": 4}}, "$.decoder"),
         ({"model__fuse_unk": 1}, "$.model.fuse_unk"),
         ({"model__unk_token": 1}, "$.model.unk_token"),
