@@ -18,7 +18,7 @@ from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokeni
 from .config import check_added, read_config
 from .registry import REGISTRY
 
-__all__ = ["FORMATS", "load", "save"]
+__all__ = ["FORMATS", "format_of", "load", "save"]
 
 # Larger than any tokenizer, smaller than what would hurt: read only after a look at the size.
 MAX_FILE_BYTES = 1 << 30
@@ -86,7 +86,7 @@ def load(
         True
     """
     path, name = Path(path_or_name), None
-    if not path.exists():
+    if not path.exists() or not os.fspath(path_or_name):  # an empty path would be the folder that one is in
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
@@ -157,18 +157,31 @@ def _read(path: Path) -> bytes:
     return data
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a path names for writing.
+
+    Raises:
+        ConfigError: its suffix is that of no format.
+
+    Examples:
+        >>> format_of("my.json"), format_of("vocab.txt"), format_of("notes.txt")
+        ('tokenizer.json', 'vocab.txt', 'vocab')
+    """
+    suffix = Path(path).suffix.lower()
+    format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
+    if format is None:
+        known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
+        raise ConfigError(f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format=")
+    return format
+
+
 def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
     """Writes a tokenizer; see `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
-    if format is None:
-        suffix = Path(path).suffix.lower()
-        format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
-        if format is None:
-            known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-            raise ConfigError(
-                f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format="
-            )
+    if not os.fspath(path):
+        raise ConfigError("the path to save to is empty", option="path")  # it would be the folder that one is in
+    format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
     _WRITERS[format](tok, path, accept_loss)
