@@ -36,6 +36,18 @@ def test_a_folder_that_is_there_keeps_its_other_files(tmp_path: Path, tok: jeton
     assert jeton.load(str(tmp_path)) == tok
 
 
+def test_what_an_earlier_tokenizer_left_is_not_this_ones(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    (tmp_path / "special_tokens_map.json").write_text('{"eos_token": "<|end|>"}')
+    tok = tok.add_tokens(["<|end|>"])
+    tok.save(tmp_path)
+    assert jeton.load(tmp_path).roles == tok.roles
+    (tmp_path / "chat_template.jinja").write_text("old")
+    with pytest.raises(jeton.ConfigError, match=r"chat_template\.jinja"):
+        tok.save(tmp_path)
+    tok._with_facts(chat_template="new").save(tmp_path)
+    assert jeton.load(tmp_path).definition.chat_template == "new"
+
+
 def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     tok.save(tmp_path / "a" / "b.v1", format="folder")
     assert jeton.load(tmp_path / "a" / "b.v1") == tok

@@ -8,6 +8,7 @@ lowercased.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic import write_atomically
-from ..errors import FormatError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
@@ -90,11 +91,25 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step."""
-    data = tokenizer_json.render(tok, accept_loss)
+    """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step.
+
+    Two files that overrule or add to the configuration are written too, where an earlier tokenizer left them.
+
+    Raises:
+        ConfigError: a chat template is left there, and this tokenizer has none, or several.
+    """
+    template = tok.definition.chat_template
+    files = {"tokenizer.json": tokenizer_json.render(tok, accept_loss)}
+    files["tokenizer_config.json"] = render_config(tok.roles, template)
     folder = Path(path)
+    if (folder / "special_tokens_map.json").is_file():
+        roles = {f"{role}_token": token for role, token in tok.roles.items()}
+        files["special_tokens_map.json"] = (json.dumps(roles, indent=2, ensure_ascii=False) + "\n").encode()
+    if (folder / "chat_template.jinja").is_file():
+        if not isinstance(template, str):
+            raise ConfigError(f"{folder} holds the chat_template.jinja of another tokenizer: remove it", option="path")
+        files["chat_template.jinja"] = template.encode()
     folder.mkdir(parents=True, exist_ok=True)
-    with write_atomically(folder / "tokenizer.json") as file:
-        file.write(data)
-    with write_atomically(folder / "tokenizer_config.json") as file:
-        file.write(render_config(tok.roles, tok.definition.chat_template))
+    for name, data in files.items():
+        with write_atomically(folder / name) as file:
+            file.write(data)
