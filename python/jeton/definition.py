@@ -400,7 +400,8 @@ class Definition:
         """The core's tokenizer for this definition.
 
         Raises:
-            ConfigError: the vocabulary does not fit, or a part is not what its type needs.
+            ConfigError: the vocabulary does not fit, a part is not what its type needs, or the template adds an id
+                that is not in the vocabulary.
         """
         facts = self.to_json()
         model = facts["model"]
@@ -420,4 +421,10 @@ class Definition:
             facts["decoder"] = [
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
-        return _core.Tokenizer(vocabulary, json.dumps(facts))
+        core = _core.Tokenizer(vocabulary, json.dumps(facts))
+        template = self.template or {}
+        for item in (*template.get("single", ()), *(template.get("pair") or ())):
+            for id in item.get("ids", ()):
+                if core.content(id) is None:
+                    raise ConfigError(f"template: it adds the id {id}, which is not in the vocabulary")
+        return core

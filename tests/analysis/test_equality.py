@@ -33,6 +33,15 @@ def test_every_kind_of_tokenizer_equals_itself_read_again(kind: str) -> None:
     assert found.refused == 0
 
 
+def test_a_template_for_pairs_alone_is_compared() -> None:
+    bare = byte_tokenizer(TH, special_tokens={"<sep>": 300})
+    texts = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id": 1}]
+    for pair in ([texts[0], {"ids": [300], "type_id": 0}, texts[1]], texts[::-1]):
+        template = {"single": texts[:1], "pair": pair, "trim_offsets": False, "add_prefix_space": False}
+        tok = jeton.Tokenizer(replace(bare.definition, template=template), bare._core.vocabulary())
+        assert "pair=" in first(bare, tok, "th").call
+
+
 def test_byte_level_is_compared_on_bytes_too(kind: str) -> None:
     texts = list(StressSet(tokenizer(kind), tokenizer(kind), 100))
     assert takes_bytes(tokenizer(kind)) == (kind in BYTE_KINDS)

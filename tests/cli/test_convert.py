@@ -51,7 +51,33 @@ def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_pat
     assert (tmp_path / "c").is_file()
     assert run("convert", path, tmp_path / "d.xyz").code == 1
     assert run("convert", path, tmp_path / "d", "--to", "vocab").code == 2
+    for listing in ("d.vocab", "d.txt"):
+        result = run("convert", path, tmp_path / listing)
+        assert (result.code, "listing for people" in result.err) == (2, True)
     assert left(tmp_path) == ["a.b", "c"]
+
+
+def test_an_empty_name_is_not_the_folder_one_is_in(
+    run: Run, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a shell's variable without a value gives it."""
+    monkeypatch.chdir(tmp_path)
+    assert run("convert", path, "").code == 2
+    tok = jeton.load(path)
+    with pytest.raises(jeton.ConfigError, match="empty"):
+        tok.save("")
+    assert left(tmp_path) == []
+    tok.save(".")
+    with pytest.raises(FileNotFoundError):
+        jeton.load("")
+    assert jeton.load(".") == tok
+
+
+def test_a_link_is_named_by_its_own_suffix(run: Run, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(b"old")
+    (tmp_path / "my.json").symlink_to("blob")
+    assert run("convert", path, tmp_path / "my.json", "--strings", 10).code == 0
+    assert jeton.load(tmp_path / "blob") == jeton.load(path)
 
 
 def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,24 @@ def test_alone_it_is_gpt2s() -> None:
     assert tok.special_tokens == {"<|endoftext|>": 258}
     assert tok.roles == {"bos": "<|endoftext|>", "eos": "<|endoftext|>"}
     assert bpe_pair.read(*pair(), source="x").special_tokens == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "before", "after"),
+    [
+        ({}, [], []),
+        ({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True}, [258], []),
+        ({"add_bos_token": True, "bos_token": "</s>"}, [259], []),  # as OPT
+        ({"tokenizer_class": "Qwen2Tokenizer", "add_bos_token": True, "add_eos_token": True}, [], [258]),
+    ],
+    ids=str,
+)
+def test_what_a_config_puts_around_a_text(config: dict[str, object], before: list[int], after: list[int]) -> None:
+    """As transformers 5.23 does."""
+    tok = bpe_pair.read(*pair("<|endoftext|>", "</s>"), source="x", config=config)
+    once = [*before, 256, *after]
+    assert tok.encode("ab", add_special_tokens=True) == once
+    assert tok.encode("ab", "ab", add_special_tokens=True) == once * 2
 
 
 def test_a_config_names_class_and_tokens() -> None:
@@ -58,6 +77,28 @@ def test_the_other_file_is_found_beside_it(names: tuple[str, str], tmp_path: Pat
     for path in (expected[0], tmp_path, tmp_path / "any.bin"):
         with pytest.raises(FileNotFoundError):
             bpe_pair.partner(path)
+
+
+def test_no_loss_is_without_a_name(tmp_path: Path) -> None:
+    """What reading the pair alone would not bring back."""
+    gpt2 = bpe_pair.read(*pair("<|endoftext|>"), source="x")
+    unknown = replace(gpt2.definition, model=replace(gpt2.definition.model, unk_token="<|endoftext|>"))  # type: ignore[type-var]
+    part = gpt2._core.vocabulary()
+    few = jeton.Tokenizer.from_merges({97: b"a", 98: b"b"}, [], pattern="gpt2", special_tokens={"<|endoftext|>": 9})
+    cases = {
+        "chat_template": gpt2._with_facts(chat_template="x"),
+        "roles": gpt2._with_facts(roles={"pad": "<|endoftext|>"}),
+        "decoder": jeton.Tokenizer(replace(gpt2.definition, decoder=({"type": "Join", "separator": " "},)), part),
+        "unk_token": jeton.Tokenizer(unknown, few._core.vocabulary()),
+        "special_tokens": gpt2.add_tokens(["two words"]),
+    }
+    for feature, tok in cases.items():
+        with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+            tok.save(tmp_path / feature, format="merges.txt")
+        assert caught.value.feature == feature
+    bpe_pair.write(jeton.Tokenizer(unknown, part), tmp_path, ())  # every byte has an entry
+    with pytest.raises(jeton.UnsupportedFeatureError, match="two words"):
+        cases["special_tokens"].save(tmp_path / "words", format="merges.txt", accept_loss=["special_tokens"])
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -67,6 +67,71 @@ def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> 
     assert tok.definition.chat_template == "{{ messages }}"
 
 
+ADDED = {"content": "<pad>", "special": True}
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"tokenizer_class": "LlamaTokenizer", "added_tokens_decoder": {"40": ADDED, "1": {"content": "<s>"}}}, 40),
+        ({"added_tokens_decoder": {"50": ADDED}, "pad_token": "<pad>"}, 50),
+        ({"tokenizer_class": "T5Tokenizer", "extra_ids": 2, "added_tokens_decoder": {"42": ADDED}}, 42),
+    ],
+    ids=str,
+)
+def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int, model: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, **config))
+    bare = jeton.load(model)
+    assert tok.special_tokens["<pad>"] == expected
+    assert tok.encode("lower<pad>newest", special="all") == [*bare.encode("lower"), expected, *bare.encode("newest")]
+    assert tok.encode("lower<pad>") == bare.encode("lower<pad>")
+    assert tok.roles.get("pad") == config.get("pad_token")
+
+
+def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer"))
+    assert (tok.vocab_size, tok.special_tokens["<extra_id_0>"], tok.special_tokens["<extra_id_99>"]) == (140, 139, 40)
+    assert jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=0)) != tok
+    with pytest.raises(jeton.FormatError, match="extra_ids"):
+        jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=-1))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"40": {"content": "hi", "special": False}},
+        {"10": {"content": "<pad>", "special": True}},
+        {"40": {"content": "\u2581lower", "special": True}},
+    ],
+    ids=["not special", "id of a piece", "a piece"],
+)
+def test_added_tokens_that_are_not_carried(added: dict[str, Any], model: Path, tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match="added token") as caught:
+        jeton.load(in_folder(tmp_path, model, added_tokens_decoder=added))
+    assert caught.value.feature == "added_tokens"
+
+
+@pytest.mark.parametrize("file", ["tokenizer.model", "vocab.txt", "vocab.json"])
+def test_the_older_file_of_added_tokens(file: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+    content = {"tokenizer.model": model.read_bytes(), "vocab.txt": b"[UNK]\nthe\n", "vocab.json": b'{"a": 0}'}[file]
+    (tmp_path / file).write_bytes(content)
+    (tmp_path / "added_tokens.json").write_text('{"<new>": 50}', encoding="utf-8")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="<new>") as caught:
+        jeton.load(tmp_path)
+    assert caught.value.feature == "added_tokens"
+    added = {"50": {"content": "<new>", "special": True}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}), encoding="utf-8")
+    assert jeton.load(tmp_path).special_tokens["<new>"] == 50
+
+
+def test_the_configuration_names_the_token_that_is_added(model: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", bos_token="</s>"))
+    assert tok.encode("low", add_special_tokens=True)[0] == tok.special_tokens["</s>"]
+    with pytest.raises(jeton.FormatError, match="add_bos_token"):
+        jeton.load(in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", add_bos_token="false"))
+
+
 def test_the_real_mbart_by_folder_and_by_layout(data: Path, tmp_path: Path) -> None:
     """Worked example 9: named specials first, everything shifted, language codes, the mask last."""
     file = data / "vocabs" / "mbart-en-fairseq.sentencepiece.bpe.model"

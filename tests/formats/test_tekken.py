@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,12 @@ def test_there_and_back(tmp_path: Path) -> None:
 
 
 def test_what_it_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
+    whole = tekken.read(file(b"ab"), source="x")
+    joined = replace(whole.definition, decoder=({"type": "Join", "separator": " "},))
+    spaced = jeton.Tokenizer(joined, whole._core.vocabulary())
     special_last = byte_tokenizer((97, 98, 256), special_tokens={"<s>": 300}, pattern="gpt2")
-    for tok, feature in ((special_last, "special_tokens"), (tokenizer("char gpt2"), "model")):
+    refused = ((special_last, "special_tokens"), (tokenizer("char gpt2"), "model"), (spaced, "decoder"))
+    for tok, feature in refused:
         with pytest.raises(jeton.UnsupportedFeatureError) as caught:
             tekken.write(tok, tmp_path / "tekken.json", ())
         assert caught.value.feature == feature

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def test_a_pretoken_that_is_a_token_is_that_token(path: Path) -> None:
     explanation = tok.explain("xyz")
     assert explanation.pretokens[0].whole
     assert tok.merges == ((97, 98, 256), (98, 99, 257), (256, 99, 258)), "it has none of its own"
+
+
+def test_no_loss_is_without_a_name(path: Path, tmp_path: Path) -> None:
+    tok = jeton.load(path, pattern="gpt2")
+    spaced = replace(tok.definition, decoder=({"type": "Join", "separator": " "},))
+    cases = {
+        "special_tokens": tok.add_tokens(["two words"], special=False),
+        "decoder": jeton.Tokenizer(spaced, tok._core.vocabulary()),
+        "chat_template": tok._with_facts(chat_template="x"),
+    }
+    for feature, case in cases.items():
+        with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+            case.save(tmp_path / "x.tiktoken", accept_loss=["pattern"])
+        assert caught.value.feature == feature
+    many = tok.add_tokens([f"<{number}>" for number in range(2000)])
+    with pytest.raises(jeton.UnsupportedFeatureError, match="<0>, <1>, <2>, <3>, <4> and 1,995 more"):
+        many.save(tmp_path / "x.tiktoken", accept_loss=["pattern"])
 
 
 def test_there_and_back(path: Path, tmp_path: Path) -> None:

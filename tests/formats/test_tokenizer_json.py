@@ -119,6 +119,20 @@ def test_letters_that_spell_the_mark(style: Any) -> None:
         assert back.decode(back.encode(text)) == text
 
 
+def test_blank_lines_before_the_json(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    """A line end, a brace and a line end could begin a SentencePiece model too."""
+    for blank in (b"\n", b"\r\n", b" \n\n"):
+        (tmp_path / "x").write_bytes(blank + b"{\n" + tok.to_bytes()[1:])
+        assert jeton.load(tmp_path / "x") == tok
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
+def test_a_file_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jeton.formats.MAX_FILE_BYTES", 1 << 16)
+    with pytest.raises(jeton.FormatError, match="limit 65536"):
+        jeton.load("/dev/zero")
+
+
 def test_it_is_not_known_by_its_suffix(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     path = tmp_path / "tokenizer.tiktoken"
     tok.save(path, format="tokenizer.json")
@@ -207,6 +221,7 @@ def test_a_feature_that_is_not_carried_is_named(changes: dict[str, Any], feature
         ({"normalizer": "NFC"}, "$.normalizer"),
         ({"pre_tokenizer": {"type": "Metaspace", "prepend_scheme": 3}}, "$.pre_tokenizer"),
         ({"post_processor": {"type": "TemplateProcessing"}}, "$.post_processor"),
+        ({"post_processor": {"type": "BertProcessing", "cls": ["a", 9999], "sep": ["a", 0]}}, "$.post_processor"),
         ({"decoder": {"type": "WordPiece", "prefix": 4}}, "$.decoder"),
         ({"model__fuse_unk": 1}, "$.model.fuse_unk"),
         ({"model__unk_token": 1}, "$.model.unk_token"),

@@ -54,11 +54,30 @@ def test_options_beside_the_file() -> None:
             vocab_txt.read(VOCAB, source="x", config=wrong)
 
 
+@pytest.mark.parametrize("name", ["MPNetTokenizer", "BertJapaneseTokenizer", "FunnelTokenizerFast", "MyOwnTokenizer"])
+def test_a_class_with_a_rule_of_its_own_is_refused(name: str) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match=name.removesuffix("Fast")) as caught:
+        vocab_txt.read(VOCAB, source="x", config={"tokenizer_class": name})
+    assert caught.value.feature == "tokenizer_class"
+
+
+def test_added_tokens() -> None:
+    new = {"content": "[new]", "special": True, "lstrip": False}
+    tok = vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {"0": {"content": "[PAD]"}, "12": new}})
+    assert tok.encode("the [new] old", special="all") == [5, 12, 6]
+    for id in ("5", "-1", "x"):
+        with pytest.raises(jeton.FormatError, match="added token"):
+            vocab_txt.read(VOCAB, source="x", config={"added_tokens_decoder": {id: new}})
+
+
 def test_there_and_back(tmp_path: Path) -> None:
     tok = vocab_txt.read(VOCAB, source="x")
     path = tmp_path / "vocab.txt"
     vocab_txt.write(tok, path, ())
     assert path.read_bytes() == VOCAB
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        vocab_txt.write(tok._with_facts(chat_template="x"), path, ())
+    assert caught.value.feature == "chat_template"
     cased = vocab_txt.read(VOCAB, source="x", config={"do_lower_case": False})
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         vocab_txt.write(cased, path, ())

@@ -211,10 +211,9 @@ class _Both:
         self._ways: list[dict[str, Any]] = [{}]
         if a.special_tokens or b.special_tokens:
             self._ways.append({"special": "all"})
-        if _has_template(a) or _has_template(b):
+        if _arranges(a) or _arranges(b):
             self._ways += [{**way, "add_special_tokens": True} for way in self._ways]
-            if _has_pairs(a) or _has_pairs(b):
-                self._ways.append({"pair": "a second text", "add_special_tokens": True})
+            self._ways.append({"pair": "a second text", "add_special_tokens": True})
 
     def difference(self, batch: list[str | bytes]) -> tuple[Difference | None, int]:
         """The first text of a batch that the two treat differently, and how many both refuse.
@@ -291,15 +290,11 @@ class _Both:
         return Difference(text, call, left, right, place, *around, left_error, right_error)
 
 
-def _has_template(tok: Tokenizer) -> bool:
-    return tok.encode("", add_special_tokens=True) != tok.encode("")
-
-
-def _has_pairs(tok: Tokenizer) -> bool:
-    try:
-        return tok.encode("", pair="", add_special_tokens=True) != []
-    except JetonError:
-        return False
+def _arranges(tok: Tokenizer) -> bool:
+    """Whether a template does more with one text or with a pair than to put it there."""
+    template = tok.definition.template or {}
+    plain = (("single", ["A"]), ("pair", ["A", "B"]))
+    return any([item.get("sequence") for item in template.get(name) or ()] not in ([], order) for name, order in plain)
 
 
 def _tried(tok: Tokenizer, text: str | bytes, way: dict[str, Any]) -> tuple[list[int] | None, str | None]:

@@ -25,7 +25,7 @@ from ..analysis.equality import Difference, Equality, StressSet, same_ids
 from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
-from ..formats import FORMATS
+from ..formats import FORMATS, format_of
 from .options import Common, common_options
 from .running import DIFFERENT
 from .streams import write
@@ -76,10 +76,15 @@ def convert(
       jeton convert my.tiktoken my.json --pattern cl100k
       jeton convert o200k_base copy.tiktoken --accept-loss pattern --accept-loss special_tokens
     """
+    if not output:
+        raise click.UsageError("OUT is empty")
+    format = format or format_of(output)
+    if format == "vocab":
+        raise click.UsageError(f"{output} would be a listing for people, which cannot be compared; --to names a format")
     tok = jeton.load(source, pattern=pattern)
     files = [file for place in texts for file in files_of(place)]  # before any work: a misspelled one ends it here
     common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
-    with _new_beside(output, is_folder=format == "folder" or (format is None and os.path.isdir(output))) as new:
+    with _new_beside(output, is_folder=format == "folder") as new:
         _save(common, tok, new, format, accept_loss)
         again = _loaded(new, tok)
         built_in = StressSet(tok, again, strings)
@@ -109,7 +114,7 @@ def convert(
 
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
-    """A path in the output's folder, so that it can be renamed, with the output's suffix, which names the format."""
+    """A path in the output's folder, so that it can be renamed."""
     target = Path(os.path.realpath(output))
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
@@ -123,7 +128,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str | None, accept_loss: tuple[str, ...]) -> None:
+def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", jeton.LossyConversionWarning)
         tok.save(path, format=format, accept_loss=accept_loss)

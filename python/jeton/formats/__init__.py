@@ -7,6 +7,7 @@ is refused by name. Nothing is pickled into a file or unpickled from one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ from typing import Any
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
-from .config import read_config
+from .config import check_added, read_config
 from .registry import REGISTRY
 
-__all__ = ["FORMATS", "load", "save"]
+__all__ = ["FORMATS", "format_of", "load", "save"]
 
 # Larger than any tokenizer, smaller than what would hurt: read only after a look at the size.
 MAX_FILE_BYTES = 1 << 30
+# Blank bytes before it too, where a line end and a brace could also begin a SentencePiece model.
+_IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
     "tokenizer.json": tokenizer_json.write,
@@ -83,7 +86,7 @@ def load(
         True
     """
     path, name = Path(path_or_name), None
-    if not path.exists():
+    if not path.exists() or not os.fspath(path_or_name):  # an empty path would be the folder that one is in
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
@@ -102,22 +105,25 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         _only(given, "pattern", "special_tokens")
         pattern, special_tokens = given["pattern"], given["special_tokens"]
         return tiktoken.read(data, source=source, pattern=pattern, special_tokens=special_tokens, name=name)
-    if sentencepiece.looks_like(data):
+    is_json = _IS_JSON.match(data) is not None
+    if not is_json and sentencepiece.looks_like(data):
         _only(given, "layout")
         layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
-        return sentencepiece.read(data, source=source, layout=layout)
-    is_json = data.lstrip()[:1] == b"{"
+        tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
+        return check_added(tok, config)
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
     if tekken.looks_like(data):
         return tekken.read(data, source=source)
-    if bpe_pair.looks_like(data):
-        vocab, merges = bpe_pair.partner(path)
-        return bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config or read_config(path.parent))
-    if is_json:
+    is_pair = bpe_pair.looks_like(data)
+    if is_json and not is_pair:
         return tokenizer_json.read(data, source=source)
-    return vocab_txt.read(data, source=source, config=config or read_config(path.parent))
+    config = config or read_config(path.parent)
+    if is_pair:
+        vocab, merges = bpe_pair.partner(path)
+        return check_added(bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config), config)
+    return check_added(vocab_txt.read(data, source=source, config=config), config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:
@@ -141,23 +147,41 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
 
 def _read(path: Path) -> bytes:
     size = path.stat().st_size
+    if size <= MAX_FILE_BYTES:
+        with path.open("rb") as file:
+            # a device or a pipe says that it has no bytes, and may have them without end
+            data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
+        size = len(data)
     if size > MAX_FILE_BYTES:
-        raise FormatError(f"{path}: {size} bytes are more than a tokenizer has (limit {MAX_FILE_BYTES})")
-    return path.read_bytes()
+        raise FormatError(f"{path}: more bytes than a tokenizer has (limit {MAX_FILE_BYTES})", place="the size")
+    return data
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a path names for writing.
+
+    Raises:
+        ConfigError: its suffix is that of no format.
+
+    Examples:
+        >>> format_of("my.json"), format_of("vocab.txt"), format_of("notes.txt")
+        ('tokenizer.json', 'vocab.txt', 'vocab')
+    """
+    suffix = Path(path).suffix.lower()
+    format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
+    if format is None:
+        known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
+        raise ConfigError(f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format=")
+    return format
 
 
 def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
     """Writes a tokenizer; see `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
-    if format is None:
-        suffix = Path(path).suffix.lower()
-        format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
-        if format is None:
-            known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-            raise ConfigError(
-                f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format="
-            )
+    if not os.fspath(path):
+        raise ConfigError("the path to save to is empty", option="path")  # it would be the folder that one is in
+    format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
     _WRITERS[format](tok, path, accept_loss)

@@ -2,7 +2,8 @@
 
 The files say nothing of how text is split or which tokens are special. Alone they are GPT-2's: byte level, its pattern,
 ``<|endoftext|>`` special where it is an entry. A `tokenizer_config.json` beside them may name RoBERTa's class (its
-special tokens and template) or Qwen2's (its pattern, NFC), the special tokens, and ``add_prefix_space``.
+special tokens and template) or Qwen2's (its pattern, NFC), the special tokens, ``add_prefix_space``, and
+``add_bos_token`` and ``add_eos_token``.
 
 Source: openai/gpt-2 src/encoder.py; huggingface/transformers tokenization_gpt2.py, tokenization_roberta.py,
 tokenization_qwen2.py (facts).
@@ -20,6 +21,8 @@ from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Part
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from .config import added_tokens, with_tokens
+from .layout import enclosed
 from .naming import losing, naming
 
 __all__ = ["looks_like", "partner", "read", "write"]
@@ -27,6 +30,7 @@ __all__ = ["looks_like", "partner", "read", "write"]
 FORMAT = "vocab.json + merges.txt"
 NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
 _ENDOFTEXT = "<|endoftext|>"
+_GPT2_ROLES = {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
 _GPT2: Part = {"type": "Pattern", "name": "gpt2"}
 _ROBERTA = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
 _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTokenizer")
@@ -112,16 +116,14 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         added = {id: (token, True, 0) for token in roles.values() if (id := spelled.id(token)) is not None}
         if kind == "RobertaTokenizer" and (mask := spelled.id(roles.get("mask", ""))) is not None:
             added[mask] = (roles["mask"], True, 1)  # takes the white space before it
-        added |= _added(config)
-        vocabulary = spelled.read(
+        added |= added_tokens(config)
+        entries = spelled.read(
             byte_alphabet=True, end_of_word="", added={id: token for id, (token, *_) in added.items()}
-        ).with_added(
-            list(added),
-            [token.encode() for token, _, _ in added.values()],
-            [special for _, special, _ in added.values()],
-            [flags for *_, flags in added.values()],
         )
-        template = None
+        vocabulary = with_tokens(entries, added)
+        ids = {token: id for id, (token, *_) in added.items()}
+        bos, eos = (ids.get(roles.get(role, "")) for role in ("bos", "eos"))
+        template = enclosed(config, bos, eos, (False, False)) if kind in ("GPT2Tokenizer", "Qwen2Tokenizer") else None
         if kind == "RobertaTokenizer" and {"cls", "sep"} <= set(roles):
             template = _around(*(spelled.id(roles[role]) for role in ("cls", "sep")))
         definition = Definition(
@@ -143,7 +145,7 @@ def _split(config: Mapping[str, Any], kind: str) -> Part:
 
 
 def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabulary) -> dict[str, str]:
-    default = _ROBERTA if kind == "RobertaTokenizer" else {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
+    default = {"RobertaTokenizer": _ROBERTA, "Qwen2Tokenizer": {"eos": _ENDOFTEXT}}.get(kind, _GPT2_ROLES)
     roles = {}
     for role in _ROBERTA:
         token = config.get(f"{role}_token", default.get(role))
@@ -153,22 +155,6 @@ def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabular
         if token and (spelled.id(token) is not None or f"{role}_token" in config):
             roles[role] = token
     return roles
-
-
-def _added(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
-    decoder = config.get("added_tokens_decoder") or {}
-    bits = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
-    added = {}
-    try:
-        for id, token in decoder.items():
-            flags = sum(bit for name, bit in bits.items() if token.get(name))
-            if not isinstance(token["content"], str) or not 0 <= int(id) < 1 << 24:
-                raise ValueError
-            added[int(id)] = (token["content"], bool(token.get("special")), flags)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        place = "tokenizer_config.json: added_tokens_decoder"
-        raise FormatError("added tokens that are not id -> {content, …}", place=place) from None
-    return added
 
 
 def _around(cls: int | None, sep: int | None) -> Part:
@@ -203,16 +189,27 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     losses = {}
     if model.whole_first:
         losses["whole_first"] = "that whole pretokens are looked up first"
+    if model.unk_token is not None and any(tok._core.find(bytes([byte]), False) is None for byte in range(256)):
+        losses |= {"unk_token": "the unknown token, which stands for bytes that have no entry"}
     if definition.normalizer:
         losses["normalizer"] = "the normalizer"
     if definition.pretokenizer != (_GPT2,):
         losses["pattern"] = "how text is split, which is not as GPT-2 does"
     if definition.template is not None:
         losses["template"] = "what add_special_tokens adds"
+    if definition.decoder is not None:
+        losses["decoder"] = "a decoder that does more than to join bytes"
+    if any(role not in _GPT2_ROLES or token != _ENDOFTEXT for role, token in definition.roles.items()):
+        losses["roles"] = f"roles other than that of {_ENDOFTEXT}"
+    if definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
     tokens = tok._core.added_tokens()
     if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
         losses["special_tokens"] = "which tokens are special or added"
     losing(losses, accept_loss, FORMAT)
+    odd = [token for _, token, _, _ in tokens if token != _ENDOFTEXT and _core.read_bytes(token) is None]
+    if odd:
+        raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")
     try:
         vocab, clashes = tok._core.vocab_json(byte_alphabet=True, end_of_word="")
         merges = _core.merges_txt(tok._core, byte_alphabet=True, end_of_word="")

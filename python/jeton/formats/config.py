@@ -12,28 +12,46 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import FormatError
+from .. import _core
+from ..errors import FormatError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
 
-__all__ = ["read_config", "render_config", "roles_of"]
+__all__ = [
+    "FLAGS",
+    "added_tokens",
+    "check_added",
+    "option",
+    "read_config",
+    "read_object",
+    "render_config",
+    "roles_of",
+    "with_tokens",
+]
 
 # Larger than any; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
+_ADDED = "added_tokens.json"
+# of added tokens, as the core has them
+FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The configuration in a folder; empty where there is none.
 
-    `special_tokens_map.json` fills in roles, `chat_template.jinja` the chat template, as transformers has it.
+    `special_tokens_map.json` fills in roles, `chat_template.jinja` the chat template, as transformers has it. What
+    `added_tokens.json` holds stands under that name.
 
     Raises:
-        FormatError: a file that is no JSON object.
+        FormatError: a file that is no JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         path = folder / name
         if path.is_file():
-            config |= _object(path)
+            config |= read_object(path)
+    if (folder / _ADDED).is_file():
+        config[_ADDED] = read_object(folder / _ADDED)
     template = folder / "chat_template.jinja"
     if template.is_file():
         config["chat_template"] = _text(template)
@@ -49,17 +67,101 @@ def _text(path: Path) -> str:
         raise FormatError(f"{path}: not UTF-8", format=path.name, place=f"byte {error.start}") from None
 
 
-def _object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object that is a file.
+
+    Raises:
+        FormatError: it is none, or holds what no text can be: half a surrogate pair.
+    """
     try:
         config = json.loads(_text(path))
+        json.dumps(config, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"{path}: not JSON: {error.msg}", format=path.name, place=place) from None
     except RecursionError:
         raise FormatError(f"{path}: nested too deeply", format=path.name, place="$") from None
+    except UnicodeEncodeError:
+        raise FormatError(f"{path}: a text holds a lone surrogate", format=path.name, place="$") from None
+    except ValueError:  # Python's limit on digits
+        raise FormatError(f"{path}: a number of thousands of digits", format=path.name, place="$") from None
     if not isinstance(config, dict):
         raise FormatError(f"{path}: not a JSON object", format=path.name, place="$")
     return config
+
+
+def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool | None:
+    """A switch; where it is null or missing, the default.
+
+    Raises:
+        FormatError: it is neither true nor false.
+    """
+    value = config.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise FormatError(f"{name} is {value!r:.60}, not true or false", place=f"tokenizer_config.json: {name}")
+    return default if value is None else value
+
+
+def added_tokens(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
+    """Id -> (content, whether it is special, flags), as ``added_tokens_decoder`` has it.
+
+    Raises:
+        FormatError: it is something else.
+
+    Examples:
+        >>> added_tokens({"added_tokens_decoder": {"7": {"content": "<x>", "special": True, "lstrip": True}}})
+        {7: ('<x>', True, 1)}
+    """
+    added = {}
+    try:
+        for id, token in (config.get("added_tokens_decoder") or {}).items():
+            flags = sum(bit for name, bit in FLAGS.items() if token.get(name))
+            if not isinstance(token["content"], str) or not 0 <= int(id) < 1 << 24:
+                raise ValueError
+            added[int(id)] = (token["content"], bool(token.get("special")), flags)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        place = "tokenizer_config.json: added_tokens_decoder"
+        raise FormatError("added tokens that are not id -> {content, …}", place=place) from None
+    return added
+
+
+def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, bool, int]]) -> _core.Vocabulary:
+    """The entries with added tokens, as `added_tokens` gives them.
+
+    Raises:
+        FormatError: an id or a content that belongs to another entry.
+    """
+    ids = set(vocabulary.ids())
+    for id, (content, _, _) in added.items():
+        if (found := vocabulary.find_any(content.encode())) != id and (found is not None or id in ids):
+            raise FormatError(
+                f"the added token {content!r:.60} has the id {id}; that is not what the entries say",
+                place="tokenizer_config.json: added_tokens_decoder",
+            )
+    return vocabulary.with_added(
+        list(added),
+        [content.encode() for content, _, _ in added.values()],
+        [special for _, special, _ in added.values()],
+        [flags for *_, flags in added.values()],
+    )
+
+
+def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer, if it has what `added_tokens.json` adds.
+
+    Raises:
+        UnsupportedFeatureError: it lacks a token of that file, an older form that says less.
+    """
+    known = {content for _, content, _, _ in tok._core.added_tokens()}
+    for content in config.get(_ADDED, {}):
+        if content not in known:
+            raise UnsupportedFeatureError(
+                f"{_ADDED} adds {content!r:.60} and does not say how it is matched; added_tokens_decoder in "
+                "tokenizer_config.json does",
+                place=_ADDED,
+                feature="added_tokens",
+            )
+    return tok
 
 
 def roles_of(config: Mapping[str, Any]) -> dict[str, str]:

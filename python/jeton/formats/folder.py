@@ -2,11 +2,13 @@
 
 Of several files the one that says most counts: tokenizer.json, then tekken.json, a SentencePiece model, the pair of
 entries and merges, vocab.txt, a rank file. The configuration brings roles and the chat template, decides the id layout
-of a SentencePiece model by its class, and whether vocab.txt is lowercased.
+of a SentencePiece model by its class, its template and what is added behind its pieces, and whether vocab.txt is
+lowercased.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -14,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic import write_atomically
-from ..errors import FormatError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import render_config, roles_of
+from .config import added_tokens, render_config, roles_of, with_tokens
+from .naming import naming
 
-__all__ = ["choose", "layout_of", "with_config", "write"]
+__all__ = ["choose", "layout_of", "with_added", "with_config", "write"]
 
 # in this order
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
@@ -45,29 +48,68 @@ def layout_of(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return layouts.for_class(config)
 
 
+def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer of a SentencePiece model with the special tokens that a configuration adds to it.
+
+    Raises:
+        UnsupportedFeatureError: an added token that is no special one.
+    """
+    known = {(id, content) for id, content, _, _ in tok._core.added_tokens()}
+    added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
+    added = {id: token for id, token in added.items() if (id, token[0]) not in known}
+    if not added:
+        return tok
+    pieces = tok._core.vocabulary()
+    for id, (content, special, _) in added.items():
+        if not special or tok._core.content(id) is not None or pieces.find_any(content.encode()) is not None:
+            raise UnsupportedFeatureError(
+                f"the added token {content!r:.60} with id {id} is not a special token behind the pieces of a "
+                "SentencePiece model; the .model file itself loads",
+                place="tokenizer_config.json: added_tokens_decoder",
+                feature="added_tokens",
+            )
+    with naming("tokenizer_config.json", "tokenizer_config.json"):
+        return Tokenizer(tok.definition, with_tokens(pieces, added))
+
+
 def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer with a configuration's roles and chat template; roles whose token it lacks are left out."""
-    if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
-        bos, eos = (tok.special_tokens.get(tok.roles.get(role, "")) for role in ("bos", "eos"))
-        template = layouts.around(config, bos, eos)
-        if template is not None:
-            tok = Tokenizer(replace(tok.definition, template=template), tok._core.vocabulary())
     known = {content for _, content, _, _ in tok._core.added_tokens()}
-    roles = {role: token for role, token in roles_of(config).items() if token in known}
-    template = config.get("chat_template", tok.definition.chat_template)
+    roles = {**tok.definition.roles, **{role: token for role, token in roles_of(config).items() if token in known}}
+    if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
+        bos, eos = (tok.special_tokens.get(roles.get(role, "")) for role in ("bos", "eos"))
+        around = layouts.around(config, bos, eos)
+        if around is not None:
+            tok = Tokenizer(replace(tok.definition, template=around), tok._core.vocabulary())
+    template = config.get("chat_template")
+    template = tok.definition.chat_template if template is None else template
     named = template if isinstance(template, list) else [{"template": template}]
     if not all(isinstance(one, dict) and isinstance(one.get("template"), str | None) for one in named):
         place = "tokenizer_config.json: chat_template"
         raise FormatError("a chat template is a text, or a list of named texts", place=place)
-    return tok._with_facts(roles={**tok.definition.roles, **roles}, chat_template=template)
+    return tok._with_facts(roles=roles, chat_template=template)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step."""
-    data = tokenizer_json.render(tok, accept_loss)
+    """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step.
+
+    Two files that overrule or add to the configuration are written too, where an earlier tokenizer left them.
+
+    Raises:
+        ConfigError: a chat template is left there, and this tokenizer has none, or several.
+    """
+    template = tok.definition.chat_template
+    files = {"tokenizer.json": tokenizer_json.render(tok, accept_loss)}
+    files["tokenizer_config.json"] = render_config(tok.roles, template)
     folder = Path(path)
+    if (folder / "special_tokens_map.json").is_file():
+        roles = {f"{role}_token": token for role, token in tok.roles.items()}
+        files["special_tokens_map.json"] = (json.dumps(roles, indent=2, ensure_ascii=False) + "\n").encode()
+    if (folder / "chat_template.jinja").is_file():
+        if not isinstance(template, str):
+            raise ConfigError(f"{folder} holds the chat_template.jinja of another tokenizer: remove it", option="path")
+        files["chat_template.jinja"] = template.encode()
     folder.mkdir(parents=True, exist_ok=True)
-    with write_atomically(folder / "tokenizer.json") as file:
-        file.write(data)
-    with write_atomically(folder / "tokenizer_config.json") as file:
-        file.write(render_config(tok.roles, tok.definition.chat_template))
+    for name, data in files.items():
+        with write_atomically(folder / name) as file:
+            file.write(data)

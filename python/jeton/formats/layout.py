@@ -23,10 +23,22 @@ from typing import Any
 
 from .. import _core
 from ..definition import Part
-from ..errors import ConfigError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from .config import option
 from .languages import MBART, MBART50, NLLB
 
-__all__ = ["CLASSES", "LAYOUTS", "PLAIN", "around", "for_class", "resolve", "template", "to_core"]
+__all__ = [
+    "CLASSES",
+    "LAYOUTS",
+    "PLAIN",
+    "around",
+    "enclosed",
+    "for_class",
+    "resolve",
+    "sentinels",
+    "template",
+    "to_core",
+]
 
 Layout = Mapping[str, Any]
 
@@ -140,11 +152,25 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Part 
     defaults = PLAIN.get(str(config.get("tokenizer_class") or "").removesuffix("Fast"))
     if defaults is None:
         return None
-    wants_bos, wants_eos = (
-        default if (asked := config.get(f"add_{role}_token")) is None else bool(asked)
-        for role, default in zip(("bos", "eos"), defaults, strict=True)
-    )
     second = 0 if defaults == (False, True) else 1  # T5 gives both texts of a pair the type 0
+    return enclosed(config, bos, eos, defaults, second)
+
+
+def enclosed(
+    config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
+) -> Part | None:
+    """The template with bos before each text and eos after it, as ``add_bos_token`` and ``add_eos_token`` say.
+
+    Args:
+        config: a `tokenizer_config.json`.
+        bos, eos: the ids; None: there is no such token, and nothing is added.
+        defaults: whether bos and eos are added where `config` does not say.
+        second: the type of the second text of a pair.
+
+    Raises:
+        FormatError: a switch that is neither true nor false.
+    """
+    wants_bos, wants_eos = option(config, "add_bos_token", defaults[0]), option(config, "add_eos_token", defaults[1])
 
     def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
         first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []
@@ -155,6 +181,21 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Part 
     if len(single) == 1:
         return None
     return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
+
+
+def sentinels(config: Mapping[str, Any], first: int) -> dict[int, tuple[str, bool, int]]:
+    """T5's own special tokens behind the pieces, the last one first: id -> (content, special, flags).
+
+    Examples:
+        >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)
+        {100: ('<extra_id_1>', True, 0), 101: ('<extra_id_0>', True, 0)}
+    """
+    if str(config.get("tokenizer_class") or "").removesuffix("Fast") != "T5Tokenizer":
+        return {}
+    number = config.get("extra_ids", 100)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 16:
+        raise FormatError(f"extra_ids is {number!r:.60}, no number", place="tokenizer_config.json: extra_ids")
+    return {first + i: (f"<extra_id_{number - 1 - i}>", True, 0) for i in range(number)}
 
 
 def to_core(layout: Layout) -> str:

@@ -159,6 +159,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["roles"] = "roles other than those that the names of special tokens give"
     if any(flags for *_, flags in tok._core.added_tokens()):
         losses["added_tokens"] = "how added tokens take the white space around them"
+    if definition.decoder is not None:
+        losses["decoder"] = "a decoder that does more than to join bytes"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
     losing(losses, accept_loss, FORMAT)

@@ -111,13 +111,18 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
         raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
     if model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
         raise _other("merges", f"merges that are not the ranks of what they make: {why}")
-    if tok.definition.template is not None and "template" not in accept_loss:
-        raise _other("template", "what add_special_tokens adds; accept_loss may hold 'template'")
-    if tok.definition.normalizer and "normalizer" not in accept_loss:
-        raise _other("normalizer", "a normalizer; accept_loss may hold 'normalizer'")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
-    if tok.special_tokens:
-        losses["special_tokens"] = f"the special tokens {', '.join(tok.special_tokens)}"
+    if added := [token for _, token, _, _ in tok._core.added_tokens()]:
+        more = f" and {len(added) - 5:,} more" if len(added) > 5 else ""
+        losses["special_tokens"] = f"the special and added tokens {', '.join(added[:5])}{more}"
+    if tok.definition.template is not None:
+        losses["template"] = "what add_special_tokens adds"
+    if tok.definition.normalizer:
+        losses["normalizer"] = "a normalizer"
+    if tok.definition.decoder is not None:
+        losses["decoder"] = "a decoder that does more than to join bytes"
+    if tok.definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
     for name, what in losses.items():
         if name not in accept_loss:
             raise UnsupportedFeatureError(

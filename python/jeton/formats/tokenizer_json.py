@@ -26,6 +26,7 @@ from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import BYTE, ENDS_WORD, UNUSED, Tokenizer
+from .config import FLAGS
 from .hf_parts import Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -162,9 +163,6 @@ def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
 
 def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
 
 
 def _added_token(id: int, content: str, special: bool, flags: int) -> JSON:

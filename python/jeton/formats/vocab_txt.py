@@ -2,7 +2,8 @@
 
 The file holds nothing else. What BERT does around the model is known: white space and punctuation cut, ``[CLS]`` and
 ``[SEP]`` stand around. Whether text is lowercased stands in a `tokenizer_config.json` beside the file; alone, it is
-lowercased exactly when no entry outside ``[…]`` holds an upper-case letter.
+lowercased exactly when no entry outside ``[…]`` holds an upper-case letter. A class named there that does something
+else than BERT's is refused.
 
 Special tokens that the file lacks are not added: transformers gives them ids past its end; here there is then no such
 token, and no template where ``[CLS]`` or ``[SEP]`` is missing.
@@ -22,12 +23,19 @@ from ..atomic import write_atomically
 from ..definition import Definition, Part, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from .config import added_tokens, option, with_tokens
 from .naming import losing, naming
 
 __all__ = ["looks_like", "read", "write"]
 
 FORMAT = "vocab.txt"
 _SPECIAL = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
+# do what BERT's does
+_CLASSES = """
+    BertTokenizer ConvBertTokenizer DPRContextEncoderTokenizer DPRQuestionEncoderTokenizer DPRReaderTokenizer
+    DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer MobileBertTokenizer PreTrainedTokenizer
+    SqueezeBertTokenizer
+""".split()  # noqa: SIM905
 
 
 def looks_like(data: bytes) -> bool:
@@ -60,6 +68,14 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
         ids = {role: vocabulary.find(token.encode()) for role, token in special.items()}
         if ids["unk"] is None:
             raise FormatError(f"there is no unknown token {special['unk']!r}", place="the whole file")
+        kind = str(config.get("tokenizer_class") or "BertTokenizer").removesuffix("Fast")
+        if kind not in _CLASSES:
+            raise UnsupportedFeatureError(
+                f"the tokenizer class {kind!r:.60} may cut text or place special tokens by rules that are not BERT's, "
+                "which are not carried; without its configuration the file is BERT's",
+                place="tokenizer_config.json: tokenizer_class",
+                feature="tokenizer_class",
+            )
         if config.get("do_basic_tokenize") is False:
             raise UnsupportedFeatureError(
                 "text that is cut already is not carried",
@@ -67,9 +83,8 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
                 feature="do_basic_tokenize",
             )
         found = {role: id for role, id in ids.items() if id is not None}
-        vocabulary = vocabulary.with_added(
-            list(found.values()), [special[role].encode() for role in found], [True] * len(found)
-        )
+        roles: dict[int, tuple[str, bool, int]] = {id: (special[role], True, 0) for role, id in found.items()}
+        vocabulary = with_tokens(vocabulary, roles | added_tokens(config))
         definition = Definition(
             WordPiece(special["unk"]),
             normalizer=(_normalizer(config, lowercase=not has_upper_case),),
@@ -90,18 +105,12 @@ def _name(config: Mapping[str, Any], role: str, default: str) -> str:
 
 
 def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Part:
-    def option(name: str, default: bool | None) -> bool | None:
-        value = config.get(name, default)
-        if value is not None and not isinstance(value, bool):
-            raise FormatError(f"{name} is {value!r}", place=f"tokenizer_config.json: {name}")
-        return value
-
     return {
         "type": "BertNormalizer",
         "clean_text": True,
-        "handle_chinese_chars": option("tokenize_chinese_chars", True) is not False,
-        "strip_accents": option("strip_accents", None),
-        "lowercase": bool(option("do_lower_case", lowercase)),
+        "handle_chinese_chars": option(config, "tokenize_chinese_chars", True),
+        "strip_accents": option(config, "strip_accents", None),
+        "lowercase": option(config, "do_lower_case", lowercase),
     }
 
 
@@ -146,6 +155,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
             losses[name] = f"the {name}, which is not what BERT has"
     if assumed is None or assumed._core.added_tokens() != tok._core.added_tokens():
         losses["special_tokens"] = "which tokens are special"
+    if tok.definition.chat_template is not None:
+        losses["chat_template"] = "a chat template"
     losing(losses, accept_loss, FORMAT)
     return data
 

@@ -107,7 +107,6 @@ PLAIN: list[dict[str, Any]] = [
     {"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer"}, "tokenization_other.py": 1, "convert.py": 1},
     {"config.json": {"auto_map": {"AutoModel": "modeling_x.X", "AutoConfig": "configuration_x.X"}}},
     {"tokenizer_config.json": {"auto_map": None}},
-    {"tokenizer_config.json": []},
 ]
 
 
@@ -141,8 +140,9 @@ def test_code_for_other_things_is_no_matter(hub: Hub, files: dict[str, Any], cap
     assert caplog.text == ""
 
 
-def test_a_damaged_configuration(hub: Hub) -> None:
-    hub.put({"tokenizer.json": FILE, "tokenizer_config.json": b"{"})
+@pytest.mark.parametrize("content", [b"{", b"[" * 100_000, b'{"a": "\\ud800"}', b"[]", b"\xff"])
+def test_a_damaged_configuration(hub: Hub, content: bytes) -> None:
+    hub.put({"tokenizer.json": FILE, "tokenizer_config.json": content})
     with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json"):
         fetch("hf:owner/name")
 
@@ -212,11 +212,18 @@ def test_another_content_than_the_hub_lists_is_not_kept(
     assert jeton.load("hf:owner/name") == TOK
 
 
-def test_a_damaged_file_in_the_cache_is_downloaded_again(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["hf:owner/name", f"hf:owner/name@{COMMIT}"])
+def test_a_damaged_file_in_the_cache_is_downloaded_again(
+    hub: Hub, name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub.put(FOLDER)
-    path = fetch("hf:owner/name") / "tokenizer.json"
-    path.write_bytes(FILE[:-9])
-    assert jeton.load("hf:owner/name") == TOK
+    path = fetch(name) / "tokenizer.json"
+    path.write_bytes(FILE.replace(b"low", b"luw", 1))  # it would load
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(jeton.DownloadError, match="not whole"):
+        jeton.load(name)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    assert jeton.load(name) == TOK
     assert "is damaged" in caplog.text
 
 
@@ -253,6 +260,16 @@ def test_a_commit_that_is_none(hub: Hub) -> None:
 def test_names_that_are_none(server: Server, name: str) -> None:
     with pytest.raises(jeton.ConfigError, match="is no name of a repository"):
         jeton.load(name)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("revision", ["../../../x", "/etc/passwd", "a/../../b", "a\\b", "a b", "a\n"])
+def test_revisions_that_are_none(server: Server, revision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's cache makes a path of the revision, and reads it where the network is off."""
+    for offline in ("0", "1"):
+        monkeypatch.setenv("HF_HUB_OFFLINE", offline)
+        with pytest.raises(jeton.ConfigError, match="no branch, tag or commit"):
+            jeton.load(f"hf:owner/name@{revision}")
     assert server.requests == []
 
 

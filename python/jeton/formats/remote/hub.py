@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError, UnsupportedFeatureError
+from ..config import read_object
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
 __all__ = ["PREFIX", "fetch_repository"]
@@ -37,6 +38,8 @@ _LOG = logging.getLogger("jeton")
 PREFIX = "hf:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+# What git allows in no name of a branch or tag; the hub's cache makes a path of it.
+_NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
 # Says everything by itself. Where there is one, the files below are not needed, the first before the second.
@@ -76,12 +79,14 @@ def fetch_repository(name: str) -> Path:
             option="path_or_name",
         )
     revision = revision or "main"
-    listing, fresh = _list(repository, revision)
+    if _NO_REVISION.search(revision):
+        raise ConfigError(f"{revision!r} is no branch, tag or commit", option="path_or_name")
+    listing = _list(repository, revision)
     if listing is None:
         return _cached_by_others(repository, revision)
     if not any(file in _WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
         raise FormatError(f"{PREFIX}{repository} holds no tokenizer that Jeton reads (at {listing.commit[:10]})")
-    folder = _get(repository, listing, fresh=fresh)
+    folder = _get(repository, listing)
     _refuse_code(repository, folder, listing.files, listing.code)
     return folder
 
@@ -89,14 +94,14 @@ def fetch_repository(name: str) -> Path:
 # ── what is there ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(repository: str, revision: str) -> tuple[_Listing | None, bool]:
-    """The listing of a revision, and whether the hub gave it just now. None: unknown, and nobody may be asked."""
+def _list(repository: str, revision: str) -> _Listing | None:
+    """The listing of a revision. None: unknown, and nobody may be asked."""
     record = _record(repository, revision)
     known = _read_record(record)
     if known is not None and (_COMMIT.fullmatch(revision) or _is_offline()):
-        return known, False
+        return known
     if _is_offline():
-        return None, False
+        return None
     hub = _library()
     try:
         info = hub.HfApi(endpoint=_endpoint(), library_name="jeton").model_info(
@@ -107,10 +112,10 @@ def _list(repository: str, revision: str) -> tuple[_Listing | None, bool]:
         if known is None or status in (401, 403, 404):
             raise _failure(repository, revision, error) from error
         _LOG.warning("the hub does not answer (%s): %s%s from the cache", _first_line(error), PREFIX, repository)
-        return known, False
+        return known
     listing = _chosen(str(info.sha), info.siblings or [])
     _write_record(record, listing)
-    return listing, True
+    return listing
 
 
 def _chosen(commit: str, siblings: list[Any]) -> _Listing:
@@ -156,7 +161,7 @@ def _write_record(path: Path, listing: _Listing) -> None:
 # ── getting it ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _get(repository: str, listing: _Listing, *, fresh: bool) -> Path:
+def _get(repository: str, listing: _Listing) -> Path:
     hub = _library()
     options: dict[str, Any] = {"revision": listing.commit, "cache_dir": _hub_cache()}
     paths = []
@@ -165,7 +170,9 @@ def _get(repository: str, listing: _Listing, *, fresh: bool) -> Path:
             raise FormatError(f"{PREFIX}{repository}: {name} has {file.size} bytes, more than a tokenizer has")
         cached = hub.try_to_load_from_cache(repository, name, **options)
         path = Path(cached) if isinstance(cached, str) else None
-        if path is not None and fresh and not _is_sound(path, file):
+        if path is not None and not _is_sound(path, file):
+            if _is_offline():
+                raise _failure(repository, listing.commit, None)
             _LOG.warning("%s is damaged, and is downloaded again", path)
             _remove(path)
             path = None
@@ -272,13 +279,7 @@ def _defined_here(config: dict[str, Any], code_files: list[str]) -> str | None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise FormatError(f"{path}: {error}", format="json") from None
-    return value if isinstance(value, dict) else {}
+    return read_object(path) if path.is_file() else {}
 
 
 # ── huggingface_hub ───────────────────────────────────────────────────────────────────────────────────────────────
