@@ -7,7 +7,7 @@
 
 use super::{Permit, Tokenizer};
 use crate::byte_alphabet;
-use crate::draft::{Draft, Origin};
+use crate::draft::{Cut, Draft, Origin};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::{GoOn, Looks};
@@ -160,8 +160,12 @@ impl Tokenizer {
         for normalizer in &self.normalizers {
             normalizer.apply(&mut draft, go_on).map_err(located)?;
         }
-        if let Some(matcher) = permit.normalized() {
-            matcher.cut(&mut draft)?;
+        match permit.normalized() {
+            Some(matcher) => matcher.cut(&mut draft)?,
+            None => draft.cut(|_, text, cuts| {
+                cuts.push(Cut { start: 0, end: text.len(), id: None }); // HF cuts here, too: what was stripped is no part of a piece
+                Ok(())
+            })?,
         }
         for splitter in &self.splitters {
             splitter.apply(&mut draft, go_on).map_err(located)?;
