@@ -155,10 +155,15 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
+        let refused = permit.refused_normalized().filter(|_| !self.normalizers.is_empty());
+        let mut draft = Draft::part_of(text, at, traced || self.needs_origins || refused.is_some())?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
             normalizer.apply(&mut draft, go_on).map_err(located)?;
+        }
+        if let Some(found) = refused.and_then(|matcher| matcher.find(draft.text().as_bytes(), 0)) {
+            let from = draft.origin(found.start, found.end).map_or(at, |origin| origin.start as usize);
+            return Err(self.refusal(found.id, from));
         }
         match permit.normalized() {
             Some(matcher) => matcher.cut(&mut draft)?,
