@@ -11,11 +11,7 @@
 //! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
 
 use crate::error::{Error, Result};
-
-/// How many bytes stages may make of `bytes`. What grows most in use is U+FDFA: 33 bytes for 3 under NFKC, 66 in the byte alphabet.
-pub fn most_bytes(bytes: usize) -> usize {
-    bytes.saturating_mul(100).saturating_add(1_000_000)
-}
+use crate::interrupt::most_bytes;
 
 /// A half-open byte range of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

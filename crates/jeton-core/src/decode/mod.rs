@@ -19,8 +19,8 @@ mod steps;
 use std::collections::HashMap;
 
 use crate::byte_alphabet::stand_in;
-use crate::draft::most_bytes;
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
 use parts::Plan;
