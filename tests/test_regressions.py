@@ -227,3 +227,48 @@ def test_arrays_of_any_alignment_decode() -> None:
     assert tok.decode(tok.encode_array("")) == ""
     assert tok.decode(np.array([104, 0, 105, 0], np.uint32)[::2]) == "hi"
     assert tok.encode_batch([]).offsets.tolist() == [0]
+
+
+DOUBLE: Any = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+BYTE_ALPHABET: Any = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+UNSEEN: Any = {"id": 2, "content": "ab", "special": False, "normalized": True}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"normalizer": {"type": "Sequence", "normalizers": [DOUBLE] * 64}},
+        {"normalizer": {"type": "Sequence", "normalizers": [DOUBLE] * 64}, "added_tokens": [UNSEEN]},
+        {"normalizer": {"type": "Sequence", "normalizers": [{**DOUBLE, "content": "a" * 5000}] * 2}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_ALPHABET] * 64}},
+        {"decoder": {"type": "Sequence", "decoders": [DOUBLE] * 64}},
+        {"decoder": {"type": "Sequence", "decoders": [{"type": "BPEDecoder", "suffix": ""}] * 64}},
+        {"decoder": {"type": "Sequence", "decoders": [{**DOUBLE, "content": "a" * 5000}] * 2}},
+    ],
+)
+def test_parts_that_multiply_a_text_end_in_an_error(file: dict[str, Any]) -> None:
+    model = {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}
+
+    def use() -> None:
+        tok = jeton.Tokenizer.from_bytes(json.dumps({"model": model, **file}).encode())
+        tok.encode("aé")
+        tok.decode([0, 0])
+
+    with pytest.raises(jeton.JetonError, match="more than"):
+        use()
+
+
+def test_the_best_of_many_words_take_no_gigabytes() -> None:
+    pieces = [["<unk>", 0.0], ["a", -1.0], ["aa", -2.1], ["aaa", -3.2], ["b", -4.0], ["ab", -4.5]]
+    file = {"pre_tokenizer": {"type": "WhitespaceSplit"}, "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces}}
+    tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+    ways = tok.nbest("aaa", 20)
+    both = [(left + right, a + b) for left, a in ways for right, b in tok.nbest("ab", 20)]
+    both.sort(key=lambda way: -way[1])  # stable
+    for n in (1, 2, 5, 20):
+        assert tok.nbest("aaa ab", n) == both[:n]
+    began = time.perf_counter()
+    best = tok.nbest("aaaaaaaaab " * 300, 1024)
+    assert len(best) == len({tuple(ids) for ids, _ in best}) == 1024
+    assert best[0][0] == tok.encode("aaaaaaaaab " * 300)
+    assert time.perf_counter() - began < 30

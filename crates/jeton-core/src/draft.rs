@@ -6,10 +6,12 @@
 //! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the range of
 //! the input that it stands for.
 //!
-//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte.
+//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. What stages write is bounded by the input
+//! ([`most_bytes`]): each of a file's parts can double a text, and a few dozen of them would fill any memory.
 //! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
 
 use crate::error::{Error, Result};
+use crate::interrupt::most_bytes;
 
 /// A half-open byte range of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +52,7 @@ pub struct Draft {
     text: String,
     origins: Option<Vec<Origin>>, // one for each byte of text
     pieces: Vec<Piece>,
+    most: usize, // bytes that the text may have
 }
 
 impl Draft {
@@ -77,7 +80,7 @@ impl Draft {
         });
         let whole = Piece { start: 0, end: input.len(), origin: Origin { start: from, end }, id: None };
         let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
-        Ok(Self { text: input.to_owned(), origins, pieces })
+        Ok(Self { text: input.to_owned(), origins, pieces, most: most_bytes(input.len()) })
     }
 
     /// The text as it stands now.
@@ -110,7 +113,7 @@ impl Draft {
     /// disappears.
     ///
     /// # Errors
-    /// What `write` returns.
+    /// What `write` returns, and [`Error::text`] for a text that grows too long.
     pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut Writer<'_>) -> Result<()>) -> Result<()> {
         let mut text = String::with_capacity(self.text.len() + self.text.len() / 8 + 16);
         let mut origins = self.origins.as_ref().map(|old| Vec::with_capacity(old.len() + old.len() / 8 + 16));
@@ -120,16 +123,18 @@ impl Draft {
             let old_origins = self.origins.as_ref().map(|origins| &origins[piece.start..piece.end]);
             let start = text.len();
             let (text, origins) = (&mut text, origins.as_mut());
-            let mut writer = Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins };
+            let mut writer =
+                Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins, most: self.most };
             match piece.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
             }
+            writer.check()?;
             if start < text.len() {
                 pieces.push(Piece { start, end: text.len(), ..*piece });
             }
         }
-        *self = Self { text, origins, pieces };
+        *self = Self { text, origins, pieces, most: self.most };
         Ok(())
     }
 
@@ -168,6 +173,7 @@ pub struct Writer<'d> {
     start: usize, // of the piece, in `text`
     text: &'d mut String,
     origins: Option<&'d mut Vec<Origin>>,
+    most: usize, // bytes that `text` may have
 }
 
 impl Writer<'_> {
@@ -179,6 +185,19 @@ impl Writer<'_> {
     /// What is left of the old text.
     pub fn rest(&self) -> &str {
         &self.old[self.at..]
+    }
+
+    /// Whether the text is still short enough. To be called by who writes more for a character than any table of Unicode does.
+    ///
+    /// # Errors
+    /// [`Error::text`] where it is not.
+    pub fn check(&self) -> Result<()> {
+        match self.text.len() <= self.most {
+            true => Ok(()),
+            false => {
+                Err(Error::text(format!("the tokenizer's parts make more than {} bytes of the text", self.most), 0))
+            }
+        }
     }
 
     /// Leaves out the next `chars` characters of the old text.
@@ -282,6 +301,20 @@ mod tests {
         assert_eq!((added.id, free.id, free.origin), (Some(7), None, Origin { start: 3, end: 6 }));
         assert_eq!(draft.origin(2, 4), Some(Origin { start: 3, end: 4 }));
         assert_eq!(draft.origin(4, 7), Some(Origin { start: 4, end: 6 }));
+        Ok(())
+    }
+
+    #[test]
+    fn a_text_that_keeps_growing_is_an_error() -> Result<()> {
+        let mut draft = Draft::new("a", true)?;
+        let mut double = || {
+            draft.rewrite(|old, writer| {
+                writer.replace(old.len(), &old.repeat(2));
+                Ok(())
+            })
+        };
+        let error = (0..64).find_map(|_| double().err()).map(|error| error.to_string());
+        assert!(error.is_some_and(|error| error.contains("more than 1000100 bytes")));
         Ok(())
     }
 

@@ -19,7 +19,8 @@ mod steps;
 use std::collections::HashMap;
 
 use crate::byte_alphabet::stand_in;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
 use parts::Plan;
@@ -137,7 +138,7 @@ impl Chain {
     fn run(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<Vec<u8>> {
         let mut pieces = Pieces::with_capacity(ids.len());
         each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
-        Ok(self.steps(pieces, lossy).into_bytes())
+        Ok(self.steps(pieces, lossy)?.into_bytes())
     }
 
     fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut Pieces) {
@@ -166,12 +167,18 @@ impl Chain {
         pieces.close();
     }
 
-    fn steps(&self, mut pieces: Pieces, lossy: bool) -> Pieces {
+    /// # Errors
+    /// `Config` for a text that grows too long: each step can double it, and a file may have many.
+    fn steps(&self, mut pieces: Pieces, lossy: bool) -> Result<Pieces> {
         let mut spare = Pieces::default();
+        let most = most_bytes(pieces.open().len() + pieces.len());
         for step in &self.steps {
-            step.run(&mut pieces, &mut spare, lossy);
+            step.run(&mut pieces, &mut spare, lossy, most);
+            if pieces.open().len() > most {
+                return Err(Error::config(format!("the decoder makes more than {most} bytes of these ids")));
+            }
         }
-        pieces
+        Ok(pieces)
     }
 
     /// What `id` adds between two others. Markers take the places of the others: what comes out between them is the token and
@@ -185,7 +192,7 @@ impl Chain {
                 self.push_entry(vocab, id, vocab.kind(id), false, &mut pieces);
             }
             self.push(MARKS[1].as_bytes(), Kind::Added, false, &mut pieces);
-            let bytes = self.steps(pieces, false).into_bytes();
+            let bytes = self.steps(pieces, false).ok()?.into_bytes();
             let start = steps::find(&bytes, MARKS[0].as_bytes())? + MARKS[0].len();
             let end = start + steps::find(&bytes[start..], MARKS[1].as_bytes())?;
             Some(bytes[start..end].to_vec())
@@ -195,7 +202,7 @@ impl Chain {
         }
         match between(None).zip(between(Some(id))) {
             Some((before, token)) => out.extend_from_slice(token.strip_suffix(&before[..]).unwrap_or(&token)),
-            None => vocab.write_decoded(id, out), // a part that does away with the markers
+            None => vocab.write_decoded(id, out), // a part that does away with the markers, or makes too much of them
         }
     }
 }

@@ -56,7 +56,8 @@ pub(super) enum Step {
 
 impl Step {
     /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are replaced.
-    pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool) {
+    /// It stops soon after it has written `most` bytes, which the caller takes for an error.
+    pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool, most: usize) {
         match self {
             Self::Fuse => return pieces.fuse(),
             Self::Bytes => return fuse_bytes(pieces, lossy),
@@ -64,12 +65,15 @@ impl Step {
         }
         match self {
             Self::ByteFallback => byte_fallback(pieces, spare, lossy),
-            Self::Ctc { pad, delimiter, cleanup } => ctc(pieces, spare, pad, delimiter, *cleanup),
+            Self::Ctc { pad, delimiter, cleanup } => ctc(pieces, spare, pad, delimiter, *cleanup, most),
             _ => {
                 let last = pieces.len().saturating_sub(1);
                 for (i, piece) in pieces.iter().enumerate() {
-                    self.one(piece, i == 0, i == last, spare.open());
+                    self.one(piece, i == 0, i == last, spare.open(), most);
                     spare.close();
+                    if spare.open().len() > most {
+                        break;
+                    }
                 }
             }
         }
@@ -80,14 +84,14 @@ impl Step {
     }
 
     /// One string, for those that look at nothing else.
-    fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>) {
+    fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) {
         match self {
-            Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out),
+            Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out, most),
             Self::ByteLevel(alphabet) => alphabet.read_or_copy(piece, out),
             Self::Metaspace { mark, drops_first } => {
-                mark.replace(piece, if is_first && *drops_first { "" } else { " " }, out);
+                mark.replace(piece, if is_first && *drops_first { "" } else { " " }, out, most);
             }
-            Self::Replace { pattern, content } if !piece.is_empty() => pattern.replace(piece, content, out),
+            Self::Replace { pattern, content } if !piece.is_empty() => pattern.replace(piece, content, out, most),
             Self::DropLastSpace => out.extend_from_slice(piece.strip_suffix(b" ").unwrap_or(piece)),
             Self::Strip { content, start, stop } => out.extend_from_slice(strip(piece, content, *start, *stop)),
             Self::WordPiece { prefix, cleanup } => {
@@ -162,7 +166,7 @@ fn byte_of(piece: &[u8]) -> Option<u8> {
     }
 }
 
-fn ctc(from: &Pieces, into: &mut Pieces, pad: &Finder, delimiter: &Finder, cleanup: bool) {
+fn ctc(from: &Pieces, into: &mut Pieces, pad: &Finder, delimiter: &Finder, cleanup: bool, most: usize) {
     let mut before: Option<&[u8]> = None;
     let mut clean = Vec::new();
     for piece in from.iter() {
@@ -171,11 +175,11 @@ fn ctc(from: &Pieces, into: &mut Pieces, pad: &Finder, delimiter: &Finder, clean
         }
         if cleanup {
             clean.clear();
-            pad.replace(piece, "", &mut clean);
+            pad.replace(piece, "", &mut clean, most);
             clean_up(&mut clean, 0);
-            delimiter.replace(&clean, " ", into.open());
+            delimiter.replace(&clean, " ", into.open(), most);
         } else {
-            pad.replace(piece, "", into.open());
+            pad.replace(piece, "", into.open(), most);
         }
         into.close_unless_empty();
     }
@@ -259,12 +263,15 @@ impl Finder {
         Ok(Self { first: needle.as_bytes().first().copied(), len: needle.len(), automaton })
     }
 
-    /// Appends `text` with `with` for every match.
-    pub fn replace(&self, text: &[u8], with: &str, out: &mut Vec<u8>) {
+    /// Appends `text` with `with` for every match, until `out` has more than `most` bytes.
+    pub fn replace(&self, text: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         let Some(first) = self.first else {
             for &byte in text {
                 if byte & 0xc0 != 0x80 {
                     out.extend_from_slice(with.as_bytes());
+                    if out.len() > most {
+                        return;
+                    }
                 }
                 out.push(byte);
             }
@@ -279,6 +286,9 @@ impl Finder {
         for found in self.automaton.find_iter(aho_corasick::Input::new(text).range(at..)) {
             out.extend_from_slice(&text[done..found.start()]);
             out.extend_from_slice(with.as_bytes());
+            if out.len() > most {
+                return;
+            }
             done = found.end();
         }
         out.extend_from_slice(&text[done..]);

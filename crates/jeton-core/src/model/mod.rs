@@ -181,6 +181,16 @@ impl Model {
         }
     }
 
+    /// Whether HF gives all bytes of a run of unknown text one place.
+    pub fn places_bytes_together(&self) -> bool {
+        matches!(self, Self::Unigram(model) if !model.single)
+    }
+
+    /// Whether HF shows the text instead of this entry, which is the unknown token.
+    pub fn shows_text_of(&self, id: u32) -> bool {
+        matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
+    }
+
     /// The BPE model by merges or ranks, if it is one.
     pub fn as_bpe(&self) -> Option<&bpe::Bpe> {
         match self {

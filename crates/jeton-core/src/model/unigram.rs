@@ -38,7 +38,7 @@ pub struct Unigram {
     pub(super) is_user_defined: Vec<bool>,
     pub(super) unk_score: f64,
     pub(super) single: bool,
-    unknown: Unknown,
+    pub(super) unknown: Unknown,
 }
 
 /// The best way to cover the text up to some place.
@@ -159,6 +159,8 @@ impl Unigram {
         for (id, end) in path {
             match id {
                 NO_ID => writer.unknown(end)?,
+                // To HF the piece of the unknown token is unknown text as well, one with its neighbors.
+                _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end)?,
                 _ => writer.known(id, end)?,
             }
         }

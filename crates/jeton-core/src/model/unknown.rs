@@ -27,6 +27,11 @@ impl Unknown {
         Ok(Self { unk, fused, bytes })
     }
 
+    /// The unknown token.
+    pub fn unk(&self) -> Option<u32> {
+        self.unk
+    }
+
     fn write(&self, text: &[u8], start: usize, end: usize, spelled: Option<&Trie>, out: &mut Out<'_>) -> Result<()> {
         let run = &text[start..end];
         if let Some(id) = spelled.and_then(|trie| trie.find(run)) {

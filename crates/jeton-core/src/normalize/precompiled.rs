@@ -29,6 +29,7 @@ pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &
             continue;
         }
         looks.now_and_then()?;
+        writer.check()?;
         let grapheme = old[at..].graphemes(true).next().unwrap_or(&old[at..]);
         at += grapheme.len();
         if grapheme.len() < LONG {

@@ -80,6 +80,6 @@ impl Replace {
         for c in self.content.chars() {
             writer.put(c, 1);
         }
-        Ok(())
+        writer.check()
     }
 }

@@ -109,6 +109,7 @@ impl SentencePiece {
                 after_space = false;
                 continue;
             }
+            writer.check()?;
             let (taken, whole) = self.prefix(&old[at..])?;
             let new = if after_space { whole.trim_start_matches(' ') } else { whole };
             if options.escape_whitespaces && new.contains(' ') {

@@ -1,6 +1,7 @@
 //! What the template adds around encoded texts: columns of one length.
 
 use super::{Encoding, Tokenizer};
+use crate::alphabet::Level;
 use crate::postprocess::{trim_offsets, Sequence};
 use crate::vocab::Kind;
 
@@ -57,10 +58,11 @@ impl Tokenizer {
             let id = encoding.ids[index];
             let mut offsets = encoding.offsets[index];
             if self.template.trim_offsets() {
-                let is_bytes = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
-                // an added token is what was found, with the white space that it takes
+                let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+                let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
+                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown text is itself.
                 let (start, end) = encoding.byte_spans[index];
-                let found = if is_bytes { None } else { text.get(start..end) };
+                let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
                 let content = found.unwrap_or(self.vocab.content(id));
                 trim_offsets(content, is_bytes, self.template.add_prefix_space(), index, &mut offsets);
             }

@@ -144,22 +144,37 @@ impl Tokenizer {
     /// # Errors
     /// As [`Model::nbest`].
     pub fn nbest(&self, text: &[u8], permit: &Permit<'_>, n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
-        let mut best = vec![(Vec::new(), 0.0)];
+        let mut segments = Vec::new(); // of each its own best, and which of the best so far each of the best goes on from
+        let mut best = vec![(0.0, 0, 0)]; // score, which of the best so far, which of the segment's own
         self.for_each_segment(text, permit, false, go_on, |segment| {
-            let next = match segment.added {
+            let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
                 None => self.model.nbest(segment.bytes, n, go_on).map_err(|error| segment.located(error))?,
             };
-            let mut joined = Vec::with_capacity(best.len() * next.len());
-            for (ids, score) in &best {
-                joined.extend(next.iter().map(|(more, added)| ([ids.as_slice(), more].concat(), score + added)));
-            }
-            joined.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable: equal scores keep their order
-            joined.truncate(n);
-            best = joined;
+            // Of both lists the best come first, so the i-th with the j-th has (i + 1)(j + 1) - 1 others before it.
+            let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
+                let so_far = so_far.0;
+                own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))
+            };
+            let mut next: Vec<_> = best.iter().enumerate().flat_map(joined).collect();
+            next.sort_by(|a, b| b.0.total_cmp(&a.0)); // stable: equal scores keep their order
+            next.truncate(n);
+            let from: Vec<_> = next.iter().map(|&(_, i, j)| (i, j)).collect();
+            best = next;
+            segments.push((own, from));
             Ok(())
         })?;
-        Ok(best)
+        let ids = |mut at: usize| {
+            let mut parts = Vec::with_capacity(segments.len());
+            for (own, from) in segments.iter().rev() {
+                let (before, which) = from[at];
+                parts.push(own[which].0.as_slice());
+                at = before;
+            }
+            parts.reverse();
+            parts.concat()
+        };
+        Ok(best.iter().enumerate().map(|(at, &(score, ..))| (ids(at), score)).collect())
     }
 
     fn encode_segment(

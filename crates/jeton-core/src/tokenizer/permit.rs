@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Matchers, Tokenizer};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::Span;
 use crate::special::Matcher;
 
@@ -32,6 +32,11 @@ impl Permit<'_> {
     /// What looks for added tokens in normalized text.
     pub(super) fn normalized(&self) -> Option<&Matcher> {
         self.matchers.normalized.as_ref()
+    }
+
+    /// What looks for special tokens that normalized text must not hold.
+    pub(super) fn refused_normalized(&self) -> Option<&Matcher> {
+        self.refused?.normalized.as_ref()
     }
 }
 
@@ -62,10 +67,11 @@ impl Tokenizer {
         permit: &Permit<'_>,
         mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
     ) -> Result<()> {
-        for matcher in permit.refused.into_iter().flat_map(|special| [&special.raw, &special.normalized]).flatten() {
+        // Where text is normalized, what stands in it then is looked at then.
+        let normalized = permit.refused_normalized().filter(|_| self.normalizers.is_empty());
+        for matcher in permit.refused.and_then(|special| special.raw.as_ref()).into_iter().chain(normalized) {
             if let Some(found) = matcher.find(text, 0) {
-                let token = String::from_utf8_lossy(self.vocab.content(found.id)).into_owned();
-                return Err(ErrorKind::Special { token, at: found.start }.into());
+                return Err(self.refusal(found.id, found.start));
             }
         }
         let mut start = 0;
@@ -75,5 +81,40 @@ impl Tokenizer {
             start = found.end;
         }
         each(Span { start, end: text.len() }, None)
+    }
+
+    /// The error for a special token at a byte of the text.
+    pub(super) fn refusal(&self, id: u32, at: usize) -> Error {
+        let token = String::from_utf8_lossy(self.vocab.content(id)).into_owned();
+        ErrorKind::Special { token, at }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::model::Scratch;
+    use crate::tokenizer::Extras;
+    use crate::vocab::{Kind, Vocab};
+
+    #[test]
+    fn a_special_token_of_normalized_text_is_refused_there() {
+        let entries = [(0, Kind::Token, "?"), (1, Kind::Token, "x"), (2, Kind::Special, "<S>")];
+        let vocab = Vocab::new(entries.map(|(id, kind, content)| (id, kind, content.as_bytes()))).unwrap();
+        let options = r#"{"model": {"type": "WordLevel", "unk": 0}, "normalizer": [{"type": "Lowercase"}],
+            "pretokenizer": [{"type": "Whitespace"}]}"#;
+        let extras = Extras { flags: vec![(2, 8)], ..Extras::default() };
+        let tok = Tokenizer::from_json(options, vocab, extras).unwrap();
+        let permit = tok.permit(&Permission::Raise).unwrap();
+        let encode = |text: &str| {
+            let mut ids = Vec::new();
+            tok.encode(text.as_bytes(), &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids)
+        };
+        for text in ["x é <S>", "x é <s>"] {
+            assert!(matches!(encode(text).unwrap_err().into_kind(), ErrorKind::Special { at: 5, .. }), "{text}");
+        }
+        assert_eq!(encode("X <T>").unwrap(), [1, 0, 0, 0]);
     }
 }

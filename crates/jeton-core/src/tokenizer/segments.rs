@@ -7,7 +7,7 @@
 
 use super::{Permit, Tokenizer};
 use crate::byte_alphabet;
-use crate::draft::{Draft, Origin};
+use crate::draft::{Cut, Draft, Origin};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::{GoOn, Looks};
@@ -155,13 +155,22 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
+        let refused = permit.refused_normalized().filter(|_| !self.normalizers.is_empty());
+        let mut draft = Draft::part_of(text, at, traced || self.needs_origins || refused.is_some())?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
             normalizer.apply(&mut draft, go_on).map_err(located)?;
         }
-        if let Some(matcher) = permit.normalized() {
-            matcher.cut(&mut draft)?;
+        if let Some(found) = refused.and_then(|matcher| matcher.find(draft.text().as_bytes(), 0)) {
+            let from = draft.origin(found.start, found.end).map_or(at, |origin| origin.start as usize);
+            return Err(self.refusal(found.id, from));
+        }
+        match permit.normalized() {
+            Some(matcher) => matcher.cut(&mut draft)?,
+            None => draft.cut(|_, text, cuts| {
+                cuts.push(Cut { start: 0, end: text.len(), id: None }); // HF cuts here, too: what was stripped is no part of a piece
+                Ok(())
+            })?,
         }
         for splitter in &self.splitters {
             splitter.apply(&mut draft, go_on).map_err(located)?;

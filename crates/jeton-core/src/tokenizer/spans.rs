@@ -10,6 +10,7 @@ use crate::draft::Origin;
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::{Out, Scratch};
+use crate::vocab::Vocab;
 
 /// A text's ids and where each comes from.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +65,9 @@ impl Tokenizer {
                 offsets.push(hf_offsets(&segment, start, end));
                 start = end;
             }
+            if self.model.places_bytes_together() {
+                place_bytes(&self.vocab, &segment, &encoding.ids[first..], &ends, &mut offsets[first..]);
+            }
             let (from, to) = match segment.place {
                 Place::At(at) => (at, at + segment.bytes.len()),
                 Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
@@ -114,6 +118,24 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
             _ => (whole.start as usize + start, whole.start as usize + end),
         },
         Place::After(at) => (at, at),
+    }
+}
+
+/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`, covers one byte
+/// and is longer itself.
+fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize], offsets: &mut [(usize, usize)]) {
+    let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] };
+    let is_byte = |i: usize| ends[i] - start(i) == 1 && vocab.content(ids[i]).len() > 1;
+    let mut i = 0;
+    while i < ends.len() {
+        let from = i;
+        while i < ends.len() && is_byte(i) {
+            i += 1;
+        }
+        match from < i {
+            true => offsets[from..i].fill(hf_offsets(segment, start(from), ends[i - 1])),
+            false => i += 1,
+        }
     }
 }
 

@@ -1,0 +1,50 @@
+"""Stages together as HF has them: what one stage leaves decides what the next one does, and where tokens come from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+import jeton
+
+SPACED = "0\u2028 \u2028x \u3000é"
+UNIGRAM: Any = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0], ["b", -1.5], ["▁", -2.0]]}
+BYTES: Any = [[f"<0x{byte:02X}>", -9.0] for byte in range(256)]
+WORDS: Any = {"type": "WordLevel", "unk_token": "<unk>", "vocab": {"<unk>": 0, "\u2028": 1, "Ġ": 2, "x": 3, "é": 4}}
+TRIMS: Any = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+FIRST: Any = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
+CHARACTERS: Any = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize(
+    ("file", "texts"),
+    [
+        # What was stripped is no part of the piece, which then does not begin at 0.
+        (
+            {
+                "normalizer": {"type": "Strip", "strip_left": True, "strip_right": True},
+                "pre_tokenizer": FIRST,
+                "model": UNIGRAM,
+            },
+            ["a", " a", "  a b ", "\u3000ab", ""],
+        ),
+        # The piece of the unknown token, spelled in the text, is one with the unknown text beside it.
+        ({"model": UNIGRAM}, ["<unk>", "x<unk>", "<unk>y", "a<unk>b", "x<unk><unk>ya"]),
+        (
+            {"model": {**UNIGRAM, "vocab": [*UNIGRAM["vocab"], *BYTES], "byte_fallback": True}},
+            ["x<unk>", "<unk>", "éé a 中文b", "<0x41>中", "中<0x41>", "é"],  # bytes have the offsets of their whole run
+        ),
+        # Where units are no bytes, all white space is trimmed, also that of unknown text.
+        ({"post_processor": TRIMS, "pre_tokenizer": CHARACTERS, "model": WORDS}, [SPACED, "ĠxĠ"]),
+        ({"post_processor": TRIMS, "model": UNIGRAM}, ["\u2028a", "a \u3000b", " a "]),
+    ],
+)
+def test_ids_and_offsets_like_hf(file: dict[str, Any], texts: list[str]) -> None:
+    data = json.dumps({"version": "1.0", "added_tokens": [], **file})
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    for text in texts:
+        ours, theirs = tok.tokenize(text), hf.encode(text)
+        assert (text, ours.ids, list(ours.hf_offsets)) == (text, theirs.ids, theirs.offsets)
