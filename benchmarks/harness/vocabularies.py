@@ -58,7 +58,8 @@ class Vocabulary:
         hf_pattern: the same in the published `tokenizer.json`.
         jeton_options: for `jeton.load`.
         as_json: whether the file is to be written as `tokenizer.json`, too.
-        model_kind: 1 (Unigram) or 2 (BPE) where a `tokenizer.json` was a SentencePiece model.
+        as_model: whether a `tokenizer.json` is to be written as the SentencePiece model that it was, too.
+        only_model: whether everybody reads that model: Hugging Face adds a Unigram model's scores in more digits.
     """
 
     name: str
@@ -68,7 +69,8 @@ class Vocabulary:
     hf_pattern: str = ""
     jeton_options: dict[str, Any] = field(default_factory=dict)
     as_json: bool = False
-    model_kind: int = 0
+    as_model: bool = False
+    only_model: bool = False
 
 
 def ranks(name: str, split: str, hf_split: str, *, file: str = "", **options: Any) -> Vocabulary:
@@ -87,8 +89,9 @@ VOCABULARIES = {
         Vocabulary("falcon", "falcon.tokenizer.json", "json"),
         Vocabulary("mistral-v1", "mistral-v1.model", "model", as_json=True),
         Vocabulary("mistral-v3", "mistral-v3.model", "model"),
-        Vocabulary("phi-3-mini", "phi-3-mini.tokenizer.json", "json", model_kind=2),
+        Vocabulary("phi-3-mini", "phi-3-mini.tokenizer.json", "json", as_model=True),
         Vocabulary("t5", "t5-small.tokenizer.json", "json"),
+        Vocabulary("t5 .model", "t5-small.tokenizer.json", "json", only_model=True),
         Vocabulary("mbart", "mbart-en-fairseq.tokenizer.json", "json"),
         Vocabulary("mbart .model", "mbart-en-fairseq.sentencepiece.bpe.model", "model"),
         Vocabulary("spm-ja", "spm-ja.model", "model"),
@@ -117,7 +120,7 @@ class Vocabularies:
             path = self.data / vocab.file
             if not path.exists():
                 raise FileNotFoundError(f"{path}: JETON_TEST_DATA has no such vocabulary")
-            stem = self.folder / name.replace(" ", "-")
+            stem = self.folder / name.replace(" ", "-").replace(".", "")
             forms: dict[str, Any] = {"name": name, "jeton": str(path), "jeton_options": vocab.jeton_options}
             if vocab.kind == "ranks":
                 forms |= {"ranks": str(path), "pattern": vocab.pattern, "special_tokens": {}}
@@ -130,8 +133,11 @@ class Vocabularies:
                 made = stem.with_suffix(".json")
                 jeton.load(path).save(made)
                 forms["json"] = str(made)
-            if vocab.model_kind:
-                forms["model"] = str(write_model(path, stem.with_suffix(".model"), vocab.model_kind))
+            if vocab.as_model or vocab.only_model:
+                forms["model"] = str(write_model(path, stem.with_suffix(".model")))
+            if vocab.only_model:
+                forms["jeton"] = forms["model"]
+                del forms["json"]
             self.made[name] = forms
         return self.made[name]
 

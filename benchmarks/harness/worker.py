@@ -1,7 +1,8 @@
 """One measurement, in a process of its own and in the engine's own environment: a job on stdin, a result on stdout.
 
 Outside the clock: starting Python, imports, loading (unless that is what is measured), reading texts, one sentence that
-everybody encodes first, so threads and lazy tables are there, and putting results into one form. Inside: from `str`
+everybody encodes first by the call that is measured, so threads and lazy tables are there, and putting results into one
+form. Inside: from `str`
 objects in memory to ids as the engine gives them. Every phase makes its own `str` objects, since CPython keeps the UTF-8
 of a string that was converted once.
 
@@ -98,6 +99,8 @@ class Clock:
 def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     """Each phase is a text: as documents of about 2 KB in one batch, or as one document."""
     phases = {}
+    if job["split"]:
+        engine.encode_batch([SENTENCE])
     for name, path in job["texts"]:
         text = read(path)
         docs = documents(text) if job["split"] else []
@@ -117,15 +120,16 @@ def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Each phase is a list of short texts, and the call is made once for each."""
+    """Each phase is a list of texts, short ones or documents of 2 KB, and the call is made once for each."""
     call: Callable[[str], Any] = {
         "list": engine.list_call,
         "array": engine.array_call,
         "count": engine.count_call,
     }[job["call"]]()
+    call(SENTENCE)
     phases = {}
     for name, path in job["texts"]:
-        texts = json.loads(Path(path).read_text("utf-8"))
+        texts = documents(read(path)) if job["kind"] == "counts" else json.loads(read(path))
         results = []
         keep = results.append
         clock = Clock()
@@ -175,7 +179,7 @@ def much_text(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     return {"memory": {**clock.read(), **growth, "bytes": total, "ids": num_ids, "digest": digest.hexdigest()}}
 
 
-KINDS = {"texts": encode_texts, "calls": call_often, "decode": decode, "memory": much_text}
+KINDS = {"texts": encode_texts, "calls": call_often, "counts": call_often, "decode": decode, "memory": much_text}
 
 
 # ── texts and facts ───────────────────────────────────────────────────────────────────────────────────────────────
