@@ -19,11 +19,13 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from harness import report
 from harness.cases import Case, cases
 from harness.environments import JETON, engines, interpreter
 from harness.measure import Machinery
+from harness.summary import summary
 from harness.texts import Texts
 from harness.turns import Bench, Different
 from harness.vocabularies import Vocabularies
@@ -37,6 +39,10 @@ def main() -> int:
     chosen = [trimmed for case in cases(options.threads, os.cpu_count() or 1) if (trimmed := trim(case, options))]
     if not chosen:
         parser.error("no case is left; --list shows their names")
+    if options.summary:
+        with open(options.summary, encoding="utf-8", newline="") as file:
+            print(*summary(list(csv.DictReader(file))), sep="\n")
+        return 0
     if options.list:
         print(*(f"{case.name}: {', '.join(turn.name for turn in case.turns)}" for case in chosen), sep="\n")
         return 0
@@ -68,7 +74,7 @@ def run(bench: Bench, chosen: list[Case], options: argparse.Namespace, output: P
     """All cases, each printed and recorded when it is done."""
     different: list[str] = []
     failed: list[str] = []
-    verdicts: dict[str, list[str]] = {"goal": [], "yes": [], "UNDER": []}
+    record: list[dict[str, Any]] = []
     with open(output, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["megabytes", *report.COLUMNS], lineterminator="\n")
         writer.writeheader()
@@ -81,15 +87,13 @@ def run(bench: Bench, chosen: list[Case], options: argparse.Namespace, output: P
                 continue
             note = f"{options.threads} thread{'s' * (options.threads > 1)}, {bench.rounds} rounds"
             print(*report.table(case, results, options.simd, note), sep="\n", flush=True)
-            for one in report.judged(case, results, options.simd):
-                if one.verdict:
-                    verdicts[one.verdict].append(f"{case.name}: {one}")
             failed += [f"{case.name}: {why}" for who, why in report.problems(results).items() if who.startswith(JETON)]
-            writer.writerows({"megabytes": options.megabytes, **row} for row in report.rows(case, results, options.simd))
+            found = [{"megabytes": options.megabytes, **row} for row in report.rows(case, results, options.simd)]
+            record += found
+            writer.writerows(found)
             file.flush()
-    asked = sum(map(len, verdicts.values()))
-    print(f"\nof {asked} figures with a bound {len(verdicts['goal'])} reach the goal, {len(verdicts['yes'])} the least")
-    for title, lines in (("under", verdicts["UNDER"]), ("failed", failed), ("different", different)):
+    print(*summary(record), sep="\n")
+    for title, lines in (("failed", failed), ("different", different)):
         if lines:
             print(f"{title}:", *lines, sep="\n  ")
     return DIFFERENT if different else FAILED if failed else 0
@@ -115,13 +119,16 @@ def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name holds one of these")
     parser.add_argument("--engines", nargs="+", metavar="NAME", choices=list(engines()), help="these alone")
     parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn")
-    parser.add_argument("--megabytes", type=float, default=20.0, help="cut each corpus to this size; 20 is what is quoted")
+    parser.add_argument(
+        "--megabytes", type=float, default=20.0, help="cut each corpus to this size; 20 is what is quoted"
+    )
     parser.add_argument("--threads", type=int, default=1, help="for everybody, where threads are not the question")
     parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="the instructions Jeton may use")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
     parser.add_argument("--output", type=Path, help="where to write the record")
     default = Path.home() / ".cache" / "jeton-bench"
     parser.add_argument("--environments", type=Path, default=default, help="where the engines' environments are kept")
+    parser.add_argument("--summary", type=Path, metavar="RECORD", help="the last table of an earlier run, and stop")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     return parser.parse_args(), parser
 

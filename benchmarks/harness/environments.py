@@ -61,7 +61,7 @@ def interpreter(engine: EngineSetup, folder: Path) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     venv.create(place, with_pip=True)
-    install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *engine.packages]
+    install = [str(python), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *engine.packages]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{engine.name} could not be installed into {place}:\n{done.stderr.strip()[-1500:]}")

@@ -90,10 +90,13 @@ def judged(case: Case, results: Results, simd: str | None) -> Iterator[Judged]:
         first = next(other for other in case.turns if other.engine == JETON)
         if bound.kind == "at most":
             yield Judged(turn, phase, "", bound, ours)
-        elif bound.kind in ("threads", "linear"):
+        elif bound.kind == "linear":
+            if turn is case.turns[-1] and (first, phase) in median:
+                yield Judged(turn, phase, first.label, bound, ours / median[first, phase])
+        elif bound.kind == "threads":
             if turn is not first and (first, phase) in median:
-                last = turn.threads == 2 or bound.kind == "linear"
-                yield Judged(turn, phase, first.label, bound if last else Target(bound.kind), ours / median[first, phase])
+                asked = bound if turn.threads == 2 else Target(bound.kind)
+                yield Judged(turn, phase, first.label, asked, ours / median[first, phase])
         else:
             rivals = {
                 other.engine: value
@@ -120,6 +123,10 @@ def problems(results: Results) -> dict[str, str]:
 
 
 def table(case: Case, results: Results, simd: str | None, threads_note: str) -> Iterator[str]:
+    """What is printed of a case: a block, or for the many worst cases a line."""
+    if case.row in ("worst", "length"):
+        yield line(case, results, simd)
+        return
     names = phases(results)
     yield ""
     yield f"{case.name} ({case.unit}, {'CPU' if case.clock == 'cpu' else 'wall'} time, {threads_note})"
@@ -128,14 +135,25 @@ def table(case: Case, results: Results, simd: str | None, threads_note: str) -> 
     for turn, rounds in results.items():
         if rounds[0].problem:
             continue
-        title = f"{turn.engine} {rounds[0].version.removeprefix(turn.engine.split()[-1])}"
-        title = ", ".join(filter(None, (title, turn.label)))
+        title = ", ".join(filter(None, (f"{turn.engine.split()[0]} {rounds[0].version}", turn.label)))
         peak = statistics.median(found.peak_mib for found in rounds)
-        yield f"  {title:<34}" + "".join(f"{cell(figures(case, rounds, name)):>26}" for name in names) + f"{peak:>10.0f}"
+        yield (
+            f"  {title:<34}" + "".join(f"{cell(figures(case, rounds, name)):>26}" for name in names) + f"{peak:>10.0f}"
+        )
     for one in judged(case, results, simd):
         yield f"  {one}"
     for name, problem in problems(results).items():
         yield f"  without {name}: {problem}"
+
+
+def line(case: Case, results: Results, simd: str | None) -> str:
+    parts = []
+    for turn, rounds in results.items():
+        values = figures(case, rounds, "cold")
+        parts.append(f"{turn.label or turn.engine} {short(statistics.median(values)) if values else 'none'}")
+    verdict = ", ".join(map(str, judged(case, results, simd)))
+    whys = "".join(f" · without {name}: {why[:60]}" for name, why in problems(results).items())
+    return f"{case.name} ({case.unit}): {' · '.join(parts)} · {verdict}{whys}"
 
 
 def cell(values: list[float]) -> str:
@@ -190,7 +208,11 @@ def rows(case: Case, results: Results, simd: str | None) -> Iterator[dict[str, A
 def comparison(one: Judged | None) -> dict[str, Any]:
     if one is None:
         return {}
-    bounds = {"at_least": "", "goal": ""} if one.bound.least is None else {"at_least": one.bound.least, "goal": one.bound.goal}
+    bounds = (
+        {"at_least": "", "goal": ""}
+        if one.bound.least is None
+        else {"at_least": one.bound.least, "goal": one.bound.goal}
+    )
     return {
         "compared_with": one.rival,
         "comparison": one.bound.kind,

@@ -1,7 +1,7 @@
 """Writes the SentencePiece model that a `tokenizer.json` was converted from, for engines that read only that.
 
-Covers what Phi-3's and T5's files hold. Phi-3: BPE pieces, merges in order of the scores they had, byte fallback, a dummy
-prefix and no other normalization. T5: Unigram pieces and their scores in 32 bits, the character map, white space
+Covers what Phi-3's and T5's files hold. Phi-3: BPE pieces, merges in order of the scores they had, byte fallback, a
+dummy prefix and no other normalization. T5: Unigram pieces and their scores in 32 bits, the character map, white space
 collapsed. The wire format is protobuf's; fields as in sentencepiece_model.proto.
 """
 

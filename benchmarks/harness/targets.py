@@ -19,7 +19,7 @@ class Target:
 
     Attributes:
         kind: "faster" (times as fast as the best peer), "share" (of the best peer's time), "at most" (the figure
-            itself), "threads" (one thread's time over that of more), "linear" (per MB at the longest over the shortest).
+            itself), "threads" (one thread's time over that of more), "linear" (time per MB, longest over shortest).
         least, goal: what has to be reached, and what is wished for.
     """
 
@@ -28,7 +28,7 @@ class Target:
     goal: float | None = None
 
     def verdict(self, value: float) -> str:
-        """"goal", "yes" or "UNDER"; nothing where nothing is asked."""
+        """ "goal", "yes" or "UNDER"; nothing where nothing is asked."""
         if self.least is None or self.goal is None:
             return ""
         rising = self.kind in ("faster", "threads")

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -98,7 +98,7 @@ class Texts:
             size = self.worst_size * int(length)
             return [("cold", self.written(spec, lambda: WORST[row](size, random.Random(0))))]
         if what == "much":
-            return [(name, self.written(f"much {name}", lambda n=name: self.cut(n, self.much // 4))) for name in CORPORA]
+            return [(name, self.written(f"much {name}", partial(self.cut, name, self.much // 4))) for name in CORPORA]
         raise KeyError(spec)
 
     def halves(self, kind: str) -> tuple[str, str]:
@@ -136,7 +136,7 @@ class Texts:
         texts = texts[: 1_000_000 // size]
         half = len(texts) // 2
         return tuple(  # type: ignore[return-value]
-            self.written(f"{size} bytes, {name}", lambda part=part: json.dumps(part))
+            self.written(f"{size} bytes, {name}", partial(json.dumps, part))
             for name, part in (("A", texts[:half]), ("B", texts[half : 2 * half]))
         )
 

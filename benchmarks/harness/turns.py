@@ -23,7 +23,7 @@ __all__ = ["Bench", "Different"]
 STARTS = 5  # of Python, with and without the import, in one round
 
 
-class Different(Exception):
+class Different(Exception):  # noqa: N818 - it is what is looked for
     """Two engines gave different ids; the message says where."""
 
 

@@ -1,10 +1,9 @@
 """One measurement, in a process of its own and in the engine's own environment: a job on stdin, a result on stdout.
 
 Outside the clock: starting Python, imports, loading (unless that is what is measured), reading texts, one sentence that
-everybody encodes first by the call that is measured, so threads and lazy tables are there, and putting results into one
-form. Inside: from `str`
-objects in memory to ids as the engine gives them. Every phase makes its own `str` objects, since CPython keeps the UTF-8
-of a string that was converted once.
+everybody encodes first by the call that is measured, so threads and lazy tables are there, and putting results into
+one form. Inside: from `str` objects in memory to ids as the engine gives them. Every phase makes its own `str` objects,
+since CPython keeps the UTF-8 of a string that was converted once.
 
 Left out: comparing. The result has a digest of all ids; the parent compares.
 """
@@ -27,7 +26,6 @@ from typing import Any
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import numpy as np  # noqa: E402
-
 from engines.base import Unsupported  # noqa: E402
 
 SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
@@ -43,7 +41,7 @@ def main() -> int:
         answer = in_thread(job) if job.get("stack_kib") else work(job)
     except Unsupported as reason:
         answer = {"unsupported": str(reason)}
-    except BaseException as error:  # noqa: BLE001 - a Rust panic is no Exception
+    except BaseException as error:  # a Rust panic is no Exception
         answer = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
@@ -57,7 +55,7 @@ def in_thread(job: dict[str, Any]) -> dict[str, Any]:
     def run() -> None:
         try:
             answers.append(work(job))
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             answers.append({"failed": f"{type(error).__name__}: {str(error)[:200]}"})
 
     threading.stack_size(job["stack_kib"] * 1024)
@@ -104,12 +102,8 @@ def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     for name, path in job["texts"]:
         text = read(path)
         docs = documents(text) if job["split"] else []
-        if job["split"]:
-            engine_call: Callable[[], Any] = lambda docs=docs: engine.encode_batch(docs)  # type: ignore[misc]
-        else:
-            engine_call = lambda text=text: engine.encode_one(text)  # type: ignore[misc]  # noqa: E731
         clock = Clock()
-        result = engine_call()
+        result = engine.encode_batch(docs) if job["split"] else engine.encode_one(text)
         times = clock.read()
         ids, counts = engine.batch_ids(result) if job["split"] else one(result)
         phases[name] = {**times, "bytes": Path(path).stat().st_size, **facts(ids, counts)}
@@ -130,7 +124,7 @@ def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     phases = {}
     for name, path in job["texts"]:
         texts = documents(read(path)) if job["kind"] == "counts" else json.loads(read(path))
-        results = []
+        results: list[Any] = []
         keep = results.append
         clock = Clock()
         for text in texts:
