@@ -15,6 +15,7 @@ import argparse
 import csv
 import datetime
 import os
+import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -40,44 +41,54 @@ def main() -> int:
     if not chosen:
         parser.error("no case is left; --list shows their names")
     if options.summary:
-        with open(options.summary, encoding="utf-8", newline="") as file:
-            print(*summary(list(csv.DictReader(file))), sep="\n")
+        print(*summary(read_record(options.summary)), sep="\n")
         return 0
     if options.list:
         print(*(f"{case.name}: {', '.join(turn.name for turn in case.turns)}" for case in chosen), sep="\n")
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the worker, too
     data = os.environ.get("JETON_TEST_DATA")
     if not data:
         parser.error("set JETON_TEST_DATA to the folder that holds vocabs/, corpora/ and udhr/")
     wanted = {turn.engine for case in chosen for turn in case.turns}
     setups = engines()
-    pythons = {name: interpreter(setups[name], options.environments) for name in setups if name in wanted}
+    try:
+        pythons = {name: interpreter(setups[name], options.environments) for name in setups if name in wanted}
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return FAILED
     output = options.output or unused(f"{datetime.datetime.now(datetime.UTC).date()}-encoding", options.simd)
     partial = output.with_name(output.name + ".partial")
+    earlier = read_record(partial) if options.resume and partial.exists() else []
+    done = {row["case"] for row in earlier}
+    chosen = [case for case in chosen if case.name not in done]
     with tempfile.TemporaryDirectory(prefix="jeton-bench-") as name:
         folder = Path(name)
         texts = Texts(Path(data), folder, options.megabytes)
         machinery = Machinery(pythons, setups, options.simd, options.limit)
         bench = Bench(machinery, texts, Vocabularies(Path(data), folder), options.rounds)
-        bench.total = sum(len(case.turns) for case in chosen) * options.rounds
+        bench.total = sum(len(case.turns) * bench.rounds_of(case) for case in chosen)
         try:
-            code = run(bench, chosen, options, partial)
+            code = run(bench, chosen, options, partial, earlier)
         except KeyboardInterrupt:
-            print(f"\nstopped; what is done is in {partial}", file=sys.stderr)
+            print(f"\nstopped; what is done is in {partial}, and --resume goes on from there", file=sys.stderr)
             return INTERRUPTED
     partial.replace(output)
     print(f"\nrecorded in {output}")
     return code
 
 
-def run(bench: Bench, chosen: list[Case], options: argparse.Namespace, output: Path) -> int:
-    """All cases, each printed and recorded when it is done."""
+def run(
+    bench: Bench, chosen: list[Case], options: argparse.Namespace, output: Path, earlier: list[dict[str, Any]]
+) -> int:
+    """All cases, each printed and recorded when it is done, after what a stopped run had recorded."""
     different: list[str] = []
     failed: list[str] = []
-    record: list[dict[str, Any]] = []
+    record = list(earlier)
     with open(output, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["megabytes", *report.COLUMNS], lineterminator="\n")
         writer.writeheader()
+        writer.writerows(earlier)
         for case in chosen:
             try:
                 results = bench.take_turns(case)
@@ -97,6 +108,11 @@ def run(bench: Bench, chosen: list[Case], options: argparse.Namespace, output: P
         if lines:
             print(f"{title}:", *lines, sep="\n  ")
     return DIFFERENT if different else FAILED if failed else 0
+
+
+def read_record(path: Path) -> list[dict[str, Any]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def trim(case: Case, options: argparse.Namespace) -> Case | None:
@@ -127,6 +143,7 @@ def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
     parser.add_argument("--output", type=Path, help="where to write the record")
     default = Path.home() / ".cache" / "jeton-bench"
+    parser.add_argument("--resume", action="store_true", help="go on where a run of today was stopped")
     parser.add_argument("--environments", type=Path, default=default, help="where the engines' environments are kept")
     parser.add_argument("--summary", type=Path, metavar="RECORD", help="the last table of an earlier run, and stop")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")

@@ -28,7 +28,6 @@ STYLES = {
     "tiktoken": ("#999999", "X"),
 }
 NAMES = {"docs_es_pt_ja": "docs (es, pt, ja)", "udhr": "380 languages"}
-LINES = ("-", "--", ":")
 
 Rows = list[dict[str, str]]
 
@@ -144,46 +143,61 @@ def worst(rows: Rows, vocab: str) -> Any:
 
 
 def scaling(rows: Rows, vocab: str) -> Any:
-    """Left, the time of every worst case against its length; right, threads."""
+    """Left, the time of every worst case against its length; right, what more threads give."""
     lengths = [row for row in rows if row["row"] == "length" and row["phase"] == "cold"]
     threads = [row for row in rows if row["row"] == "threads" and row["phase"] == "unseen"]
     if not lengths or not threads:
         return None
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
-    for text in dict.fromkeys(row["text"] for row in lengths):
-        mine = [row for row in lengths if row["text"] == text]
-        size = [int(row["bytes"]) / 1e6 for row in mine]
-        left.plot(size, [float(row["median"]) * mb for row, mb in zip(mine, size, strict=True)], "o-", color="#0072B2")
-    longest = max(int(row["bytes"]) for row in lengths) / 1e6
-    left.plot([longest / 8, longest], [10 * longest / 8, 10 * longest], "--", color="#333333", label="10 ms a MB")
-    left.set_xscale("log", base=2)
-    left.set_yscale("log")
-    left.xaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-    left.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
-    left.set_xlabel("MB")
-    left.set_ylabel("ms")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4))
+    draw_lengths(left, lengths)
     left.set_title(f"Jeton: every worst case by length, {vocab}", loc="left", fontsize=10)
-    left.grid()
-    left.legend(fontsize=8.5)
-    engines = [name for name in STYLES if any(row["engine"] == name for row in threads)]
-    for text, line in zip(dict.fromkeys(row["text"] for row in threads), LINES, strict=False):
-        for engine in engines:
-            mine = [row for row in threads if row["text"] == text and row["engine"] == engine]
-            speed = [float(row["median"]) for row in mine]
-            color, marker = STYLES[engine]
-            label = f"{engine}, {text}" if engine == "jeton" else engine if line == "-" else None
-            times = [value / speed[0] for value in speed]
-            right.plot([int(row["threads"]) for row in mine], times, line, marker=marker, color=color, label=label)
-    counts = sorted({int(row["threads"]) for row in threads})
-    right.plot(counts, counts, "-", color="#cccccc", zorder=0, label="perfect")
-    right.set_xticks(counts)
-    right.set_xlabel("threads")
-    right.set_ylabel("× one thread")
-    right.set_title("Threads, unseen text", loc="left", fontsize=10)
-    right.grid()
-    right.legend(fontsize=8)
+    draw_threads(right, threads)
     figure.tight_layout()
     return figure
+
+
+def draw_lengths(axes: Any, rows: Rows) -> None:
+    """A line an input, the slowest named; a dashed line shows what linear looks like."""
+    slowest = max(rows, key=lambda row: float(row["median"]) * int(row["bytes"]))
+    for text in dict.fromkeys(row["text"] for row in rows):
+        size = [int(row["bytes"]) / 1e6 for row in rows if row["text"] == text]
+        per_mb = [float(row["median"]) for row in rows if row["text"] == text]
+        strong = text == slowest["text"]
+        color, width = (STYLES["jeton"][0], 1.8) if strong else ("#88B8D8", 1.0)
+        times = [ms * mb for ms, mb in zip(per_mb, size, strict=True)]
+        axes.plot(size, times, "o-", color=color, linewidth=width, markersize=4, label=text if strong else None)
+    shortest, longest = (pick(int(row["bytes"]) for row in rows) / 1e6 for pick in (min, max))
+    axes.plot([shortest, longest], [10 * shortest, 10 * longest], "--", color="#333333", label="10 ms for each MB")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    axes.yaxis.set_major_formatter(mpl.ticker.FormatStrFormatter("%g"))
+    axes.set_xlabel("MB")
+    axes.set_ylabel("ms")
+    axes.grid()
+    axes.legend(fontsize=8.5)
+
+
+def draw_threads(axes: Any, rows: Rows) -> None:
+    """Bars by text, one color an engine: the speed of the most threads over that of one."""
+    most = max(int(row["threads"]) for row in rows)
+    texts = list(dict.fromkeys(row["text"] for row in rows))
+    engines = [name for name in STYLES if any(row["engine"] == name for row in rows)]
+    width = 0.8 / len(engines)
+    for i, engine in enumerate(engines):
+        speed = {(row["text"], int(row["threads"])): float(row["median"]) for row in rows if row["engine"] == engine}
+        mine = [text for text in texts if (text, most) in speed and (text, 1) in speed]
+        places = [texts.index(text) + (i - (len(engines) - 1) / 2) * width for text in mine]
+        times = [speed[text, most] / speed[text, 1] for text in mine]
+        bars = axes.bar(places, times, width * 0.92, color=STYLES[engine][0], label=title(rows, engine))
+        axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
+    axes.axhline(1, color="#333333", linewidth=0.8)
+    axes.set_xticks(range(len(texts)), [text.replace(" of ", ",\n") for text in texts])
+    axes.set_ylabel(f"{most} threads, times one thread")
+    axes.set_ylim(0, most * 1.3)
+    axes.set_title("Threads, unseen text", loc="left", fontsize=10)
+    axes.grid(axis="y")
+    axes.legend(fontsize=8.5, ncols=len(engines), loc="upper center")
 
 
 def title(rows: Rows, engine: str) -> str:

@@ -138,7 +138,9 @@ def table(case: Case, results: Results, simd: str | None, threads_note: str) -> 
         title = ", ".join(filter(None, (f"{turn.engine.split()[0]} {rounds[0].version}", turn.label)))
         peak = statistics.median(found.peak_mib for found in rounds)
         yield (
-            f"  {title:<34}" + "".join(f"{cell(figures(case, rounds, name)):>26}" for name in names) + f"{peak:>10.0f}"
+            f"  {title:<34}"
+            + "".join(f"{cell(figures(case, rounds, name)):>26}" for name in names)
+            + (f"{peak:>10.0f}" if peak else "")
         )
     for one in judged(case, results, simd):
         yield f"  {one}"

@@ -133,7 +133,7 @@ class Texts:
         """Two lists of short texts, all different."""
         text = self.cut("english", self.limit).encode("ascii", "ignore").decode()
         texts = list(dict.fromkeys(text[i : i + size] for i in range(0, len(text) - size, size)))
-        texts = texts[: 1_000_000 // size]
+        texts = texts[: min(100_000, 8 * MEGABYTE // size)]
         half = len(texts) // 2
         return tuple(  # type: ignore[return-value]
             self.written(f"{size} bytes, {name}", partial(json.dumps, part))

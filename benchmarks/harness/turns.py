@@ -5,11 +5,14 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import jeton
 
 from .cases import Case, Turn
 from .environments import JETON
@@ -46,7 +49,7 @@ class Bench:
         """
         results: Results = {}
         dropped: set[Turn] = set()
-        for turn_number in range(self.rounds):
+        for turn_number in range(self.rounds_of(case)):
             shift = turn_number % len(case.turns)  # nobody is always first
             for turn in (*case.turns[shift:], *case.turns[:shift]):
                 self.done += 1
@@ -64,6 +67,9 @@ class Bench:
                 results.setdefault(turn, []).append(found)
                 self.compare(case, results, turn)
         return {turn: results[turn] for turn in case.turns if turn in results}
+
+    def rounds_of(self, case: Case) -> int:
+        return 1 if case.once else self.rounds
 
     def measure(self, case: Case, turn: Turn) -> Found:
         if case.kind == "import":
@@ -86,8 +92,6 @@ class Bench:
             clock: statistics.median(one[clock] for one in with_it) - statistics.median(one[clock] for one in without)
             for clock in ("cpu", "wall")
         }
-        import jeton
-
         return Found({"import": added}, jeton.__version__)
 
     # ── equal ids ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -117,14 +121,16 @@ class Bench:
                     return f"{head}; once more: {turn.name}: {problem}"
                 with np.load(Path(folder, f"{i}.{phase}.npz")) as arrays:
                     found.append((arrays["ids"], arrays["counts"]))
-        return f"{head}; {first_difference(*found)}"
+        forms = self.vocabularies.forms(case.vocab)
+        tok = jeton.load(forms["jeton"], **forms["jeton_options"])
+        return f"{head}; {first_difference(found[0], found[1], tok.decode_bytes)}"
 
 
 def lossless(vocab: str) -> bool:
     return vocab in ("cl100k_base", "o200k_base", "llama3", "r50k_base")
 
 
-def first_difference(one: tuple[Any, Any], other: tuple[Any, Any]) -> str:
+def first_difference(one: tuple[Any, Any], other: tuple[Any, Any], decode: Callable[[list[int]], bytes]) -> str:
     """The first document, and the first place in it."""
     documents = min(len(one[1]), len(other[1]))
     if len(one[1]) != len(other[1]):
@@ -141,5 +147,6 @@ def first_difference(one: tuple[Any, Any], other: tuple[Any, Any]) -> str:
         same = min(len(a), len(b))
         at = int(np.argmax(a[:same] != b[:same])) if (a[:same] != b[:same]).any() else same
         near = slice(max(0, at - 2), at + 6)
-        return f"document {document}, id {at}: …{a[near].tolist()} and …{b[near].tolist()} ({len(a)} and {len(b)} ids)"
+        sides = (f"…{ids[near].tolist()} {decode(ids[near].tolist())!r}, {len(ids)} ids" for ids in (a, b))
+        return f"document {document}, id {at}: {' and '.join(sides)}"
     return "once more they were equal"
