@@ -96,7 +96,8 @@ def run(
                 different.append(str(difference))
                 print(f"\n{difference}\n  so no times", flush=True)
                 continue
-            note = f"{options.threads} thread{'s' * (options.threads > 1)}, {bench.rounds} rounds"
+            threads = "" if case.row == "threads" else f"{options.threads} thread{'s' * (options.threads > 1)}, "
+            note = f"{threads}{bench.rounds_of(case)} round{'s' * (bench.rounds_of(case) > 1)}"
             print(*report.table(case, results, options.simd, note), sep="\n", flush=True)
             failed += [f"{case.name}: {why}" for who, why in report.problems(results).items() if who.startswith(JETON)]
             found = [{"megabytes": options.megabytes, **row} for row in report.rows(case, results, options.simd)]
