@@ -183,18 +183,19 @@ def draw_threads(axes: Any, rows: Rows) -> None:
     most = max(int(row["threads"]) for row in rows)
     texts = list(dict.fromkeys(row["text"] for row in rows))
     engines = [name for name in STYLES if any(row["engine"] == name for row in rows)]
-    width = 0.8 / len(engines)
+    width, highest = 0.8 / len(engines), float(most)
     for i, engine in enumerate(engines):
         speed = {(row["text"], int(row["threads"])): float(row["median"]) for row in rows if row["engine"] == engine}
         mine = [text for text in texts if (text, most) in speed and (text, 1) in speed]
         places = [texts.index(text) + (i - (len(engines) - 1) / 2) * width for text in mine]
         times = [speed[text, most] / speed[text, 1] for text in mine]
+        highest = max(highest, *times, 0)
         bars = axes.bar(places, times, width * 0.92, color=STYLES[engine][0], label=title(rows, engine))
         axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
     axes.axhline(1, color="#333333", linewidth=0.8)
     axes.set_xticks(range(len(texts)), [text.replace(" of ", ",\n") for text in texts])
     axes.set_ylabel(f"{most} threads, times one thread")
-    axes.set_ylim(0, most * 1.3)
+    axes.set_ylim(0, highest * 1.25)
     axes.set_title("Threads, unseen text", loc="left", fontsize=10)
     axes.grid(axis="y")
     axes.legend(fontsize=8.5, ncols=len(engines), loc="upper center")
