@@ -26,12 +26,15 @@ pub(super) struct Key<const WORDS: usize> {
     hash: u64,
 }
 
+impl<const WORDS: usize> Default for Key<WORDS> {
+    fn default() -> Self {
+        Self { key: [0; WORDS], hash: 0 }
+    }
+}
+
 impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     /// Bytes of text at most: the last two bytes are counts.
     pub(super) const MOST: usize = 8 * WORDS - 2;
-
-    /// Bytes of memory an entry takes.
-    pub(super) const BYTES: usize = size_of::<Place<WORDS, IDS>>();
 
     /// Room for 2^`bits` pretokens.
     pub(super) fn new(bits: u32) -> Self {
@@ -43,12 +46,13 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> Key<WORDS> {
         let mut key = [0; WORDS];
-        let mut hash = len as u64;
+        let mut hash = (len as u64) << 32;
         for (i, (word, bytes)) in key.iter_mut().zip(text.as_chunks().0).enumerate() {
             let bits = len.saturating_sub(8 * i).min(8) as u32 * 8;
             let mask = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
             *word = u64::from_le_bytes(*bytes) & mask;
-            hash = (hash ^ *word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+            // Products that do not wait for each other.
+            hash ^= word.wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ (i as u64) << 59 | 1).rotate_left(7 * i as u32);
         }
         key[WORDS - 1] |= (len as u64) << 56;
         Key { key, hash: hash.wrapping_mul(0xC2B2_AE3D_27D4_EB4F) }
@@ -65,20 +69,22 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
         simd::prefetch(&self.places[self.place(key)]);
     }
 
-    /// The ids remembered for a key; none where there are none.
+    /// Appends the ids remembered for a key; returns how many, 0 where it is not known.
     #[inline(always)]
-    pub(super) fn get(&self, key: &Key<WORDS>) -> &[u32] {
+    pub(super) fn get(&self, key: &Key<WORDS>, out: &mut Vec<u32>) -> usize {
         let place = &self.places[self.place(key)];
         let count = place.key[WORDS - 1] >> 48 & 0xFF;
         let mut differs = place.key[WORDS - 1] ^ count << 48 ^ key.key[WORDS - 1];
         for (there, here) in place.key[..WORDS - 1].iter().zip(&key.key) {
             differs |= there ^ here;
         }
-        if differs == 0 {
-            &place.ids[..(count as usize).min(IDS)]
-        } else {
-            &[]
+        if differs != 0 {
+            return 0;
         }
+        let before = out.len();
+        out.extend_from_slice(&place.ids); // always all: a copy of fixed length costs less
+        out.truncate(before + count as usize);
+        count as usize
     }
 
     /// Remembers the ids of a key, if they are not too many.
@@ -99,10 +105,16 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
 mod tests {
     use super::*;
 
+    fn get(memo: &Memo<4, 8>, key: &Key<4>) -> Vec<u32> {
+        let mut ids = vec![7];
+        assert_eq!(memo.get(key, &mut ids) + 1, ids.len());
+        ids.split_off(1)
+    }
+
     #[test]
     fn what_is_found_was_put_there() {
         let mut memo = Memo::<4, 8>::new(6);
-        let mut padded = |i: usize| {
+        let padded = |i: usize| {
             let text = format!("{i}.").repeat(1 + i % 6);
             let mut bytes = text.clone().into_bytes();
             bytes.truncate(30);
@@ -115,11 +127,11 @@ mod tests {
         for i in 0..2_000 {
             let (bytes, len) = padded(i);
             let key = memo.key(&bytes, len);
-            assert!(memo.get(&key).is_empty());
+            assert!(get(&memo, &key).is_empty());
             memo.put(&key, &ids(i));
-            assert_eq!(memo.get(&key), ids(i));
+            assert_eq!(get(&memo, &key), ids(i));
             let (bytes, len) = padded(i / 2);
-            let there = memo.get(&memo.key(&bytes, len));
+            let there = get(&memo, &memo.key(&bytes, len));
             assert!(there.is_empty() || there == ids(i / 2));
             found += usize::from(!there.is_empty());
         }

@@ -12,7 +12,7 @@
 //! hundreds of them are there, also from many short texts: their places in `memo` are fetched together, and those that are new
 //! are merged side by side.
 //!
-//! Memory: `words` once; a [`Worker`] for each thread at work, at most 4 MiB, kept for the next call. None of it grows with the text.
+//! Memory: `words` once; a [`Worker`] for each thread at work, about 7 MiB, kept for the next call. None of it grows with the text.
 
 mod memo;
 mod words;
@@ -43,14 +43,14 @@ const GROUP: usize = 64;
 /// Longest text that is encoded here: places are 32-bit.
 pub const LONGEST: usize = 1 << 31;
 
-/// Workers that are kept for the next call.
-const MOST_WORKERS: usize = 16;
+/// Workers that are kept for the next call: 64 MiB at most.
+const MOST_WORKERS: usize = 8;
 
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-const SHORT_BITS: u32 = 15;
-const LONG_BITS: u32 = 13;
+const SHORT_BITS: u32 = 16;
+const LONG_BITS: u32 = 14;
 
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
@@ -60,6 +60,7 @@ const PADDING: usize = 64;
 pub struct Encoder {
     words: Option<Words>,
     fast: Option<Fast>,
+    #[allow(clippy::vec_box)] // a worker is large, and moves in and out
     workers: Mutex<Vec<Box<Worker>>>,
 }
 
@@ -76,6 +77,9 @@ struct Miss {
 /// The memory of one thread at work.
 pub struct Worker {
     starts: Starts,
+    keys: Box<[words::Key; BATCH]>,
+    places: Box<[u32; BATCH]>,
+    missed: Box<[u8; BATCH]>,
     ids: Vec<u32>,
     misses: Vec<Miss>,
     bytes: Vec<u8>,  // of the misses
@@ -85,6 +89,8 @@ pub struct Worker {
     jobs: Vec<Job>,
     bench: Bench,
     scratch: Scratch,
+    short_keys: Box<[memo::Key<4>; GROUP]>,
+    long_keys: Box<[memo::Key<8>; GROUP]>,
     short_memo: ShortMemo,
     long_memo: LongMemo,
 }
@@ -144,6 +150,9 @@ impl Default for Worker {
     fn default() -> Self {
         Self {
             starts: Starts::default(),
+            keys: Box::new([words::Key::new([0; 16], 0); BATCH]),
+            places: Box::new([0; BATCH]),
+            missed: Box::new([0; BATCH]),
             ids: Vec::new(),
             misses: Vec::new(),
             bytes: Vec::new(),
@@ -153,6 +162,8 @@ impl Default for Worker {
             jobs: Vec::new(),
             bench: Bench::default(),
             scratch: Scratch::default(),
+            short_keys: Box::new([memo::Key::default(); GROUP]),
+            long_keys: Box::new([memo::Key::default(); GROUP]),
             short_memo: ShortMemo::new(SHORT_BITS),
             long_memo: LongMemo::new(LONG_BITS),
         }
@@ -256,33 +267,45 @@ impl Run<'_> {
             }
             return;
         };
-        let mut keys = [(words::Key::new([0; 16], 0), 0); BATCH];
-        for (batch, starts) in positions.chunks(BATCH).enumerate() {
-            let next = positions.get((batch + 1) * BATCH).map_or(end, |&next| next as usize);
-            let ends = starts[1..].iter().map(|&start| start as usize).chain([next]);
-            for ((slot, &start), end) in keys.iter_mut().zip(starts).zip(ends) {
-                let start = start as usize;
-                let key = words::Key::new(sixteen(text, start), end - start);
-                let place = words.place(key);
-                words.prefetch(place);
-                *slot = (key, place);
+        let Worker { keys, places, missed, ids, misses, bytes, .. } = &mut *self.worker;
+        let mut done = 0;
+        while done < positions.len() {
+            let count = (positions.len() - done).min(BATCH);
+            let starts = &positions[done..done + count];
+            done += count;
+            let last_end = positions.get(done).map_or(end, |&next| next as usize);
+            let key = |start: usize, end: usize| words::Key::new(sixteen(text, start), end - start);
+            for (((key_there, place), &start), &next) in
+                keys.iter_mut().zip(&mut **places).zip(starts).zip(&starts[1..])
+            {
+                *key_there = key(start as usize, next as usize);
+                *place = words.place(*key_there);
+                words.prefetch(*place);
             }
-            let first = self.worker.ids.len();
-            self.worker.ids.extend(keys[..starts.len()].iter().map(|&(key, place)| words.get(key, place)));
-            for i in 0..starts.len() {
-                let id = self.worker.ids[first + i];
-                if id >= UNKNOWN {
-                    let end = starts.get(i + 1).map_or(next, |&next| next as usize);
-                    self.worker.note(first + i, &text[starts[i] as usize..end], id != NO_WORD, true);
-                }
+            keys[count - 1] = key(starts[count - 1] as usize, last_end);
+            places[count - 1] = words.place(keys[count - 1]);
+            let (first, mut num_missed) = (ids.len(), 0);
+            ids.resize(first + count, 0);
+            for (i, (id, (&key, &place))) in ids[first..].iter_mut().zip(keys.iter().zip(&**places)).enumerate() {
+                *id = words.get(key, place);
+                missed[num_missed & (BATCH - 1)] = i as u8;
+                num_missed += usize::from(*id >= UNKNOWN);
+            }
+            for &at in &missed[..num_missed] {
+                let at = usize::from(at);
+                let end = starts.get(at + 1).map_or(last_end, |&next| next as usize);
+                let may_be_entry = ids[first + at] != NO_WORD;
+                let (start, len) = copy(bytes, text, starts[at] as usize, end);
+                misses.push(Miss { at: (first + at) as u32, start, len, may_be_entry, is_text: true });
             }
         }
     }
 
     fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool) {
-        let at = self.worker.ids.len();
-        self.worker.ids.push(NO_WORD);
-        self.worker.note(at, pretoken, may_be_entry, is_text);
+        let Worker { ids, misses, bytes, .. } = &mut *self.worker;
+        let (start, len) = copy(bytes, pretoken, 0, pretoken.len());
+        misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text });
+        ids.push(NO_WORD);
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
@@ -319,33 +342,30 @@ impl Run<'_> {
     /// The ids of some misses, the first of which is number `from`.
     fn find(&mut self, misses: &[Miss], from: usize) -> Result<()> {
         let Self { vocab, model, encoder, worker, go_on, .. } = self;
-        let Worker { bytes, found, tokens, jobs, bench, scratch, short_memo, long_memo, .. } = &mut **worker;
-        let mut short_keys = [None; GROUP];
-        let mut long_keys = [None; GROUP];
+        let Worker { bytes, found, tokens, jobs, bench, scratch, short_memo, long_memo, short_keys, long_keys, .. } =
+            &mut **worker;
         for (i, miss) in misses.iter().enumerate() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
             if len <= ShortMemo::MOST {
-                let key = short_memo.key(text, len);
-                short_memo.prefetch(&key);
-                short_keys[i] = Some(key);
+                short_keys[i] = short_memo.key(text, len);
+                short_memo.prefetch(&short_keys[i]);
             } else if len <= LongMemo::MOST {
-                let key = long_memo.key(text, len);
-                long_memo.prefetch(&key);
-                long_keys[i] = Some(key);
+                long_keys[i] = long_memo.key(text, len);
+                long_memo.prefetch(&long_keys[i]);
             }
         }
         jobs.clear();
-        let mut plain = [false; GROUP];
+        let (mut remembered, mut plain) = ([false; GROUP], [false; GROUP]);
         for (i, miss) in misses.iter().enumerate() {
-            let known = match (&short_keys[i], &long_keys[i]) {
-                (Some(key), _) => short_memo.get(key),
-                (_, Some(key)) => long_memo.get(key),
-                _ => &[],
+            let start = tokens.len();
+            let known = match miss.len as usize {
+                len if len <= ShortMemo::MOST => short_memo.get(&short_keys[i], tokens),
+                len if len <= LongMemo::MOST => long_memo.get(&long_keys[i], tokens),
+                _ => 0,
             };
-            if !known.is_empty() {
-                found[from + i] = Found { start: tokens.len() as u32, len: known.len() as u32 };
-                tokens.extend_from_slice(known);
-                (short_keys[i], long_keys[i]) = (None, None);
+            if known > 0 {
+                found[from + i] = Found { start: start as u32, len: known as u32 };
+                remembered[i] = true;
                 continue;
             }
             let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
@@ -368,7 +388,7 @@ impl Run<'_> {
                 plain[job.slot as usize - from] |= found[job.slot as usize].len == 0;
             }
         }
-        for (i, miss) in misses.iter().enumerate() {
+        for (i, miss) in misses.iter().enumerate().filter(|&(i, _)| !remembered[i]) {
             let place = &mut found[from + i];
             if plain[i] {
                 let (start, text) = (tokens.len(), &bytes[miss.start as usize..(miss.start + miss.len) as usize]);
@@ -376,10 +396,10 @@ impl Run<'_> {
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
-            if let Some(key) = &short_keys[i] {
-                short_memo.put(key, ids);
-            } else if let Some(key) = &long_keys[i] {
-                long_memo.put(key, ids);
+            match miss.len as usize {
+                len if len <= ShortMemo::MOST => short_memo.put(&short_keys[i], ids),
+                len if len <= LongMemo::MOST => long_memo.put(&long_keys[i], ids),
+                _ => {}
             }
         }
         Ok(())
@@ -393,7 +413,7 @@ impl Run<'_> {
         let mut written = out.count; // before `from`
         out.count += total;
         if !out.counts_only {
-            out.ids.reserve(total);
+            out.ids.reserve(total + 16);
         }
         let mut marks = marks.iter().map(|&mark| mark as usize).peekable();
         let mut from = 0;
@@ -403,8 +423,8 @@ impl Run<'_> {
                 out.ends.push(written + mark - from);
             }
             if !out.counts_only {
-                out.ids.extend_from_slice(&ids[from..at]);
-                out.ids.extend_from_slice(&tokens[found.start as usize..(found.start + found.len) as usize]);
+                append(&mut out.ids, ids, from, at - from);
+                append(&mut out.ids, tokens, found.start as usize, found.len as usize);
             }
             written += at - from + found.len as usize;
             from = at + 1;
@@ -416,12 +436,30 @@ impl Run<'_> {
     }
 }
 
-impl Worker {
-    #[inline]
-    fn note(&mut self, at: usize, pretoken: &[u8], may_be_entry: bool, is_text: bool) {
-        let (start, len) = (self.bytes.len() as u32, pretoken.len() as u32);
-        self.bytes.extend_from_slice(pretoken);
-        self.misses.push(Miss { at: at as u32, start, len, may_be_entry, is_text });
+/// Appends a part of a text; returns where it is, and its length. Most parts are short, and a copy of fixed length costs less.
+#[inline(always)]
+fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32) {
+    let (at, len) = (bytes.len(), end - start);
+    match text[start..].first_chunk::<64>() {
+        Some(chunk) if len <= 64 => {
+            bytes.extend_from_slice(chunk);
+            bytes.truncate(at + len);
+        }
+        _ => bytes.extend_from_slice(&text[start..end]),
+    }
+    (at as u32, len as u32)
+}
+
+/// Appends a part of a list, likewise.
+#[inline(always)]
+fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
+    match list[from..].first_chunk::<16>() {
+        Some(chunk) if len <= 16 => {
+            let before = out.len();
+            out.extend_from_slice(chunk);
+            out.truncate(before + len);
+        }
+        _ => out.extend_from_slice(&list[from..from + len]),
     }
 }
 

@@ -83,8 +83,8 @@ impl Words {
                 continue;
             }
             let key = Key::of(content);
-            let at = words.place(key);
-            let line = &mut words.lines[at];
+            let place = words.place(key);
+            let line = &mut words.lines[place as usize];
             match line.keys.iter().position(|&there| there == Key(0)) {
                 Some(free) => (line.keys[free], line.ids[free]) = (key, id),
                 None => line.ids[3] = UNKNOWN,
@@ -95,20 +95,20 @@ impl Words {
 
     /// Where a key's line is.
     #[inline(always)]
-    pub(super) fn place(&self, key: Key) -> usize {
-        (key.hash() >> self.shift) as usize
+    pub(super) fn place(&self, key: Key) -> u32 {
+        (key.hash() >> self.shift) as u32
     }
 
     /// Fetches a line that will be looked at soon.
     #[inline(always)]
-    pub(super) fn prefetch(&self, place: usize) {
-        simd::prefetch(&self.lines[place]);
+    pub(super) fn prefetch(&self, place: u32) {
+        simd::prefetch(&self.lines[place as usize]);
     }
 
     /// The id of the entry with this key, [`NO_WORD`] or [`UNKNOWN`].
     #[inline(always)]
-    pub(super) fn get(&self, key: Key, place: usize) -> u32 {
-        let line = &self.lines[place];
+    pub(super) fn get(&self, key: Key, place: u32) -> u32 {
+        let line = &self.lines[place as usize];
         let [first, second, third] = line.keys.map(|there| usize::from(there == key));
         line.ids[(3 - 3 * first - 2 * second - third) & 3]
     }

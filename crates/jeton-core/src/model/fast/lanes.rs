@@ -28,6 +28,12 @@ fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
 }
 
+/// The first rank of each pair. A trait, for closures are not always compiled into what calls them.
+pub(super) trait Rank {
+    /// Of the symbols at `place` and after it.
+    fn of(&self, symbols: &[u32; 64], place: usize) -> u32;
+}
+
 /// Pretokens being merged. Symbols stand at places 1 to n, between two that are no symbols.
 #[derive(Debug)]
 pub(super) struct Work {
@@ -57,17 +63,21 @@ impl Work {
         &mut self.symbols[self.len]
     }
 
-    /// Takes the `count` symbols that were written as one pretoken; `rank(i)` is that of the pair at place i.
+    /// Takes the `count` symbols that were written as one pretoken. `rank` gives that of the pair at a place; the pairs in `inner`, one bit
+    /// for each place, are known to have none.
     #[inline(always)]
-    pub(super) fn push(&mut self, count: usize, rank: impl Fn(&[u32; 64], usize) -> u32) {
+    pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
         symbols[0] = NO_SYMBOL;
         symbols[count + 1] = NO_SYMBOL;
         let priorities = &mut self.priorities[self.len];
-        for place in 1..count {
-            priorities[place] = priority(rank(symbols, place), place);
+        priorities[1..16 << size(count)].fill(u32::MAX);
+        let mut pairs = ((1 << count) - 1) & !1 & !inner;
+        while pairs != 0 {
+            let place = pairs.trailing_zeros() as usize & 63;
+            pairs &= pairs - 1;
+            priorities[place] = priority(rank.of(symbols, place), place);
         }
-        priorities[count.max(1)..16 << size(count)].fill(u32::MAX);
         self.counts[self.len] = count as u8;
         self.len += 1;
     }
@@ -140,7 +150,7 @@ impl Work {
                 let after = all & !1 << place;
                 let gone = after.trailing_zeros();
                 let right = (after & after.wrapping_sub(1)).trailing_zeros() as usize & 63;
-                let left = 63 - (all & ((1 << place) - 1)).leading_zeros() as usize & 63;
+                let left = (63 - (all & ((1 << place) - 1)).leading_zeros() as usize) & 63;
                 alive[lane] = all & !(1 << gone);
                 let row = rows[lane].with(gone as usize & 63, u32::MAX);
                 let row = row.with(place, priority(ranks.get(id, symbols[right]), place));

@@ -18,7 +18,7 @@ mod ranks;
 mod row;
 mod units;
 
-use self::lanes::Work;
+use self::lanes::{Rank, Work};
 use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use self::row::{Array, Row};
@@ -65,6 +65,27 @@ pub struct Bench {
     slots: Vec<u32>,
     window: Box<Window>,
     joint: Box<Window>,
+}
+
+struct AsciiPairs<'a> {
+    units: &'a Units,
+    pretoken: &'a [u8],
+}
+
+impl Rank for AsciiPairs<'_> {
+    #[inline(always)]
+    fn of(&self, _: &[u32; 64], place: usize) -> u32 {
+        self.units.ascii_pair(self.pretoken[place - 1], self.pretoken[place])
+    }
+}
+
+struct AnyPairs<'a>(&'a Ranks);
+
+impl Rank for AnyPairs<'_> {
+    #[inline(always)]
+    fn of(&self, symbols: &[u32; 64], place: usize) -> u32 {
+        self.0.get(symbols[place & 63], symbols[(place + 1) & 63])
+    }
 }
 
 impl Fast {
@@ -196,17 +217,10 @@ impl Fast {
         if first.bytes < pretoken.len() || !units.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
             return false;
         }
-        if first.symbols == pretoken.len() && pretoken.is_ascii() {
-            work.push(first.symbols, |_, place| units.ascii_pair(pretoken[place - 1], pretoken[place]));
+        if first.is_ascii {
+            work.push(first.symbols, 0, AsciiPairs { units, pretoken });
         } else {
-            work.push(first.symbols, |symbols, place| {
-                let rank = ranks.get(symbols[place], symbols[place + 1]);
-                if first.inner >> (place - 1) & 1 != 0 {
-                    ranks::NONE
-                } else {
-                    rank
-                }
-            });
+            work.push(first.symbols, first.inner << 1, AnyPairs(ranks));
         }
         true
     }

@@ -31,6 +31,7 @@ pub(super) struct Found {
     pub(super) symbols: usize,
     pub(super) bytes: usize,
     pub(super) inner: u64,
+    pub(super) is_ascii: bool,
 }
 
 impl Units {
@@ -141,6 +142,7 @@ impl Units {
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Found {
         let (mut at, mut count, mut inner) = (0, 0, 0u64);
         let mut before = NONE; // lowest rank across the boundary at `at`
+        let mut is_ascii = true;
         while at < text.len() && count + 4 <= symbols.len() {
             let byte = text[at];
             if byte < 0x80 {
@@ -150,6 +152,7 @@ impl Units {
                 before = self.lowest_crossing(text, at);
                 continue;
             }
+            is_ascii = false;
             let length = match byte {
                 0x80..0xC0 => 1, // the text begins inside a character
                 0xC0..0xE0 => 2,
@@ -181,7 +184,7 @@ impl Units {
             at += length;
             before = after;
         }
-        Found { symbols: count, bytes: at, inner }
+        Found { symbols: count, bytes: at, inner, is_ascii }
     }
 
     #[inline(always)]

@@ -25,8 +25,9 @@ const WINDOW: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     bits: Vec<u64>,
-    hard: Vec<u32>, // ascending
-    positions: Vec<u32>,
+    hard: Vec<u32>,      // ascending
+    positions: Vec<u32>, // as long as was ever needed
+    count: usize,
 }
 
 /// Finds the starts of a text, window by window.
@@ -51,7 +52,7 @@ impl Starts {
     /// The positions at which the pretokens of the last window start, relative to the first.
     #[inline]
     pub(crate) fn positions(&self) -> &[u32] {
-        &self.positions
+        &self.positions[..self.count]
     }
 
     #[inline(always)]
@@ -147,27 +148,30 @@ impl Starts {
     /// Bits → positions, up to `len`.
     #[inline(always)]
     fn list(&mut self, len: usize) {
-        let Self { bits, positions, .. } = self;
-        if len % 64 != 0 {
+        let Self { bits, positions, count, .. } = self;
+        if !len.is_multiple_of(64) {
             bits[len / 64] &= (1 << (len % 64)) - 1;
         }
-        positions.clear();
+        let needed = len.next_multiple_of(64) + 64;
+        if positions.len() < needed {
+            positions.resize(needed, 0);
+        }
+        *count = 0;
         for (block, &mask) in bits[..len.div_ceil(64)].iter().enumerate() {
-            let (mut mask, count) = (mask, mask.count_ones() as usize);
             let base = block as u32 * 64;
-            let before = positions.len();
+            let Some(room) = positions[*count..].first_chunk_mut::<64>() else { return };
             // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
-            positions.resize(before + 64, 0);
-            let room = &mut positions[before..];
-            let mut done = 0;
-            while done < count {
-                for position in &mut room[done..done + 8] {
-                    *position = base + mask.trailing_zeros();
-                    mask &= mask.wrapping_sub(1);
+            let (mut rest, found) = (mask, mask.count_ones() as usize);
+            for eight in room.as_chunks_mut::<8>().0 {
+                for position in eight {
+                    *position = base + rest.trailing_zeros();
+                    rest &= rest.wrapping_sub(1);
                 }
-                done += 8;
+                if rest == 0 {
+                    break;
+                }
             }
-            positions.truncate(before + count);
+            *count += found;
         }
     }
 }
