@@ -245,6 +245,7 @@ class Words:
 
     type: ClassVar = "Words"
     unk_token: str | None
+    byte_fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
