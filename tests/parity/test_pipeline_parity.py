@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,3 +49,18 @@ def test_ids_and_offsets_like_hf(file: dict[str, Any], texts: list[str]) -> None
     for text in texts:
         ours, theirs = tok.tokenize(text), hf.encode(text)
         assert (text, ours.ids, list(ours.hf_offsets)) == (text, theirs.ids, theirs.offsets)
+
+
+@pytest.mark.parametrize("score", [2**70, -(2**70), 5.24560164915884e-21, 1.7e308, -5e-324, 0.1 + 0.2])
+def test_scores_survive_a_file(score: float) -> None:
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a", score], ["b", -1.0]]}
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"added_tokens": [], "model": model}).encode())
+    again = jeton.Tokenizer.from_bytes(tok.to_bytes())
+    assert (again.fingerprint, again._core.scores()) == (tok.fingerprint, tok._core.scores())
+
+
+def test_scores_that_hf_cannot_read_are_a_named_loss(tmp_path: Path) -> None:
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a", 2**70], ["b", -1.0]]}
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"added_tokens": [], "model": model}).encode())
+    with pytest.raises(jeton.UnsupportedFeatureError, match="scores"):
+        tok.save(tmp_path / "tokenizer.json")

@@ -53,7 +53,7 @@ impl Vocabulary {
     }
 
     /// The same with more added tokens; of an ordinary entry with the same id the new one takes the place. `flags`: 1 strips white
-    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text.
+    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text, 16 is an entry of the model, too.
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();

@@ -17,6 +17,7 @@ from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 
 __all__ = [
+    "ENTRY",
     "FLAGS",
     "added_tokens",
     "check_added",
@@ -34,6 +35,7 @@ _ROLE = "_token"
 _ADDED = "added_tokens.json"
 # of added tokens, as the core has them
 FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+ENTRY = 16  # no flag of the file's: the model has it as an entry, too
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -132,8 +134,11 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
         FormatError: an id or a content that belongs to another entry.
     """
     ids = set(vocabulary.ids())
+    entries = set()
     for id, (content, _, _) in added.items():
-        if (found := vocabulary.find_any(content.encode())) != id and (found is not None or id in ids):
+        if (found := vocabulary.find_any(content.encode())) == id:
+            entries.add(id)
+        elif found is not None or id in ids:
             raise FormatError(
                 f"the added token {content!r:.60} has the id {id}; that is not what the entries say",
                 place="tokenizer_config.json: added_tokens_decoder",
@@ -142,7 +147,7 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
         list(added),
         [content.encode() for content, _, _ in added.values()],
         [special for _, special, _ in added.values()],
-        [flags for *_, flags in added.values()],
+        [flags | ENTRY if id in entries else flags for id, (*_, flags) in added.items()],
     )
 
 

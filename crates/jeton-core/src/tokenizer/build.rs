@@ -2,6 +2,8 @@
 //!
 //! The options are what `Definition` holds in Python: a model and the parts around it, in the words of `tokenizer.json`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{json, Value};
 
@@ -22,6 +24,8 @@ const LSTRIP: u8 = 1;
 const RSTRIP: u8 = 2;
 const SINGLE_WORD: u8 = 4;
 const NORMALIZED: u8 = 8;
+/// The model has it as an entry, too, so that text which was not matched can become it. Never of a special token.
+pub const ENTRY: u8 = 16;
 
 /// What surrounds a vocabulary.
 #[derive(Deserialize)]
@@ -78,9 +82,16 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::config`] for options that are not what their type needs, or that contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
-        let options: Options = serde_json::from_str(options)
+        let mut options: Options = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
         let is_type = |part: &Value, name: &str| part["type"] == name;
+/// The flags, where exactly `entries` have the one that says so: two files with the same ids then have the same flags.
+fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
+    let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
+    entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
+    flags.into_iter().filter(|entry| entry.1 != 0).collect()
+}
+
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
@@ -117,7 +128,12 @@ impl Tokenizer {
             flags,
             scores: extras.scores,
             encoder,
+        let listed: Vec<u32> = flags.iter().filter(|entry| entry.1 & ENTRY != 0).map(|entry| entry.0).collect();
+        if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
+            model.insert("added".into(), json!(listed));
+        }
             model,
+        let flags = with_entries(flags, model.added_entries());
             decoder: Decoder::from_json("null", &Vocab::default(), byte_level)?,
             template,
             normalizers,
