@@ -144,6 +144,12 @@ impl SpelledVocabulary {
         self.file.vocab.ids.contains(&id)
     }
 
+    /// Whether some spelling holds `mark`, not counted at its end.
+    fn holds_inside(&self, mark: &str) -> bool {
+        let inside = |token: &String| token.strip_suffix(mark).unwrap_or(token).contains(mark);
+        !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
+    }
+
     /// The id of a spelling.
     fn id(&self, spelling: &str) -> Option<u32> {
         self.file.vocab.id(spelling)

@@ -193,6 +193,8 @@ def _free_mark(tok: Tokenizer) -> str:
     mark = model.end_of_word if isinstance(model, Bpe) else None
     if mark is None or not isinstance(model, Bpe):
         return ""
+    if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
+        return mark  # the decoder's parts see it
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
@@ -226,10 +228,10 @@ def _own_columns(tok: Tokenizer, parts: Parts) -> JSON:
     is_single = isinstance(model, Unigram) and model.single_precision
     if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF reads not all
         columns["scores"] = tok._core.scores()
-    kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
-    return {**columns, "kinds": kinds} if kinds else columns
     if entries := [id for id, _, _, flags in tok._core.added_tokens() if flags & ENTRY]:
         columns["entries"] = entries
+    kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
+    return {**columns, "kinds": kinds} if kinds else columns
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -284,9 +286,9 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    _check_marks(added, mark)
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,
-    _check_marks(added, mark)
         end_of_word=mark,
         added={id: content for id, content, _, _ in added},
     ).with_added(
@@ -303,8 +305,6 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     return tok
 
 
-def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
-    try:
 def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
     for _, content, special, flags in added:
         if mark and not special and flags & ENTRY and content.endswith(mark):
@@ -315,6 +315,8 @@ def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
             )
 
 
+def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
+    try:
         for kind, ids in own.get("kinds", {}).items():
             if int(kind) not in (UNUSED, BYTE):
                 raise ValueError
@@ -335,7 +337,10 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
     """What a file of HF's means, and what its tokens that end a word end in."""
     kind = _model_type(model, spelled)
     suffix = _string(model, "end_of_word_suffix") or "" if kind == "BPE" else ""
-    parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix)
+    is_inside = spelled.holds_inside(suffix) or any(
+        suffix in token["content"] for token in top.get("added_tokens") or ()
+    )
+    parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix, is_inside=is_inside)
     is_byte_level = parts.pop("is_byte_level")
     unk = _string(model, "unk_token")
     read: Model
@@ -416,12 +421,12 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
+    entries = _entries(own)
     added: list[tuple[int, str, bool, int]] = []
     seen: set[str] = set()
     highest = -1
     for i, token in enumerate(tokens):
         place = f"$.added_tokens[{i}]"
-    entries = _entries(own)
         id = token.get("id") if isinstance(token, dict) else None
         content = token.get("content") if isinstance(token, dict) else None
         if (
@@ -456,11 +461,6 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
     return added
 
 
-def _own_definition(own: JSON) -> tuple[Definition, str]:
-    """What a file of ours says of itself."""
-    mark = own.get("end_of_word", "")
-    roles = own.get("roles", {})
-    try:
 def _entries(own: JSON) -> set[int]:
     """The added tokens that are entries of the model, too, in a file of ours."""
     entries = own.get("entries", [])
@@ -469,6 +469,11 @@ def _entries(own: JSON) -> set[int]:
     return set(entries)
 
 
+def _own_definition(own: JSON) -> tuple[Definition, str]:
+    """What a file of ours says of itself."""
+    mark = own.get("end_of_word", "")
+    roles = own.get("roles", {})
+    try:
         if not isinstance(mark, str) or not all(isinstance(name, str) for pair in roles.items() for name in pair):
             raise TypeError
         training = _training(own)

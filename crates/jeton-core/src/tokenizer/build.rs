@@ -39,6 +39,9 @@ struct Options {
     decoder: Value,
     #[serde(default)]
     template: Value,
+    /// What HF's strings of entries that end a word end in, where a suffix marks them.
+    #[serde(default)]
+    suffix: Option<String>,
 }
 
 /// What a vocabulary has beside its entries.
@@ -61,19 +64,32 @@ fn part(stage: &str, error: Error) -> Error {
 }
 
 /// A decoder that begins from what normalizers make of added tokens, as HF's does.
-fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool) -> Value {
+fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() {
         return decoder;
     }
     let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
     let contents: Vec<(u32, String)> = spellings.iter().map(|(id, content)| (*id, text(content))).collect();
     let mut parts = vec![json!({"type": "Respell", "contents": contents})];
-    match decoder {
-        Value::Array(own) => parts.extend(own),
+    match (decoder, suffix) {
+        (Value::Array(own), _) => parts.extend(own),
+        (_, Some(suffix)) if byte_level => parts.extend([
+            json!({"type": "Replace", "pattern": {"String": suffix}, "content": "Ġ"}),
+            json!({"type": "ByteLevel"}),
+            json!({"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}),
+        ]),
+        (_, Some(suffix)) => parts.push(json!({"type": "BPEDecoder", "suffix": suffix})),
         _ if byte_level => parts.push(json!({"type": "ByteLevel"})),
         _ => parts.push(json!({"type": "Fuse"})),
     }
     Value::Array(parts)
+}
+
+/// The flags, where exactly `entries` have the one that says so: two files with the same ids then have the same flags.
+fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
+    let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
+    entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
+    flags.into_iter().filter(|entry| entry.1 != 0).collect()
 }
 
 impl Tokenizer {
@@ -85,13 +101,6 @@ impl Tokenizer {
         let mut options: Options = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
         let is_type = |part: &Value, name: &str| part["type"] == name;
-/// The flags, where exactly `entries` have the one that says so: two files with the same ids then have the same flags.
-fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
-    let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
-    entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
-    flags.into_iter().filter(|entry| entry.1 != 0).collect()
-}
-
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
@@ -119,7 +128,12 @@ fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
         let added: Vec<u32> = added.collect();
         let mut flags = extras.flags;
         flags.sort_unstable();
+        let listed: Vec<u32> = flags.iter().filter(|entry| entry.1 & ENTRY != 0).map(|entry| entry.0).collect();
+        if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
+            model.insert("added".into(), json!(listed));
+        }
         let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)?;
+        let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
         let encoder = Encoder::new(&vocab, &model);
         let mut tokenizer = Self {
@@ -128,13 +142,8 @@ fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
             flags,
             scores: extras.scores,
             encoder,
-        let listed: Vec<u32> = flags.iter().filter(|entry| entry.1 & ENTRY != 0).map(|entry| entry.0).collect();
-        if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
-            model.insert("added".into(), json!(listed));
-        }
             model,
-        let flags = with_entries(flags, model.added_entries());
-            decoder: Decoder::from_json("null", &Vocab::default(), byte_level)?,
+            decoder: Decoder::from_json("null", &Vocab::default(), byte_level, None)?,
             template,
             normalizers,
             splitters,
@@ -146,8 +155,9 @@ fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
             matchers: Default::default(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
-        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level);
-        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level)
+        let suffix = options.suffix.as_deref();
+        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level, suffix);
+        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level, suffix)
             .map_err(|error| part("decoder", error))?;
         let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
         let made = [
