@@ -117,6 +117,37 @@ def test_the_last_word_of_a_normalized_vocabulary_ends_without_a_space(is_byte_l
         assert (ids, tok.decode(ids)) == (ids, hf.decode(ids, skip_special_tokens=False))
 
 
+SPELLED_TWICE: Any = {
+    "type": "BPE",
+    "vocab": {token: id for id, token in enumerate(["a", "é", "Ã", "©", "Ä", "ł", "Â", "Ġ", "Ģ", "Ń", "Å", "Ĥ"])},
+    "merges": [],
+    "unk_token": "a",
+}
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"normalizer": BYTE_LEVEL, "pre_tokenizer": BYTE_LEVEL},
+        {"normalizer": BYTE_LEVEL, "pre_tokenizer": {**BYTE_LEVEL, "use_regex": True}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, BYTE_LEVEL]}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, {**BYTE_LEVEL, "use_regex": True}]}},
+        {"normalizer": {"type": "Sequence", "normalizers": [BYTE_LEVEL, BYTE_LEVEL]}},
+        {"pre_tokenizer": BYTE_LEVEL},
+        {"normalizer": BYTE_LEVEL},
+    ],
+)
+def test_text_is_spelled_as_often_as_in_hf(stages: dict[str, Any]) -> None:
+    data = json.dumps({"version": "1.0", "added_tokens": [], "model": SPELLED_TWICE, "decoder": BYTE_LEVEL, **stages})
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    again, written = jeton.Tokenizer.from_bytes(tok.to_bytes()), Tokenizer.from_str(tok.to_bytes().decode())
+    for text in ["é", "aé a", "Ã©", " é", "a"]:
+        expected = hf.encode(text).ids
+        assert (text, tok.encode(text), again.encode(text)) == (text, expected, expected)
+        assert (text, written.encode(text).ids) == (text, expected)
+        assert tok.decode(expected) == hf.decode(expected)
+
+
 @pytest.mark.parametrize("score", [2**70, -(2**70), 5.24560164915884e-21, 1.7e308, -5e-324, 0.1 + 0.2])
 def test_scores_survive_a_file(score: float) -> None:
     model = {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a", score], ["b", -1.0]]}

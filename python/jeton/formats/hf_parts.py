@@ -209,11 +209,12 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
     normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
     pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)
     decoders = _flatten(top.get("decoder"), "decoders", "$.decoder", "decoder", DECODERS)
-    is_byte_level = byte_level_model and any(part["type"] == "ByteLevel" for part in (*normalizer, *pre))
+    num_spelled = [part["type"] for part in (*normalizer, *pre)].count("ByteLevel")
+    is_byte_level = byte_level_model and num_spelled > 0
     pretokenizer: list[Part] = []
     for index, part in enumerate(pre):
-        is_last = index == len(pre) - 1
-        if part["type"] == "ByteLevel" and is_last and is_byte_level and not part.get("add_prefix_space", True):
+        is_only = num_spelled == 1 and index == len(pre) - 1  # a second one spells what the first one spelled
+        if part["type"] == "ByteLevel" and is_only and is_byte_level and not part.get("add_prefix_space", True):
             if part.get("use_regex", True):
                 pretokenizer.append({"type": "Pattern", "name": "gpt2"})
         elif part["type"] == "WhitespaceSplit":
