@@ -16,6 +16,7 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
+from .naming import LOSSES
 from .registry import REGISTRY
 
 __all__ = ["FORMATS", "format_of", "load", "save"]
@@ -179,6 +180,8 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
     """Writes a tokenizer; see `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
+    if unknown := [name for name in accept_loss if name not in LOSSES]:
+        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
     if not os.fspath(path):
         raise ConfigError("the path to save to is empty", option="path")  # it would be the folder that one is in
     format = format_of(path) if format is None else format
