@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,4 +84,59 @@ def test_no_chat_template_is_not_another_one(tmp_path: Path, tok: jeton.Tokenize
 def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"no tokenizer: none of tokenizer\.json.*config\.json"):
+        jeton.load(tmp_path)
+
+
+NAMED: list[dict[str, Any]] = [
+    {"pad_token": "<pad>"},
+    {"pad_token": "<PAD>", "bos_token": "<s>", "mask_token": "<mask>"},
+    {"additional_special_tokens": ["<a>", "<b>"], "eos_token": "</s>", "zoo_token": "<zoo>"},
+    {"extra_special_tokens": ["<a>"]},
+    {"eos_token": "b", "pad_token": "HELLO"},
+    {"pad_token": {"__type": "AddedToken", "content": "<pad>", "lstrip": True, "normalized": True}},
+    {"pad_token": ""},
+    {"pad_token": "[UNK]", "mask_token": None},
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.parametrize("named", NAMED)
+def test_named_tokens_that_the_file_lacks_are_added_as_transformers_does(named: dict[str, Any], tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    unk = {"id": 0, "content": "[UNK]", "special": True, **dict.fromkeys(("single_word", "lstrip", "rstrip"), False)}
+    words = {"[UNK]": 0, "hello": 1, "b": 2, "<mask>": 3}
+    file = {
+        "version": "1.0",
+        "added_tokens": [{**unk, "normalized": False}],
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": words},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **named}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    tok = jeton.load(tmp_path)
+    theirs = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    added = {id: str(token) for id, token in theirs.added_tokens_decoder.items()}
+    assert {id: content for content, id in tok.special_tokens.items()} == added
+    if named.get("pad_token"):
+        assert tok.roles["pad"] == str(theirs.pad_token)
+    for text in ("hello<pad> <PAD> b <mask> HELLO <s> <a></s>", "  <pad>"):
+        assert (text, tok.encode(text, special="all")) == (text, theirs.encode(text, add_special_tokens=False))
+
+
+@pytest.mark.parametrize(
+    ("vocab", "config"),
+    [
+        ({"[UNK]": 0, "a": 7}, {"pad_token": "<pad>"}),  # transformers counts the entries
+        ({"[UNK]": 0, "a": 1}, {"added_tokens_decoder": {"9": {"content": "<pad>", "special": True}}}),
+    ],
+)
+def test_a_named_token_whose_id_is_not_the_next_is_refused(
+    vocab: dict[str, int], config: dict[str, Any], tmp_path: Path
+) -> None:
+    file = {"added_tokens": [], "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": vocab}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(jeton.UnsupportedFeatureError, match="<pad>"):
         jeton.load(tmp_path)

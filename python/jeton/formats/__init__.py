@@ -111,7 +111,7 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         _only(given, "layout")
         layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
         tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
-        return check_added(tok, config)
+        return check_added(folder.with_named(tok, config), config)
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
@@ -119,12 +119,14 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         return tekken.read(data, source=source)
     is_pair = bpe_pair.looks_like(data)
     if is_json and not is_pair:
-        return tokenizer_json.read(data, source=source)
+        return folder.with_named(tokenizer_json.read(data, source=source), config)
     config = config or read_config(path.parent)
     if is_pair:
         vocab, merges = bpe_pair.partner(path)
-        return check_added(bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config), config)
-    return check_added(vocab_txt.read(data, source=source, config=config), config)
+        tok = bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config)
+    else:
+        tok = vocab_txt.read(data, source=source, config=config)
+    return check_added(folder.with_named(tok, config), config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:

@@ -26,9 +26,12 @@ __all__ = [
     "read_object",
     "render_config",
     "roles_of",
+    "special_tokens",
     "with_tokens",
 ]
 
+# the order of transformers
+_FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 # Larger than any; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
@@ -183,6 +186,27 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
             if isinstance(content, str):
                 roles[name.removesuffix(_ROLE)] = content
     return roles
+
+
+def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
+    """The special tokens that a configuration names, in the order in which transformers adds them, and their flags.
+
+    Examples:
+        >>> special_tokens({"zoo_token": "<z>", "pad_token": "<p>", "bos_token": {"content": "<s>", "lstrip": True}})
+        {'<s>': 1, '<p>': 0, '<z>': 0}
+    """
+    named = [name for name in config if name.endswith(_ROLE) and name not in _FIRST]
+    tokens = [config.get(name) for name in (*_FIRST, *named)]
+    for name in ("model_specific_special_tokens", "extra_special_tokens", "additional_special_tokens"):
+        more = config.get(name)
+        tokens += more.values() if isinstance(more, dict) else more if isinstance(more, list) else ()
+    special: dict[str, int] = {}
+    for token in tokens:
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str) and content:
+            flags = sum(bit for name, bit in FLAGS.items() if isinstance(token, dict) and token.get(name))
+            special.setdefault(content, flags)
+    return special
 
 
 def render_config(roles: Mapping[str, str], chat_template: Any) -> bytes:
