@@ -140,3 +140,25 @@ def test_a_named_token_whose_id_is_not_the_next_is_refused(
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(jeton.UnsupportedFeatureError, match="<pad>"):
         jeton.load(tmp_path)
+
+
+CODE = [
+    {"tokenizer_config.json": {"auto_map": {"AutoTokenizer": ["own.OwnTokenizer", None]}}},
+    {"config.json": {"auto_map": {"AutoTokenizer": "own.OwnTokenizer"}}},
+    {"tokenizer_config.json": {"tokenizer_class": "OwnTokenizer"}, "tokenization_own.py": {}},
+]
+
+
+@pytest.mark.parametrize("files", CODE)
+def test_a_tokenizer_that_is_code_is_refused_or_told(
+    files: dict[str, Any], tmp_path: Path, tok: jeton.Tokenizer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="code"):
+        jeton.load(tmp_path)
+    assert not caplog.records
+    (tmp_path / "tokenizer.json").write_bytes(tok.to_bytes())
+    assert jeton.load(tmp_path) == tok
+    assert "never runs" in caplog.text

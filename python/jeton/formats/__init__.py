@@ -16,6 +16,7 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
+from .foreign import code_files, refuse_code
 from .naming import LOSSES
 from .registry import REGISTRY
 
@@ -87,10 +88,14 @@ def load(
         True
     """
     path, name = Path(path_or_name), None
-    if not path.exists() or not os.fspath(path_or_name):  # an empty path would be the folder that one is in
+    is_fetched = not path.exists() or not os.fspath(path_or_name)
+    if is_fetched:  # an empty path would be the folder that one is in
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
+        if not is_fetched:  # what is fetched was looked at, with its listing
+            names = [entry.name for entry in path.iterdir() if entry.is_file()]
+            refuse_code(str(path), path, names, code_files(names))
         config = read_config(path)
         path = folder.choose(path)
     data = _read(path)

@@ -116,8 +116,10 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer with a configuration's roles and chat template; roles whose token it lacks (a rank file, a tekken.json) are left
-    out."""
+    """The tokenizer with a configuration's roles and chat template.
+
+    Roles whose token it lacks are left out: those of a rank file or a tekken.json, which transformers does not read so.
+    """
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {**tok.definition.roles, **{role: token for role, token in roles_of(config).items() if token in known}}
     if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
