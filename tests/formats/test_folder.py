@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import jeton
+from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
 
@@ -162,3 +163,14 @@ def test_a_tokenizer_that_is_code_is_refused_or_told(
     (tmp_path / "tokenizer.json").write_bytes(tok.to_bytes())
     assert jeton.load(tmp_path) == tok
     assert "never runs" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "adds"), [({}, True), ({"add_bos_token": None}, False), ({"add_bos_token": True}, True)]
+)
+def test_a_bos_that_is_null_is_not_added(said: dict[str, Any], adds: bool, tmp_path: Path) -> None:
+    """As in transformers 4.57; 5.23 agrees save where nothing is said."""
+    (tmp_path / "tokenizer.model").write_bytes(model("bpe bytes"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **said}))
+    tok = jeton.load(tmp_path)
+    assert (tok.encode("a", add_special_tokens=True)[0] == tok.special_tokens["<s>"]) is adds
