@@ -12,7 +12,7 @@ import random
 from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["SENTENCE", "documents", "write_corpora"]
+__all__ = ["CORPORA", "MEGABYTE", "SENTENCE", "corpus", "documents", "whole_characters", "write_corpora"]
 
 CORPORA = ("english", "chinese", "code", "docs_es_pt_ja")
 MEGABYTE = 1_000_000
@@ -24,12 +24,8 @@ def write_corpora(folder: Path, megabytes: float) -> str:
     """Writes the corpora, each at most so large, and says whence they are."""
     limit = int(megabytes * MEGABYTE)
     data = os.environ.get("JETON_TEST_DATA")
-    for seed, name in enumerate(CORPORA):
-        if data:
-            raw = lzma.decompress(Path(data, "corpora", f"{name}.txt.xz").read_bytes())
-        else:
-            raw = generated_text(min(limit, 35 * MEGABYTE), seed).encode()
-        (folder / name).write_bytes(whole_characters(raw, limit))
+    for name in CORPORA:
+        (folder / name).write_bytes(whole_characters(corpus(name, limit), limit))
     english = (folder / "english").read_bytes()
     (folder / "english 1 MB").write_bytes(whole_characters(english, min(limit, MEGABYTE)))
     (folder / "one byte").write_bytes(b"a" * min(limit, MEGABYTE))
@@ -40,6 +36,13 @@ def write_corpora(folder: Path, megabytes: float) -> str:
         for name in CORPORA:
             together.write((folder / name).read_bytes())
     return "JETON_TEST_DATA" if data else "generated"
+
+
+def corpus(name: str, limit: int) -> bytes:
+    """All of a corpus; where text is made up, so much of it."""
+    if data := os.environ.get("JETON_TEST_DATA"):
+        return lzma.decompress(Path(data, "corpora", f"{name}.txt.xz").read_bytes())
+    return generated_text(min(limit, 35 * MEGABYTE), CORPORA.index(name)).encode()
 
 
 def whole_characters(raw: bytes, limit: int) -> bytes:

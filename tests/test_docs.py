@@ -1,5 +1,5 @@
 """The documentation runs: every Python block and every command line of every page, the story of the first user, and
-the links between pages; and the benchmark, on a sentence.
+the links between pages; and the benchmarks, on very little.
 
 A page's Python blocks share one namespace, in order. A block with prompts is compared with its output; one without is
 executed. In a block of language `console`, what follows ``$`` runs in bash and is compared with what a terminal would
@@ -163,14 +163,14 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_map_shows_every_page() -> None:
     mapped = (DOCS / "README.md").read_text(encoding="utf-8")
-    pages = [path for path in DOCS.rglob("*") if path.is_file() and path != DOCS / "README.md"]
+    pages = [path for path in DOCS.rglob("*") if path.suffix not in ("", ".svg") and path != DOCS / "README.md"]
     assert [str(path.relative_to(DOCS)) for path in pages if f"({path.relative_to(DOCS)})" not in mapped] == []
 
 
 # ── benchmarks ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_benchmark_runs(tmp_path: Path) -> None:
+def test_the_training_benchmark_runs(tmp_path: Path) -> None:
     record = tmp_path / "record.csv"
     command = [sys.executable, ROOT / "benchmarks" / "training.py", "--only", "tiny", "--rounds", "2"]
     environment = {name: value for name, value in os.environ.items() if name != "JETON_TEST_DATA"}
@@ -182,9 +182,36 @@ def test_the_benchmark_runs(tmp_path: Path) -> None:
     assert all(row["merges"] == "44" for row in rows)
 
 
+def test_the_encoding_benchmark_runs(tmp_path: Path, data: Path) -> None:
+    """On Jeton alone: environments of others would be installed."""
+    record = tmp_path / "record.csv"
+    command = [sys.executable, ROOT / "benchmarks" / "encoding.py", "--engines", "jeton", "--output", record]
+    cases = ["documents: bert, english", "calls: cl100k_base, list", "worst: bert, spaces", "memory", "import"]
+    options = ["--rounds", "2", "--megabytes", "0.01", "--only", *cases]
+    done = subprocess.run([*command, *options], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    assert {row["case"].partition(":")[0] for row in rows} == {"documents", "calls", "worst", "memory", "import"}
+    assert all(float(row["median"]) or row["unit"] == "MiB" for row in rows)
+    again = subprocess.run([*command[:2], "--summary", record], capture_output=True, check=True)
+    assert b"memory" in again.stdout
+
+
+def test_records_have_equal_ids() -> None:
+    """What has one text and one vocabulary has one digest."""
+    for path in (ROOT / "benchmarks" / "record").glob("*-encoding*.csv"):
+        groups: dict[tuple[str, ...], set[str]] = {}
+        for row in csv.DictReader(path.read_text().splitlines()):
+            if row["digest"]:
+                key = (row["case"], row["phase"], row["label"] if row["row"] == "length" else "")
+                groups.setdefault(key, set()).add(row["digest"])
+        assert groups
+        assert all(len(digests) == 1 for digests in groups.values())
+
+
 def test_records_have_equal_merges() -> None:
     """A record holds only what was found equal, so equal counts within a group are the least it must show."""
-    for path in (ROOT / "benchmarks" / "record").glob("*.csv"):
+    for path in (ROOT / "benchmarks" / "record").glob("*-training*.csv"):
         groups: dict[tuple[str, str], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             groups.setdefault((row["case"], row["same_merges"]), set()).add(row["merges"])

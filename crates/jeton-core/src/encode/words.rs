@@ -130,7 +130,7 @@ mod tests {
         let words = Words::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());
         let get = |text: &str| words.get(Key::of(text.as_bytes()), words.place(Key::of(text.as_bytes())));
         let lost = contents.iter().zip(0..).filter(|&(content, id)| get(content) != id).collect::<Vec<_>>();
-        assert!(lost.iter().all(|(content, _)| get(content) == UNKNOWN) && lost.len() < 400, "{}", lost.len());
+        assert!(lost.iter().all(|(content, _)| get(content) == UNKNOWN) && lost.len() < 1_000, "{}", lost.len());
         for other in ["", "x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
             assert!(get(other) >= UNKNOWN, "{other}");
         }

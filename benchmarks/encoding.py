@@ -1,0 +1,155 @@
+"""Encoding speed and memory: Jeton against its peers, on text that it has not seen, with equal ids.
+
+``JETON_TEST_DATA=… python benchmarks/encoding.py`` measures everything, prints a table with the bounds beside the
+figures and writes ``record/<date>-encoding.csv``. Each measurement is a process of its own in the engine's own
+environment (environments.toml); those who are compared take turns, round by round, and medians are reported. Ids are
+compared in every round, all of them: where they differ, the first difference is printed and no time, the other cases go
+on, and the exit code is 4.
+
+Left out: training (training.py), pictures (pictures.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import os
+import signal
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness import report
+from harness.cases import Case, cases
+from harness.environments import JETON, engines, interpreter
+from harness.measure import Machinery
+from harness.summary import summary
+from harness.texts import Texts
+from harness.turns import Bench, Different
+from harness.vocabularies import Vocabularies
+
+DIFFERENT, FAILED, INTERRUPTED = 4, 1, 130
+RECORDS = Path(__file__).resolve().parent / "record"
+
+
+def main() -> int:
+    options, parser = arguments()
+    chosen = [trimmed for case in cases(options.threads, os.cpu_count() or 1) if (trimmed := trim(case, options))]
+    if not chosen:
+        parser.error("no case is left; --list shows their names")
+    if options.summary:
+        print(*summary(read_record(options.summary)), sep="\n")
+        return 0
+    if options.list:
+        print(*(f"{case.name}: {', '.join(turn.name for turn in case.turns)}" for case in chosen), sep="\n")
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the worker, too
+    data = os.environ.get("JETON_TEST_DATA")
+    if not data:
+        parser.error("set JETON_TEST_DATA to the folder that holds vocabs/, corpora/ and udhr/")
+    wanted = {turn.engine for case in chosen for turn in case.turns}
+    setups = engines()
+    try:
+        pythons = {name: interpreter(setups[name], options.environments) for name in setups if name in wanted}
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    output = options.output or unused(f"{datetime.datetime.now(datetime.UTC).date()}-encoding", options.simd)
+    partial = output.with_name(output.name + ".partial")
+    earlier = read_record(partial) if options.resume and partial.exists() else []
+    done = {row["case"] for row in earlier}
+    chosen = [case for case in chosen if case.name not in done]
+    with tempfile.TemporaryDirectory(prefix="jeton-bench-") as name:
+        folder = Path(name)
+        texts = Texts(Path(data), folder, options.megabytes)
+        machinery = Machinery(pythons, setups, options.simd, options.limit)
+        bench = Bench(machinery, texts, Vocabularies(Path(data), folder), options.rounds)
+        bench.total = sum(len(case.turns) * bench.rounds_of(case) for case in chosen)
+        try:
+            code = run(bench, chosen, options, partial, earlier)
+        except KeyboardInterrupt:
+            print(f"\nstopped; what is done is in {partial}, and --resume goes on from there", file=sys.stderr)
+            return INTERRUPTED
+    partial.replace(output)
+    print(f"\nrecorded in {output}")
+    return code
+
+
+def run(
+    bench: Bench, chosen: list[Case], options: argparse.Namespace, output: Path, earlier: list[dict[str, Any]]
+) -> int:
+    """All cases, each printed and recorded when it is done, after what a stopped run had recorded."""
+    different: list[str] = []
+    failed: list[str] = []
+    record = list(earlier)
+    with open(output, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["megabytes", *report.COLUMNS], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(earlier)
+        for case in chosen:
+            try:
+                results = bench.take_turns(case)
+            except Different as difference:
+                different.append(str(difference))
+                print(f"\n{difference}\n  so no times", flush=True)
+                continue
+            threads = "" if case.row == "threads" else f"{options.threads} thread{'s' * (options.threads > 1)}, "
+            note = f"{threads}{bench.rounds_of(case)} round{'s' * (bench.rounds_of(case) > 1)}"
+            print(*report.table(case, results, options.simd, note), sep="\n", flush=True)
+            failed += [f"{case.name}: {why}" for who, why in report.problems(results).items() if who.startswith(JETON)]
+            found = [{"megabytes": options.megabytes, **row} for row in report.rows(case, results, options.simd)]
+            record += found
+            writer.writerows(found)
+            file.flush()
+    print(*summary(record), sep="\n")
+    for title, lines in (("failed", failed), ("different", different)):
+        if lines:
+            print(f"{title}:", *lines, sep="\n  ")
+    return DIFFERENT if different else FAILED if failed else 0
+
+
+def read_record(path: Path) -> list[dict[str, Any]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def trim(case: Case, options: argparse.Namespace) -> Case | None:
+    """The case with the engines that were asked for, if it was asked for."""
+    if options.only and not any(part in case.name for part in options.only):
+        return None
+    turns = tuple(turn for turn in case.turns if not options.engines or turn.engine in options.engines)
+    return replace(case, turns=turns) if turns else None
+
+
+def unused(stem: str, simd: str | None) -> Path:
+    """A name in record/ that no earlier run has taken."""
+    stem = f"{stem}-{simd}" if simd else stem
+    names = [RECORDS / f"{stem}.csv", *(RECORDS / f"{stem}-{i}.csv" for i in range(2, 1000))]
+    return next(name for name in names if not name.exists())
+
+
+def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name holds one of these")
+    parser.add_argument("--engines", nargs="+", metavar="NAME", choices=list(engines()), help="these alone")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn")
+    parser.add_argument(
+        "--megabytes", type=float, default=20.0, help="cut each corpus to this size; 20 is what is quoted"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="for everybody, where threads are not the question")
+    parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="the instructions Jeton may use")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
+    parser.add_argument("--output", type=Path, help="where to write the record")
+    default = Path.home() / ".cache" / "jeton-bench"
+    parser.add_argument("--resume", action="store_true", help="go on where a run of today was stopped")
+    parser.add_argument("--environments", type=Path, default=default, help="where the engines' environments are kept")
+    parser.add_argument("--summary", type=Path, metavar="RECORD", help="the last table of an earlier run, and stop")
+    parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    return parser.parse_args(), parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Which measurements there are: who does what on which text, with which vocabulary, against whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .environments import JETON
+from .targets import HF, HF_RC, RIVALS
+from .texts import KINDS, LENGTHS, WORST
+from .vocabularies import MODELS, VOCABULARIES
+
+__all__ = ["Case", "Turn", "cases"]
+
+RANKS = ("cl100k_base", "o200k_base", "llama3")
+RANK_ENGINES = (JETON, "gigatoken", HF_RC, "fastokens", "toktok", "splintr", "tiktoken")
+PIECES = ("mistral-v1", "phi-3-mini")
+SMALL_STACK = 256  # KiB; who recurses with the text does not come back from it
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one process does.
+
+    Attributes:
+        engine: who.
+        text: which text, as texts.py names them.
+        threads: how many.
+        label: what distinguishes turns of one engine.
+        same: turns with one word here must give the same ids.
+        job: more for the worker.
+    """
+
+    engine: str
+    text: str
+    threads: int = 1
+    label: str = ""
+    same: str = ""
+    job: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine}, {self.label}" if self.label else self.engine
+
+
+@dataclass(frozen=True)
+class Case:
+    """Turns that belong together.
+
+    Attributes:
+        name: "what: vocabulary, text".
+        row: of the table of targets.
+        vocab, text: as the record has them.
+        unit: "MB/s", "µs", "ms/MB", "ms" or "MiB".
+        clock: "cpu" of all threads, which a busy machine disturbs least, or "wall" where threads are compared.
+        kind: of the worker's job.
+        once: whether one round is enough: four lengths of one text stand beside each other.
+    """
+
+    name: str
+    row: str
+    vocab: str
+    text: str
+    unit: str
+    turns: tuple[Turn, ...]
+    clock: str = "cpu"
+    kind: str = "texts"
+    once: bool = False
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        return RIVALS.get(self.row, ())
+
+
+def cases(threads: int, cores: int) -> Iterator[Case]:
+    """All of them; `threads` is for everybody where threads are not the question."""
+    clock = "cpu" if threads == 1 else "wall"
+    split, whole = {"split": True}, {"split": False}
+
+    def everybody(names: tuple[str, ...], text: str, job: dict[str, Any]) -> tuple[Turn, ...]:
+        return tuple(Turn(name, text, threads, job=job) for name in names)
+
+    for vocab in RANKS:
+        for kind in KINDS:
+            row = "english and code" if kind in ("english", "code") else "other scripts"
+            turns = everybody(RANK_ENGINES, f"halves: {kind}", split)
+            yield Case(f"documents: {vocab}, {kind}", row, vocab, kind, "MB/s", turns, clock)
+        for kind in ("english", "code", "chinese"):
+            row = "other scripts" if kind == "chinese" else "english and code"
+            turns = everybody(RANK_ENGINES[:5], f"long: {kind}", whole)
+            yield Case(f"one document: {vocab}, {kind}", row, vocab, kind, "MB/s", turns, clock)
+    for vocab in PIECES:
+        for kind in KINDS:
+            turns = everybody((JETON, "gigatoken", "sentencepiece", HF_RC, "fastokens", HF), f"halves: {kind}", split)
+            yield Case(f"documents: {vocab}, {kind}", "sentencepiece bpe", vocab, kind, "MB/s", turns, clock)
+    for vocab in ("t5", "t5 .model", "mbart", "mbart .model", "bert"):
+        names = (JETON, "sentencepiece") if vocab.endswith(".model") else (JETON, HF, HF_RC)
+        for kind in KINDS:
+            turns = everybody(names, f"halves: {kind}", split)
+            yield Case(f"documents: {vocab}, {kind}", "unigram, wordpiece", vocab, kind, "MB/s", turns, clock)
+
+    for call, size, row in (("list", "13 bytes", "list of 13 bytes"), ("array", "1 KB", "array of 1 KB")):
+        for vocab in RANKS[:2]:
+            turns = everybody(RANK_ENGINES, f"calls: {size}", {"call": call})
+            yield Case(f"calls: {vocab}, {call} of {size}", row, vocab, size, "µs", turns, clock, "calls")
+    for vocab in RANKS[:2]:
+        for kind in ("english", "chinese"):
+            turns = everybody((JETON, "tiktoken", "gigatoken", HF_RC, "toktok"), f"long: {kind}", {})
+            yield Case(f"decode: {vocab}, {kind}", "decode", vocab, kind, "MB/s", turns, clock, "decode")
+            turns = everybody((JETON, "tiktoken", "gigatoken", "toktok"), f"halves: {kind}", {"call": "count"})
+            yield Case(f"count: {vocab}, {kind}", "count", vocab, kind, "MB/s", turns, clock, "counts")
+
+    for vocab in MODELS:
+        for row in WORST:
+            turns = everybody(worst_engines(vocab), f"worst: {row} × 1", whole)
+            yield Case(f"worst: {vocab}, {row}", "worst", vocab, row, "ms/MB", turns)
+    for vocab in MODELS:
+        for row in WORST:
+            small = {**whole, "stack_kib": SMALL_STACK}
+            sizes = [(f"worst: {row} × {length}", f"{length} MB") for length in LENGTHS]
+            turns = tuple(Turn(JETON, text, label=label, same=label, job=small) for text, label in sizes)
+            yield Case(f"length: {vocab}, {row}", "length", vocab, row, "ms/MB", turns, once=True)
+
+    counts = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= max(2, cores)]
+    for vocab in RANKS[:2]:
+        for name, text, job in (
+            ("one document of english", "long: english", whole),
+            ("one document of unspaced chinese", "unspaced", whole),
+            ("many documents", "halves: english", split),
+        ):
+            turns = tuple(
+                Turn(engine, text, count, f"{count} thread" + "s" * (count > 1), job=job)
+                for engine in (JETON, "gigatoken", HF_RC)
+                for count in counts
+            )
+            yield Case(f"threads: {vocab}, {name}", "threads", vocab, name, "MB/s", turns, "wall")
+
+    turns = everybody((JETON, "gigatoken", HF_RC, "fastokens"), "much", {})
+    yield Case("memory: o200k_base", "memory", "o200k_base", "1 GB", "MiB", turns, "cpu", "memory")
+    for vocab in RANKS[:2]:
+        turns = everybody(RANK_ENGINES, "", {})
+        yield Case(f"load: {vocab}", "load", vocab, "", "ms", turns, clock, "load")
+    yield Case("import: jeton", "import", "", "", "ms", (Turn(JETON, ""),), "cpu", "import")
+
+
+def worst_engines(vocab: str) -> tuple[str, ...]:
+    """Everybody for one vocabulary, and for the others its own library, which says what the ids are."""
+    if vocab == "o200k_base":
+        return RANK_ENGINES
+    kind = VOCABULARIES[vocab].kind
+    if vocab.endswith(".model") or kind == "model":
+        return (JETON, "sentencepiece")
+    return (JETON, "tiktoken") if kind == "ranks" else (JETON, HF)

@@ -1,0 +1,88 @@
+"""Starts workers one at a time and reads what they found. Nothing of them outlives the benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .environments import EngineSetup
+
+__all__ = ["Found", "Machinery", "startup_seconds"]
+
+WORKER = Path(__file__).resolve().parent / "worker.py"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one worker found: phases by name, or why there are none."""
+
+    phases: dict[str, dict[str, Any]]
+    version: str = ""
+    peak_mib: float = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Machinery:
+    """Where the engines' interpreters are, and what is the same for all workers."""
+
+    pythons: dict[str, Path]
+    setups: dict[str, EngineSetup]
+    simd: str | None
+    limit: float
+
+    def run(self, engine: str, job: dict[str, Any], threads: int) -> Found:
+        """One measurement. Whoever takes longer than the limit is ended, and that is what was found."""
+        setup = self.setups[engine]
+        given = {**job, "adapter": setup.adapter, "distribution": setup.distribution, "threads": threads}
+        environment = {
+            **os.environ,
+            "RAYON_NUM_THREADS": str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        environment.pop("PYTHONPATH", None)
+        if engine == "jeton" and self.simd:
+            environment["JETON_SIMD"] = self.simd
+        worker = subprocess.Popen(
+            [self.pythons[engine], WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        try:
+            said, complained = worker.communicate(json.dumps(given), timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            return Found({}, problem=f"not done after {self.limit:.0f} s")
+        finally:
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
+        if worker.returncode < 0:
+            return Found({}, problem=f"ended by signal {-worker.returncode}")
+        try:
+            answer = json.loads(said)
+        except ValueError:
+            return Found({}, problem=f"ended with {worker.returncode}: {complained.strip()[-300:]}")
+        if "phases" not in answer:
+            return Found({}, problem=answer.get("unsupported") or answer["failed"])
+        return Found(answer["phases"], answer["version"], answer["peak_mib"])
+
+
+def startup_seconds(python: Path, code: str) -> dict[str, float]:
+    """How long Python takes with this code, its own start included."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([python, "-c", code], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"cpu": cpu, "wall": wall}

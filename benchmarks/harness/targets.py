@@ -1,0 +1,78 @@
+"""What is to be reached, row by row: figures against the best of named peers, or against a bound.
+
+Rows and bounds are those of the goal that the encoder was built for; "at least" and "goal" beside each figure in the
+table come from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["HF", "HF_RC", "RIVALS", "TARGETS", "Target", "target"]
+
+HF, HF_RC = "tokenizers 0.23", "tokenizers 1.0rc"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound.
+
+    Attributes:
+        kind: "faster" (times as fast as the best peer), "share" (of the best peer's time), "at most" (the figure
+            itself), "threads" (one thread's time over that of more), "linear" (time per MB, longest over shortest).
+        least, goal: what has to be reached, and what is wished for.
+    """
+
+    kind: str
+    least: float | None = None
+    goal: float | None = None
+
+    def verdict(self, value: float) -> str:
+        """ "goal", "yes" or "UNDER"; nothing where nothing is asked."""
+        if self.least is None or self.goal is None:
+            return ""
+        rising = self.kind in ("faster", "threads")
+        if value >= self.goal if rising else value <= self.goal:
+            return "goal"
+        return "yes" if (value >= self.least if rising else value <= self.least) else "UNDER"
+
+
+RIVALS = {
+    "english and code": ("gigatoken", HF_RC, "fastokens"),
+    "other scripts": ("fastokens", "toktok", "gigatoken", HF_RC),
+    "sentencepiece bpe": ("gigatoken", "sentencepiece", HF_RC),
+    "unigram, wordpiece": ("sentencepiece", HF, HF_RC),
+    "list of 13 bytes": ("toktok", "splintr", "gigatoken"),
+    "array of 1 KB": ("toktok", "splintr", "gigatoken"),
+    "decode": ("tiktoken", "gigatoken"),
+    "count": ("tiktoken", "gigatoken"),
+    "load": ("tiktoken",),
+}
+
+TARGETS = {
+    ("english and code", "unseen"): Target("faster", 1.4, 2.0),
+    ("english and code", "warm"): Target("faster", 1.1, 1.6),
+    ("other scripts", "unseen"): Target("faster", 1.8, 3.0),
+    ("other scripts", "warm"): Target("faster", 1.1, 1.6),
+    ("sentencepiece bpe", "unseen"): Target("faster", 1.5, 3.0),
+    ("unigram, wordpiece", "unseen"): Target("faster", 1.5, 3.0),
+    ("list of 13 bytes", "unseen"): Target("faster", 0.7, 1.0),
+    ("array of 1 KB", "unseen"): Target("faster", 1.0, 1.2),
+    ("decode", "decode"): Target("faster", 1.0, 2.0),
+    ("count", "unseen"): Target("faster", 1.0, 2.0),
+    ("worst", "cold"): Target("at most", 50.0, 15.0),
+    ("length", "cold"): Target("linear"),
+    ("threads", "unseen"): Target("threads", 1.6, 1.8),
+    ("threads", "warm"): Target("threads"),
+    ("memory", "memory"): Target("at most", 64.0, 64.0),
+    ("load", "load"): Target("share", 1.0, 0.5),
+    ("import", "import"): Target("at most", 60.0, 30.0),
+}
+LESS_SIMD = Target("faster", 1.0, 1.5)  # peers keep their full width
+
+
+def target(row: str, phase: str, simd: str | None) -> Target:
+    """The bound for a figure; without one, how it is to be compared."""
+    if simd not in (None, "avx512") and row in ("english and code", "other scripts") and phase in ("unseen", "warm"):
+        return LESS_SIMD
+    return TARGETS.get((row, phase), Target("faster"))

@@ -1,0 +1,248 @@
+"""One measurement, in a process of its own and in the engine's own environment: a job on stdin, a result on stdout.
+
+Outside the clock: starting Python, imports, loading (unless that is what is measured), reading texts, one sentence that
+everybody encodes first by the call that is measured, so threads and lazy tables are there, and putting results into
+one form. Inside: from `str` objects in memory to ids as the engine gives them. Every phase makes its own `str` objects,
+since CPython keeps the UTF-8 of a string that was converted once.
+
+Left out: comparing. The result has a digest of all ids; the parent compares.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import importlib.metadata
+import json
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import numpy as np  # noqa: E402
+from engines.base import Unsupported  # noqa: E402
+
+SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
+DOCUMENT = 2_000  # bytes
+BLOCK = 1_000_000  # bytes
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+HAN = range(0x4E00, 0x9FA6)
+
+
+def main() -> int:
+    job = json.load(sys.stdin)
+    try:
+        answer = in_thread(job) if job.get("stack_kib") else work(job)
+    except Unsupported as reason:
+        answer = {"unsupported": str(reason)}
+    except BaseException as error:  # a Rust panic is no Exception
+        answer = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
+    sys.stdout.write(json.dumps(answer))
+    sys.stdout.flush()
+    return 0
+
+
+def in_thread(job: dict[str, Any]) -> dict[str, Any]:
+    """The job on a small stack: who recurses with the text does not come back."""
+    answers: list[dict[str, Any]] = []
+
+    def run() -> None:
+        try:
+            answers.append(work(job))
+        except BaseException as error:
+            answers.append({"failed": f"{type(error).__name__}: {str(error)[:200]}"})
+
+    threading.stack_size(job["stack_kib"] * 1024)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def work(job: dict[str, Any]) -> dict[str, Any]:
+    adapter = importlib.import_module(f"engines.{job['adapter']}")
+    clock = Clock()
+    engine = adapter.Engine(job["vocab"], job["threads"])
+    engine.encode_one(SENTENCE)
+    loaded = clock.read()
+    before = resident_mib()
+    phases = {"load": loaded} if job["kind"] == "load" else KINDS[job["kind"]](engine, job)
+    return {
+        "version": importlib.metadata.version(job["distribution"]),
+        "phases": phases,
+        "peak_mib": peak_mib(),
+        "resident_mib": before,
+    }
+
+
+class Clock:
+    """CPU time of all threads, and the wall's."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def read(self) -> dict[str, Any]:
+        return {"cpu": time.process_time() - self.cpu, "wall": time.perf_counter() - self.wall}
+
+
+# ── kinds of jobs ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Each phase is a text: as documents of about 2 KB in one batch, or as one document."""
+    phases = {}
+    if job["split"]:
+        engine.encode_batch([SENTENCE])
+    for name, path in job["texts"]:
+        text = read(path)
+        docs = documents(text) if job["split"] else []
+        clock = Clock()
+        result = engine.encode_batch(docs) if job["split"] else engine.encode_one(text)
+        times = clock.read()
+        ids, counts = engine.batch_ids(result) if job["split"] else one(result)
+        phases[name] = {**times, "bytes": Path(path).stat().st_size, **facts(ids, counts)}
+        if job.get("dump"):
+            np.savez(job["dump"] + f".{name}", ids=ids, counts=counts)
+        del result, ids, counts, docs, text
+    return phases
+
+
+def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Each phase is a list of texts, short ones or documents of 2 KB, and the call is made once for each."""
+    call: Callable[[str], Any] = {
+        "list": engine.list_call,
+        "array": engine.array_call,
+        "count": engine.count_call,
+    }[job["call"]]()
+    call(SENTENCE)
+    phases = {}
+    for name, path in job["texts"]:
+        texts = documents(read(path)) if job["kind"] == "counts" else json.loads(read(path))
+        results: list[Any] = []
+        keep = results.append
+        clock = Clock()
+        for text in texts:
+            keep(call(text))
+        times = clock.read()
+        if job["call"] == "count":
+            ids, counts = np.zeros(0, np.uint32), np.array(results, np.int64)
+        else:
+            ids = np.concatenate([np.asarray(result, np.uint32) for result in results])
+            counts = np.array([len(result) for result in results], np.int64)
+        size = sum(len(text.encode()) for text in texts)
+        phases[name] = {**times, "bytes": size, "calls": len(texts), **facts(ids, counts)}
+        if job.get("dump"):
+            np.savez(job["dump"] + f".{name}", ids=ids, counts=counts)
+    return phases
+
+
+def decode(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """The ids of a text, which have to give its bytes; a few first, so tables are there."""
+    data = Path(job["texts"][0][1]).read_bytes()
+    ids, _ = one(engine.encode_one(data.decode("utf-8")))
+    engine.decode_call(ids[:10])()
+    call = engine.decode_call(ids)
+    clock = Clock()
+    decoded = call()
+    times = clock.read()
+    decoded = decoded.encode("utf-8") if isinstance(decoded, str) else decoded
+    digest = hashlib.sha256(decoded).hexdigest()
+    return {"decode": {**times, "bytes": len(data), "ids": len(ids), "digest": digest, "exact": decoded == data}}
+
+
+def much_text(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Resident memory after so many bytes of text that is never the same twice, read block by block."""
+    clock, digest, total, num_ids, early = Clock(), hashlib.sha256(), 0, 0, 0.0
+    start = resident_mib()
+    for text, size in unlike_blocks([path for _, path in job["texts"]], job["total"]):
+        ids, counts = engine.batch_ids(engine.encode_batch(documents(text)))
+        digest.update(ids.tobytes())
+        total, num_ids = total + size, num_ids + len(ids)
+        del ids, counts, text
+        if not early and total >= job["total"] / 10:
+            gc.collect()
+            early = resident_mib() - start
+    gc.collect()
+    growth = {"growth_mib": resident_mib() - start, "early_mib": early}
+    return {"memory": {**clock.read(), **growth, "bytes": total, "ids": num_ids, "digest": digest.hexdigest()}}
+
+
+KINDS = {"texts": encode_texts, "calls": call_often, "counts": call_often, "decode": decode, "memory": much_text}
+
+
+# ── texts and facts ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read(path: str) -> str:
+    return Path(path).read_bytes().decode("utf-8")
+
+
+def documents(text: str) -> list[str]:
+    """Whole lines, until they are 2 KB."""
+    found: list[str] = []
+    lines: list[str] = []
+    size = 0
+    for line in text.splitlines(keepends=True):
+        lines.append(line)
+        size += len(line) if line.isascii() else len(line.encode())
+        if size >= DOCUMENT:
+            found.append("".join(lines))
+            lines, size = [], 0
+    return [*found, "".join(lines)] if lines else found
+
+
+def unlike_blocks(paths: list[str], total: int) -> Iterator[tuple[str, int]]:
+    """Blocks of the texts over and over, each time with other letters: every letter moves on in its alphabet."""
+    done = turn = 0
+    while done < total:
+        tables = str.maketrans(moved(ALPHABET, turn) | moved(ALPHABET.upper(), turn) | moved(map(chr, HAN), 37 * turn))
+        for path in paths:
+            with open(path, encoding="utf-8", newline="\n") as file:
+                while done < total and (text := file.read(BLOCK) + file.readline()):
+                    block = text.translate(tables) if turn else text
+                    size = len(block.encode())
+                    done += size
+                    yield block, size
+        turn += 1
+
+
+def moved(letters: Any, by: int) -> dict[str, str]:
+    given = list(letters)
+    return {letter: given[(i + by) % len(given)] for i, letter in enumerate(given)}
+
+
+def one(result: Any) -> tuple[Any, Any]:
+    ids = np.asarray(result, dtype=np.uint32)
+    return ids, np.array([len(ids)], np.int64)
+
+
+def facts(ids: Any, counts: Any) -> dict[str, Any]:
+    digest = hashlib.sha256(np.ascontiguousarray(ids, dtype="<u4").tobytes())
+    digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
+    return {"ids": int(counts.sum()), "digest": digest.hexdigest()}
+
+
+def resident_mib() -> float:
+    return from_status("VmRSS:") or peak_mib()
+
+
+def peak_mib() -> float:
+    """MiB at most so far. On Linux `ru_maxrss` starts with the parent's peak, so it is not asked there."""
+    return from_status("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2  # bytes, on macOS
+
+
+def from_status(field: str) -> float:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0.0
+    return next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith(field))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
