@@ -245,6 +245,7 @@ class Words:
 
     type: ClassVar = "Words"
     unk_token: str | None
+    byte_fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +355,13 @@ class Definition:
         """Whether the model's units are bytes, so that its entries need not be UTF-8."""
         return isinstance(self.model, Bpe) and self.model.level == "byte"
 
+    @property
+    def _suffix(self) -> str | None:
+        """The mark that is glued to the last unit of a word, if there is one."""
+        if isinstance(self.model, Bpe) and self.model.end_of_word_style == "suffix":
+            return self.model.end_of_word or None
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """Everything that can change ids or decoded bytes, as one JSON object."""
         return {
@@ -394,6 +402,8 @@ class Definition:
         if isinstance(self.model, Bpe):  # how the mark is spelled changes nothing
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
+            if self._suffix and self.decoder is not None:  # its parts see the mark
+                facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
@@ -421,6 +431,7 @@ class Definition:
             facts["decoder"] = [
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
+        facts["suffix"] = self._suffix
         core = _core.Tokenizer(vocabulary, json.dumps(facts))
         template = self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import jeton
 from jeton import formats
+from jeton.formats.naming import LOSSES
 
 from .conftest import CORPUS, Run
 
@@ -179,10 +182,38 @@ def test_an_accepted_loss_is_told(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("broken")
-def test_a_difference_under_an_accepted_loss_is_kept_and_still_4(run: Run, path: Path, tmp_path: Path) -> None:
-    result = run("convert", path, tmp_path / "out.json", "--accept-loss", "anything", "--strings", 2000)
-    assert result.code == 4
-    assert (tmp_path / "out.json").is_file()
+def test_a_difference_without_the_accepted_loss_is_not_kept(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "out.json", "--accept-loss", "pattern", "--strings", 2000)
+    assert (result.code, left(tmp_path)) == (4, [])
+
+
+def test_a_difference_under_an_accepted_loss_is_kept_and_still_4(run: Run, tmp_path: Path) -> None:
+    plain = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+    lower = replace(plain.definition, normalizer=({"type": "Lowercase"},))
+    jeton.Tokenizer(lower, plain._core.vocabulary()).save(tmp_path / "in.json")
+    options = ("--accept-loss", "normalizer", "--accept-loss", "pattern", "--strings", 50)
+    result = run("convert", tmp_path / "in.json", tmp_path / "out.tiktoken", *options)
+    assert (result.code, left(tmp_path)) == (4, ["in.json", "out.tiktoken"])
+
+
+def test_an_unknown_loss_is_refused(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "out.json", "--accept-loss", "patern")
+    assert (result.code, left(tmp_path)) == (1, [])
+    assert "no loss is named 'patern'" in result.err
+    assert "special_tokens" in result.err
+
+
+def test_refusals_name_the_option(run: Run, path: Path, tmp_path: Path) -> None:
+    result = run("convert", path, tmp_path / "out.tiktoken")
+    assert result.code == 1
+    assert "pass --accept-loss pattern" in result.err
+    assert "accept_loss" not in result.err
+
+
+def test_every_loss_has_its_name_in_the_list() -> None:
+    source = "".join(file.read_text("utf-8") for file in Path(formats.__file__).parent.glob("*.py"))
+    names = set(re.findall(r'losses\["(\w+)"\]', source))
+    assert names <= set(LOSSES)
 
 
 def test_a_folder_that_is_there_keeps_its_other_files(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jeton
+from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
 
@@ -84,3 +86,91 @@ def test_a_folder_without_a_tokenizer_says_what_it_holds(tmp_path: Path) -> None
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(FileNotFoundError, match=r"no tokenizer: none of tokenizer\.json.*config\.json"):
         jeton.load(tmp_path)
+
+
+NAMED: list[dict[str, Any]] = [
+    {"pad_token": "<pad>"},
+    {"pad_token": "<PAD>", "bos_token": "<s>", "mask_token": "<mask>"},
+    {"additional_special_tokens": ["<a>", "<b>"], "eos_token": "</s>", "zoo_token": "<zoo>"},
+    {"extra_special_tokens": ["<a>"]},
+    {"eos_token": "b", "pad_token": "HELLO"},
+    {"pad_token": {"__type": "AddedToken", "content": "<pad>", "lstrip": True, "normalized": True}},
+    {"pad_token": ""},
+    {"pad_token": "[UNK]", "mask_token": None},
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # what transformers warns of when it is imported is not ours
+@pytest.mark.parametrize("named", NAMED)
+def test_named_tokens_that_the_file_lacks_are_added_as_transformers_does(named: dict[str, Any], tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    unk = {"id": 0, "content": "[UNK]", "special": True, **dict.fromkeys(("single_word", "lstrip", "rstrip"), False)}
+    words = {"[UNK]": 0, "hello": 1, "b": 2, "<mask>": 3}
+    file = {
+        "version": "1.0",
+        "added_tokens": [{**unk, "normalized": False}],
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": words},
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **named}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    tok = jeton.load(tmp_path)
+    theirs = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    added = {id: str(token) for id, token in theirs.added_tokens_decoder.items()}
+    assert {id: content for content, id in tok.special_tokens.items()} == added
+    if named.get("pad_token"):
+        assert tok.roles["pad"] == str(theirs.pad_token)
+    for text in ("hello<pad> <PAD> b <mask> HELLO <s> <a></s>", "  <pad>"):
+        assert (text, tok.encode(text, special="all")) == (text, theirs.encode(text, add_special_tokens=False))
+
+
+@pytest.mark.parametrize(
+    ("vocab", "config"),
+    [
+        ({"[UNK]": 0, "a": 7}, {"pad_token": "<pad>"}),  # transformers counts the entries
+        ({"[UNK]": 0, "a": 1}, {"added_tokens_decoder": {"9": {"content": "<pad>", "special": True}}}),
+    ],
+)
+def test_a_named_token_whose_id_is_not_the_next_is_refused(
+    vocab: dict[str, int], config: dict[str, Any], tmp_path: Path
+) -> None:
+    file = {"added_tokens": [], "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": vocab}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(jeton.UnsupportedFeatureError, match="<pad>"):
+        jeton.load(tmp_path)
+
+
+CODE = [
+    {"tokenizer_config.json": {"auto_map": {"AutoTokenizer": ["own.OwnTokenizer", None]}}},
+    {"config.json": {"auto_map": {"AutoTokenizer": "own.OwnTokenizer"}}},
+    {"tokenizer_config.json": {"tokenizer_class": "OwnTokenizer"}, "tokenization_own.py": {}},
+]
+
+
+@pytest.mark.parametrize("files", CODE)
+def test_a_tokenizer_that_is_code_is_refused_or_told(
+    files: dict[str, Any], tmp_path: Path, tok: jeton.Tokenizer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="code"):
+        jeton.load(tmp_path)
+    assert not caplog.records
+    (tmp_path / "tokenizer.json").write_bytes(tok.to_bytes())
+    assert jeton.load(tmp_path) == tok
+    assert "never runs" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "adds"), [({}, True), ({"add_bos_token": None}, False), ({"add_bos_token": True}, True)]
+)
+def test_a_bos_that_is_null_is_not_added(said: dict[str, Any], adds: bool, tmp_path: Path) -> None:
+    """As in transformers 4.57; 5.23 agrees save where nothing is said."""
+    (tmp_path / "tokenizer.model").write_bytes(model("bpe bytes"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **said}))
+    tok = jeton.load(tmp_path)
+    assert (tok.encode("a", add_special_tokens=True)[0] == tok.special_tokens["<s>"]) is adds

@@ -29,6 +29,8 @@ MODELS = {
     "bpe suffix": {"model_type": "bpe", "treat_whitespace_as_suffix": True},
     "char": {"model_type": "char", "vocab_size": 100},
     "word": {"model_type": "word", "vocab_size": 40},
+    "word bytes": {"model_type": "word", "byte_fallback": True, "vocab_size": 300},
+    "char bytes": {"model_type": "char", "byte_fallback": True, "vocab_size": 300},
     "symbols": {"user_defined_symbols": ["<x>", "的天"], "control_symbols": ["<ctl>"], "pad_id": 3, "unk_surface": "?"},
 }
 TEXTS = [text for text in (*TRICKY, CORPUS, "<x> the<x>old 的天气 <ctl>") if "\0" not in text]

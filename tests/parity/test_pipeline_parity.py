@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,3 +49,115 @@ def test_ids_and_offsets_like_hf(file: dict[str, Any], texts: list[str]) -> None
     for text in texts:
         ours, theirs = tok.tokenize(text), hf.encode(text)
         assert (text, ours.ids, list(ours.hf_offsets)) == (text, theirs.ids, theirs.offsets)
+
+
+SUFFIXED: Any = {
+    "type": "BPE",
+    "end_of_word_suffix": "</w>",
+    "unk_token": "<unk>",
+    "vocab": {"<unk>": 0, "a": 1, "b": 2, "a</w>": 3, "b</w>": 4, "ab</w>": 5, "<x></w>": 6, "a</w>b": 7},
+    "merges": [["a", "b</w>"]],
+}
+REPLACE: Any = {"type": "Replace", "pattern": {"String": "</w>"}, "content": "_"}
+BYTE_LEVEL: Any = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+def _added(id: int, content: str, *, normalized: bool = False) -> dict[str, Any]:
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": normalized, "special": True}
+    return {"id": id, "content": content, **flags}
+
+
+@pytest.mark.parametrize("suffix", ["</w>", "▁", " w", "é"])
+@pytest.mark.parametrize("is_byte_level", [False, True])
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        None,
+        BYTE_LEVEL,
+        {"type": "Fuse"},
+        REPLACE,
+        {"type": "BPEDecoder", "suffix": "</w>"},
+        {"type": "BPEDecoder", "suffix": "w"},
+        {"type": "Sequence", "decoders": [REPLACE, BYTE_LEVEL]},
+        {"type": "Sequence", "decoders": [BYTE_LEVEL, REPLACE]},
+    ],
+)
+def test_decoders_see_the_end_of_word_suffix(decoder: Any, is_byte_level: bool, suffix: str) -> None:
+    vocab = {token.replace("</w>", suffix): id for token, id in SUFFIXED["vocab"].items()}
+    model = {**SUFFIXED, "end_of_word_suffix": suffix, "vocab": vocab, "merges": [["a", f"b{suffix}"]]}
+    pre = {"type": "WhitespaceSplit"}
+    if is_byte_level:
+        pre = {"type": "Sequence", "pretokenizers": [pre, BYTE_LEVEL]}
+        if suffix in ("▁", " w"):  # inside an entry they would be no bytes
+            del vocab[f"a{suffix}b"]
+    added = [_added(0, "<unk>"), _added(6, f"<x>{suffix}")]
+    file = {"version": "1.0", "added_tokens": added, "pre_tokenizer": pre, "decoder": decoder, "model": model}
+    data = json.dumps(file)
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    again, written = jeton.Tokenizer.from_bytes(tok.to_bytes()), Tokenizer.from_str(tok.to_bytes().decode())
+    assert again.fingerprint == tok.fingerprint
+    for ids in ([1, 3], [3], [5, 1, 4], [4, 0, 5], [1, 6, 2, 3], [7 if 7 in vocab.values() else 3, 3], []):
+        expected = hf.decode(ids, skip_special_tokens=False)
+        assert (ids, tok.decode(ids), again.decode(ids)) == (ids, expected, expected)
+        assert (ids, written.decode(ids, skip_special_tokens=False)) == (ids, expected)
+    assert tok.encode("ab a b") == hf.encode("ab a b").ids
+
+
+@pytest.mark.parametrize("is_byte_level", [False, True])
+def test_the_last_word_of_a_normalized_vocabulary_ends_without_a_space(is_byte_level: bool) -> None:
+    pre: Any = {"type": "WhitespaceSplit"}
+    decoder: Any = {"type": "BPEDecoder", "suffix": "</w>"}
+    if is_byte_level:
+        pre = {"type": "Sequence", "pretokenizers": [pre, BYTE_LEVEL]}
+    added = [_added(0, "<unk>"), _added(8, "<A>", normalized=True)]
+    file = {"version": "1.0", "added_tokens": added, "normalizer": {"type": "Lowercase"}, "pre_tokenizer": pre}
+    data = json.dumps({**file, "decoder": decoder, "model": SUFFIXED})
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    for ids in ([1, 3], [5, 8], [5, 8, 4], [7, 3]):
+        assert (ids, tok.decode(ids)) == (ids, hf.decode(ids, skip_special_tokens=False))
+
+
+SPELLED_TWICE: Any = {
+    "type": "BPE",
+    "vocab": {token: id for id, token in enumerate(["a", "é", "Ã", "©", "Ä", "ł", "Â", "Ġ", "Ģ", "Ń", "Å", "Ĥ"])},
+    "merges": [],
+    "unk_token": "a",
+}
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"normalizer": BYTE_LEVEL, "pre_tokenizer": BYTE_LEVEL},
+        {"normalizer": BYTE_LEVEL, "pre_tokenizer": {**BYTE_LEVEL, "use_regex": True}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, BYTE_LEVEL]}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, {**BYTE_LEVEL, "use_regex": True}]}},
+        {"normalizer": {"type": "Sequence", "normalizers": [BYTE_LEVEL, BYTE_LEVEL]}},
+        {"pre_tokenizer": BYTE_LEVEL},
+        {"normalizer": BYTE_LEVEL},
+    ],
+)
+def test_text_is_spelled_as_often_as_in_hf(stages: dict[str, Any]) -> None:
+    data = json.dumps({"version": "1.0", "added_tokens": [], "model": SPELLED_TWICE, "decoder": BYTE_LEVEL, **stages})
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    again, written = jeton.Tokenizer.from_bytes(tok.to_bytes()), Tokenizer.from_str(tok.to_bytes().decode())
+    for text in ["é", "aé a", "Ã©", " é", "a"]:
+        expected = hf.encode(text).ids
+        assert (text, tok.encode(text), again.encode(text)) == (text, expected, expected)
+        assert (text, written.encode(text).ids) == (text, expected)
+        assert tok.decode(expected) == hf.decode(expected)
+
+
+@pytest.mark.parametrize("score", [2**70, -(2**70), 5.24560164915884e-21, 1.7e308, -5e-324, 0.1 + 0.2])
+def test_scores_survive_a_file(score: float) -> None:
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a", score], ["b", -1.0]]}
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"added_tokens": [], "model": model}).encode())
+    again = jeton.Tokenizer.from_bytes(tok.to_bytes())
+    assert (again.fingerprint, again._core.scores()) == (tok.fingerprint, tok._core.scores())
+
+
+def test_scores_that_hf_cannot_read_are_a_named_loss(tmp_path: Path) -> None:
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0], ["a", 2**70], ["b", -1.0]]}
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"added_tokens": [], "model": model}).encode())
+    with pytest.raises(jeton.UnsupportedFeatureError, match="scores"):
+        tok.save(tmp_path / "tokenizer.json")

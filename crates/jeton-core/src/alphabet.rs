@@ -276,8 +276,20 @@ impl Alphabet {
         (id != NO_ID).then_some(id)
     }
 
+    /// Whether an entry with this content is one character, at the start of a pretoken or inside it.
+    pub fn is_unit(&self, content: &[u8]) -> bool {
+        single_char(content).or_else(|| self.unit_inside(content)).is_some()
+    }
+
+    fn unit_inside(&self, content: &[u8]) -> Option<char> {
+        single_char(content.strip_prefix(self.prefix.as_deref()?.as_bytes())?)
+    }
+
     /// Gives the entry `id` its symbol, if it is one unit.
     pub fn insert_entry(&mut self, id: u32, content: &[u8]) {
+        if let Some(c) = self.unit_inside(content) {
+            self.inside.insert((c, false), id);
+        }
         let unit = match (self.level, content) {
             (Level::Byte, &[byte]) => Some(byte.into()),
             (Level::Byte, _) => None,

@@ -25,7 +25,7 @@ pub fn decode_parts<'py>(
     let decode = || {
         let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
         let vocab = Vocab::new(entries)?;
-        let decoder = Decoder::from_json(parts_json, &vocab, byte_level)?;
+        let decoder = Decoder::from_json(parts_json, &vocab, byte_level, None)?;
         let mut bytes = Vec::new();
         decoder.decode(&vocab, &ids, skip_special, &mut bytes)?;
         Ok((bytes, decoder.decode_text(&vocab, &ids, skip_special)?))

@@ -326,16 +326,29 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// `model.vocab` of a Unigram model as JSON text; None where the vocabulary has holes.
-    fn pieces_json(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        py.detach(|| hf_json::pieces_json(self.0.vocab(), self.0.scores())).map_err(|failed| error::plain(py, failed))
+    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where the vocabulary
+    /// has holes.
+    #[pyo3(signature = (unk=None))]
+    fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
+        let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
+        py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `model.vocab` as JSON text, and the added tokens that cannot stand in it.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn vocab_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<(String, Vec<u32>)> {
+    /// `model.vocab` as JSON text, the added tokens that cannot stand in it, and those that stand in it and are no entries of the
+    /// model. `whole`: with all added tokens, also those that HF would give their ids anyway.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
+    fn vocab_json(
+        &self,
+        py: Python<'_>,
+        byte_alphabet: bool,
+        end_of_word: &str,
+        whole: bool,
+    ) -> PyResult<(String, Vec<u32>, Vec<u32>)> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        py.detach(|| hf_json::vocab_json(self.0.vocab(), &spelling)).map_err(|failed| error::plain(py, failed))
+        let is_model = |id| whole || self.0.flags(id) & core::ENTRY != 0;
+        let written = py.detach(|| hf_json::vocab_json(self.0.vocab(), &spelling, is_model));
+        let written = written.map_err(|failed| error::plain(py, failed))?;
+        Ok((written.json, written.clashes, written.exposed))
     }
 
     /// `model.merges` as JSON text.

@@ -53,7 +53,7 @@ impl Vocabulary {
     }
 
     /// The same with more added tokens; of an ordinary entry with the same id the new one takes the place. `flags`: 1 strips white
-    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text.
+    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text, 16 is an entry of the model, too.
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
@@ -142,6 +142,12 @@ impl SpelledVocabulary {
     /// Whether some entry has this id. Linear: for error messages.
     fn holds(&self, id: u32) -> bool {
         self.file.vocab.ids.contains(&id)
+    }
+
+    /// Whether some spelling holds `mark`, not counted at its end.
+    fn holds_inside(&self, mark: &str) -> bool {
+        let inside = |token: &String| token.strip_suffix(mark).unwrap_or(token).contains(mark);
+        !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
     }
 
     /// The id of a spelling.

@@ -359,7 +359,7 @@ mod decoders {
             Ok(vocab) => vocab,
         };
         let byte_level = case["byte_level"] == true;
-        let decoder = match Decoder::from_json(&case["part"].to_string(), &vocab, byte_level) {
+        let decoder = match Decoder::from_json(&case["part"].to_string(), &vocab, byte_level, None) {
             Err(error) => return refused(&error, false),
             Ok(decoder) => decoder,
         };

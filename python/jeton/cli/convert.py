@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -24,7 +25,7 @@ import jeton
 from ..analysis.equality import Difference, Equality, StressSet, same_ids
 from ..compression import decompressed
 from ..corpus import files_of
-from ..errors import ConfigError
+from ..errors import ConfigError, UnsupportedFeatureError
 from ..formats import FORMATS, format_of
 from .options import Common, common_options
 from .running import DIFFERENT
@@ -66,8 +67,8 @@ def convert(
     as control, with and without what the template adds, and decoded bytes; on texts written to break tokenizers, on
     generated ones, and on yours.
 
-    OUT gets its name only when no difference was found, or when what the format cannot hold was accepted with
-    --accept-loss. Ends with 4 if there is a difference, and shows the first one.
+    OUT gets its name only when no difference was found, or when there is something that the format cannot hold, and it
+    was accepted with --accept-loss. Ends with 4 if there is a difference, and shows the first one.
 
     \b
     Examples:
@@ -85,7 +86,7 @@ def convert(
     files = [file for place in texts for file in files_of(place)]  # before any work: a misspelled one ends it here
     common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
     with _new_beside(output, is_folder=format == "folder") as new:
-        _save(common, tok, new, format, accept_loss)
+        lost = _save(common, tok, new, format, accept_loss)
         again = _loaded(new, tok)
         built_in = StressSet(tok, again, strings)
         mine = (piece for file in files for piece in _pieces(file))
@@ -96,7 +97,7 @@ def convert(
             threads=common.threads,
             progress=common.progress,
         )
-        is_kept = result.equal or bool(accept_loss)
+        is_kept = result.equal or bool(lost)
         if is_kept:
             _put(new, output)
     if common.as_json:
@@ -128,12 +129,52 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", jeton.LossyConversionWarning)
-        tok.save(path, format=format, accept_loss=accept_loss)
+class _Accepted(set[str]):
+    """Names of losses, which remembers those that a writer found in the tokenizer and looked up here."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names)
+        self.found: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        is_accepted = super().__contains__(name)
+        if is_accepted:
+            self.found.add(str(name))
+        return is_accepted
+
+
+def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> set[str]:
+    """Saves, and gives the names of what was lost."""
+    accepted = _Accepted(accept_loss)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", jeton.LossyConversionWarning)
+            tok.save(path, format=format, accept_loss=accepted)
+    except UnsupportedFeatureError as error:
+        raise UnsupportedFeatureError(
+            _in_options(str(error)), format=error.format, place=error.place, feature=error.feature
+        ) from None
+    except ConfigError as error:
+        raise ConfigError(
+            str(error), option="--accept-loss" if error.option == "accept_loss" else error.option
+        ) from None
     for warning in caught:
         common.warn(str(warning.message))
+    return accepted.found
+
+
+def _in_options(message: str) -> str:
+    """A refusal that names what would be accepted, in the words of the command line.
+
+    Examples:
+        >>> _in_options("to write it, pass accept_loss=['pattern', 'roles']")
+        'to write it, pass --accept-loss pattern --accept-loss roles'
+    """
+
+    def options(names: re.Match[str]) -> str:
+        return " ".join(f"--accept-loss {name}" for name in re.findall(r"\w+", names[1]))
+
+    return re.sub(r"accept_loss=\[([^\]]*)\]", options, message)
 
 
 def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:

@@ -16,6 +16,8 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
+from .foreign import code_files, refuse_code
+from .naming import LOSSES
 from .registry import REGISTRY
 
 __all__ = ["FORMATS", "format_of", "load", "save"]
@@ -86,10 +88,14 @@ def load(
         True
     """
     path, name = Path(path_or_name), None
-    if not path.exists() or not os.fspath(path_or_name):  # an empty path would be the folder that one is in
+    is_fetched = not path.exists() or not os.fspath(path_or_name)
+    if is_fetched:  # an empty path would be the folder that one is in
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
+        if not is_fetched:  # what is fetched was looked at, with its listing
+            names = [entry.name for entry in path.iterdir() if entry.is_file()]
+            refuse_code(str(path), path, names, code_files(names))
         config = read_config(path)
         path = folder.choose(path)
     data = _read(path)
@@ -110,7 +116,7 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         _only(given, "layout")
         layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
         tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
-        return check_added(tok, config)
+        return check_added(folder.with_named(tok, config), config)
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
@@ -118,12 +124,14 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         return tekken.read(data, source=source)
     is_pair = bpe_pair.looks_like(data)
     if is_json and not is_pair:
-        return tokenizer_json.read(data, source=source)
+        return folder.with_named(tokenizer_json.read(data, source=source), config)
     config = config or read_config(path.parent)
     if is_pair:
         vocab, merges = bpe_pair.partner(path)
-        return check_added(bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config), config)
-    return check_added(vocab_txt.read(data, source=source, config=config), config)
+        tok = bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config)
+    else:
+        tok = vocab_txt.read(data, source=source, config=config)
+    return check_added(folder.with_named(tok, config), config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:
@@ -179,6 +187,8 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
     """Writes a tokenizer; see `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
+    if unknown := [name for name in accept_loss if name not in LOSSES]:
+        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
     if not os.fspath(path):
         raise ConfigError("the path to save to is empty", option="path")  # it would be the folder that one is in
     format = format_of(path) if format is None else format

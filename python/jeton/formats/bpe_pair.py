@@ -21,7 +21,7 @@ from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Part
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from .config import added_tokens, with_tokens
+from .config import ENTRY, added_tokens, with_tokens
 from .layout import enclosed
 from .naming import losing, naming
 
@@ -117,6 +117,10 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         if kind == "RobertaTokenizer" and (mask := spelled.id(roles.get("mask", ""))) is not None:
             added[mask] = (roles["mask"], True, 1)  # takes the white space before it
         added |= added_tokens(config)
+        added = {
+            id: (token, special, flags | ENTRY if spelled.id(token) == id else flags)
+            for id, (token, special, flags) in added.items()
+        }
         entries = spelled.read(
             byte_alphabet=True, end_of_word="", added={id: token for id, (token, *_) in added.items()}
         )
@@ -211,7 +215,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     if odd:
         raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")
     try:
-        vocab, clashes = tok._core.vocab_json(byte_alphabet=True, end_of_word="")
+        vocab, clashes, _ = tok._core.vocab_json(byte_alphabet=True, end_of_word="", whole=True)
         merges = _core.merges_txt(tok._core, byte_alphabet=True, end_of_word="")
     except ConfigError as error:
         raise _other("vocabulary", f"this vocabulary: {error}") from None

@@ -17,6 +17,7 @@ from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 
 __all__ = [
+    "ENTRY",
     "FLAGS",
     "added_tokens",
     "check_added",
@@ -25,15 +26,19 @@ __all__ = [
     "read_object",
     "render_config",
     "roles_of",
+    "special_tokens",
     "with_tokens",
 ]
 
+# the order of transformers
+_FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 # Larger than any; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 _ADDED = "added_tokens.json"
 # of added tokens, as the core has them
 FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+ENTRY = 16  # no flag of the file's: the model has it as an entry, too
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -132,8 +137,11 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
         FormatError: an id or a content that belongs to another entry.
     """
     ids = set(vocabulary.ids())
+    entries = set()
     for id, (content, _, _) in added.items():
-        if (found := vocabulary.find_any(content.encode())) != id and (found is not None or id in ids):
+        if (found := vocabulary.find_any(content.encode())) == id:
+            entries.add(id)
+        elif found is not None or id in ids:
             raise FormatError(
                 f"the added token {content!r:.60} has the id {id}; that is not what the entries say",
                 place="tokenizer_config.json: added_tokens_decoder",
@@ -142,7 +150,7 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
         list(added),
         [content.encode() for content, _, _ in added.values()],
         [special for _, special, _ in added.values()],
-        [flags for *_, flags in added.values()],
+        [flags | ENTRY if id in entries else flags for id, (*_, flags) in added.items()],
     )
 
 
@@ -178,6 +186,27 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
             if isinstance(content, str):
                 roles[name.removesuffix(_ROLE)] = content
     return roles
+
+
+def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
+    """The special tokens that a configuration names, in the order in which transformers adds them, and their flags.
+
+    Examples:
+        >>> special_tokens({"zoo_token": "<z>", "pad_token": "<p>", "bos_token": {"content": "<s>", "lstrip": True}})
+        {'<s>': 1, '<p>': 0, '<z>': 0}
+    """
+    named = [name for name in config if name.endswith(_ROLE) and name not in _FIRST]
+    tokens = [config.get(name) for name in (*_FIRST, *named)]
+    for name in ("model_specific_special_tokens", "extra_special_tokens", "additional_special_tokens"):
+        more = config.get(name)
+        tokens += more.values() if isinstance(more, dict) else more if isinstance(more, list) else ()
+    special: dict[str, int] = {}
+    for token in tokens:
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str) and content:
+            flags = sum(bit for name, bit in FLAGS.items() if isinstance(token, dict) and token.get(name))
+            special.setdefault(content, flags)
+    return special
 
 
 def render_config(roles: Mapping[str, str], chat_template: Any) -> bytes:

@@ -15,15 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .. import _core
 from ..atomic import write_atomically
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import added_tokens, render_config, roles_of, with_tokens
+from .config import ENTRY, added_tokens, render_config, roles_of, special_tokens, with_tokens
 from .naming import naming
 
-__all__ = ["choose", "layout_of", "with_added", "with_config", "write"]
+__all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
 
 # in this order
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
@@ -72,8 +73,53 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         return Tokenizer(tok.definition, with_tokens(pieces, added))
 
 
+def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer with the special tokens that a configuration names and its file does not have as such.
+
+    As transformers does it: an entry becomes special where it is, what is no entry gets the next id, in the order of
+    `special_tokens`.
+
+    Raises:
+        UnsupportedFeatureError: the next id is not the one that the configuration or transformers gives.
+    """
+    known = {content for _, content, _, _ in tok._core.added_tokens()}
+    listed = {token[0]: (id, token) for id, token in sorted(added_tokens(config).items())}
+    wanted = {content: token for content, (_, token) in listed.items()} | {
+        content: (content, True, flags) for content, flags in special_tokens(config).items() if content not in listed
+    }
+    missing = {content: token for content, token in wanted.items() if content not in known}
+    if not missing:
+        return tok
+    vocabulary, added, next_id = tok._core.vocabulary(), {}, tok.vocab_size
+    for content, token in missing.items():
+        spelled = _core.read_bytes(content) if tok.definition.is_byte_level else content.encode()
+        id = None if spelled is None else tok._core.find(spelled, False)
+        if id is None:
+            id, next_id = next_id, next_id + 1
+        is_next = id < tok.vocab_size or tok.num_tokens == tok.vocab_size  # transformers counts the entries
+        if not is_next or listed.get(content, (id,))[0] != id:
+            raise UnsupportedFeatureError(
+                f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks, and what id it "
+                "gets there is not carried",
+                place="tokenizer_config.json",
+                feature="added_tokens",
+            )
+        added[id] = token
+    with naming("tokenizer_config.json", "tokenizer_config.json"):
+        more = vocabulary.with_added(
+            list(added),
+            [content.encode() for content, _, _ in added.values()],
+            [special for _, special, _ in added.values()],
+            [flags | ENTRY if id < tok.vocab_size else flags for id, (*_, flags) in added.items()],
+        )
+        return Tokenizer(tok.definition, more)
+
+
 def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer with a configuration's roles and chat template; roles whose token it lacks are left out."""
+    """The tokenizer with a configuration's roles and chat template.
+
+    Roles whose token it lacks are left out: those of a rank file or a tekken.json, which transformers does not read so.
+    """
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {**tok.definition.roles, **{role: token for role, token in roles_of(config).items() if token in known}}
     if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):

@@ -194,13 +194,14 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_parts(top: JSON, *, byte_level_model: bool, suffix: str) -> JSON:
+def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
     """The fields of a `Definition` around the model, and whether its units are bytes (``is_byte_level``).
 
     Args:
         top: the file.
         byte_level_model: the model is BPE, whose units are bytes where text passes through the byte alphabet.
         suffix: what HF glues to the last unit of a pretoken; empty where there is none.
+        is_inside: some token holds the suffix elsewhere, so that a decoder that replaces it does more than end words.
 
     Raises:
         UnsupportedFeatureError: a part that is not carried; names it and its place.
@@ -208,11 +209,12 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str) -> JSON:
     normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
     pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)
     decoders = _flatten(top.get("decoder"), "decoders", "$.decoder", "decoder", DECODERS)
-    is_byte_level = byte_level_model and any(part["type"] == "ByteLevel" for part in (*normalizer, *pre))
+    num_spelled = [part["type"] for part in (*normalizer, *pre)].count("ByteLevel")
+    is_byte_level = byte_level_model and num_spelled > 0
     pretokenizer: list[Part] = []
     for index, part in enumerate(pre):
-        is_last = index == len(pre) - 1
-        if part["type"] == "ByteLevel" and is_last and is_byte_level and not part.get("add_prefix_space", True):
+        is_only = num_spelled == 1 and index == len(pre) - 1  # a second one spells what the first one spelled
+        if part["type"] == "ByteLevel" and is_only and is_byte_level and not part.get("add_prefix_space", True):
             if part.get("use_regex", True):
                 pretokenizer.append({"type": "Pattern", "name": "gpt2"})
         elif part["type"] == "WhitespaceSplit":
@@ -224,20 +226,22 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str) -> JSON:
     return {
         "normalizer": tuple(normalizer),
         "pretokenizer": tuple(pretokenizer),
-        "decoder": _read_decoder(top.get("decoder"), decoders, is_byte_level, suffix),
+        "decoder": _read_decoder(top.get("decoder"), decoders, is_byte_level, suffix, is_inside),
         "template": read_template(top.get("post_processor"), "$.post_processor"),
         "is_byte_level": is_byte_level,
     }
 
 
-def _read_decoder(spelled: object, parts: list[Part], is_byte_level: bool, suffix: str) -> tuple[Part, ...] | None:
+def _read_decoder(
+    spelled: object, parts: list[Part], is_byte_level: bool, suffix: str, is_inside: bool
+) -> tuple[Part, ...] | None:
     """The decoder, or None where joining what tokens spell (and a space where words end) is the same."""
     if spelled is None:
         return (_JOIN,)
     types = [part["type"] for part in parts]
     if suffix:
         plain = Definition(Bpe("byte" if is_byte_level else "char", end_of_word=suffix, end_of_word_style="suffix"))
-        return None if _write_decoder(plain, suffix, {}) == spelled else tuple(parts)
+        return None if _write_decoder(plain, suffix, {}) == spelled and not is_inside else tuple(parts)
     if types == (["ByteLevel"] if is_byte_level else ["Fuse"]):
         return None
     return tuple(parts)

@@ -70,7 +70,9 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
     "NllbTokenizer": ("nllb", "eng_Latn"),
 }
 
-# Classes that keep SentencePiece's own ids -> whether they put bos before a text and eos after it, by default
+# Classes that keep SentencePiece's own ids -> whether they put bos before a text and eos after it, by default. As
+# transformers 4.57 has it, for which these configurations were written; 5.23 gives no bos to a LlamaTokenizer or
+# GemmaTokenizer whose configuration does not say add_bos_token.
 PLAIN: Mapping[str, tuple[bool, bool]] = {
     "LlamaTokenizer": (True, False),
     "CodeLlamaTokenizer": (True, False),
@@ -170,7 +172,9 @@ def enclosed(
     Raises:
         FormatError: a switch that is neither true nor false.
     """
-    wants_bos, wants_eos = option(config, "add_bos_token", defaults[0]), option(config, "add_eos_token", defaults[1])
+    # a null is no default: Llama's classes add no bos then
+    wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
+    wants_eos = option(config, "add_eos_token", defaults[1])
 
     def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
         first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 
 from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
 
-__all__ = ["losing", "naming"]
+__all__ = ["LOSSES", "losing", "naming"]
+
+# what `accept_loss` takes: the names that the formats give to what they leave out
+LOSSES = (
+    "added_tokens", "byte_fallback", "chat_template", "decoder", "end_of_word", "model", "normalizer", "pattern",
+    "precompiled_charsmap", "pretokenizer", "roles", "scores", "single_precision", "special_tokens", "template",
+    "treat_whitespace_as_suffix", "unk_token", "unused", "user_defined", "whole_first",
+)  # fmt: skip
 
 
 @contextmanager

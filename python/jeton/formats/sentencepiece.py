@@ -103,7 +103,7 @@ def _definition(facts: Mapping[str, Any], roles: Mapping[str, str], template: An
         case "char":
             model = Chars(unk, byte_fallback=byte_fallback)
         case _:
-            model = Words(unk)
+            model = Words(unk, byte_fallback=byte_fallback)
     normalizer = {
         "type": "SentencePiece",
         "precompiled_charsmap": facts["precompiled_charsmap"],
@@ -172,7 +172,7 @@ def _facts(definition: Definition) -> dict[str, Any]:
             raise _other("decoder", "a decoder that is not SentencePiece's own")
     return {
         "model_type": kinds[type(model)],
-        "byte_fallback": getattr(model, "byte_fallback", False),
+        "byte_fallback": model.byte_fallback,
         "unk": model.unk_token,
         "unk_surface": decoder.get("unk_surface", " \u2047 "),
         "normalizer": "user_defined" if normalizer.get("precompiled_charsmap") else "identity",

@@ -26,7 +26,7 @@ from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import BYTE, ENDS_WORD, UNUSED, Tokenizer
-from .config import FLAGS
+from .config import ENTRY, FLAGS
 from .hf_parts import Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -77,7 +77,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
             warnings.warn(
                 f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
             )
-    model["jeton"] = _own_facts(definition, parts) | _own_columns(tok)
+    model["jeton"] = _own_facts(definition, parts) | _own_columns(tok, parts)
     top = {
         "version": "1.0",
         "truncation": None,
@@ -98,19 +98,25 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         parts.losses |= _sentencepiece_losses(tok)
     if isinstance(model, Unigram):
-        pieces = tok._core.pieces_json()
-        if pieces is None:
+        unk = tok.token_to_id(model.unk_token) if model.unk_token else None
+        written = tok._core.pieces_json(unk)
+        if written is None:
             raise UnsupportedFeatureError(
                 "tokenizer.json lists the pieces of a Unigram model by id, and this vocabulary has holes",
                 format=FORMAT,
                 feature="holes",
             )
-        unk = tok.token_to_id(model.unk_token) if model.unk_token else None
+        pieces, is_exact = written
+        if not is_exact and not model.single_precision:
+            parts.losses["scores"] = "scores that HF's parser of numbers reads from no spelling"
         return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces}
-    vocab, clashes = tok._core.vocab_json(**spelling)
+    vocab, clashes, exposed = tok._core.vocab_json(**spelling)
     if clashes:
         names = ", ".join(repr(tok.id_to_token(id)) for id in clashes[:5])
         parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
+    if exposed := [id for id in exposed if _is_made_of_text(model, tok.id_to_token(id))]:
+        names = ", ".join(repr(tok.id_to_token(id)) for id in exposed[:5])
+        parts.losses["added_tokens"] = f"added tokens that the model does not make of text: {names}"
     members = {"vocab": vocab}
     match model:
         case Bpe():
@@ -144,6 +150,11 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
                 parts.losses["model"] = f"SentencePiece's model of {model.type.lower()}"
             return {"type": "WordLevel", **fields}, members
     return {"type": model.type, **fields}, members
+
+
+def _is_made_of_text(model: Model, token: str) -> bool:
+    """Whether HF's model can make a token of text that stands in its vocabulary and in no merge."""
+    return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
 def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
@@ -182,6 +193,8 @@ def _free_mark(tok: Tokenizer) -> str:
     mark = model.end_of_word if isinstance(model, Bpe) else None
     if mark is None or not isinstance(model, Bpe):
         return ""
+    if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
+        return mark  # the decoder's parts see it
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
@@ -208,12 +221,15 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
     return facts
 
 
-def _own_columns(tok: Tokenizer) -> JSON:
-    """What of the vocabulary HF's model has no place for: scores, and kinds of entries."""
+def _own_columns(tok: Tokenizer, parts: Parts) -> JSON:
+    """What of the vocabulary HF's model has no place for: scores, kinds of entries, which added tokens are entries."""
     columns: JSON = {}
     model = tok.definition.model
-    if isinstance(model, Pieces) or (isinstance(model, Unigram) and model.single_precision):  # HF reads not all
+    is_single = isinstance(model, Unigram) and model.single_precision
+    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF reads not all
         columns["scores"] = tok._core.scores()
+    if entries := [id for id, _, _, flags in tok._core.added_tokens() if flags & ENTRY]:
+        columns["entries"] = entries
     kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
     return {**columns, "kinds": kinds} if kinds else columns
 
@@ -270,6 +286,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    _check_marks(added, mark)
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,
         end_of_word=mark,
@@ -286,6 +303,16 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
         raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
     return tok
+
+
+def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
+    for _, content, special, flags in added:
+        if mark and not special and flags & ENTRY and content.endswith(mark):
+            raise UnsupportedFeatureError(
+                f"the added token {content!r:.60} is an entry that ends a word as well, which is not carried",
+                place="$.added_tokens",
+                feature="added_tokens",
+            )
 
 
 def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
@@ -310,7 +337,10 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
     """What a file of HF's means, and what its tokens that end a word end in."""
     kind = _model_type(model, spelled)
     suffix = _string(model, "end_of_word_suffix") or "" if kind == "BPE" else ""
-    parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix)
+    is_inside = spelled.holds_inside(suffix) or any(
+        suffix in token["content"] for token in top.get("added_tokens") or ()
+    )
+    parts = read_parts(top, byte_level_model=kind == "BPE", suffix=suffix, is_inside=is_inside)
     is_byte_level = parts.pop("is_byte_level")
     unk = _string(model, "unk_token")
     read: Model
@@ -391,6 +421,7 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
+    entries = _entries(own)
     added: list[tuple[int, str, bool, int]] = []
     seen: set[str] = set()
     highest = -1
@@ -425,8 +456,17 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
                 )
         highest = max(highest, id)
         flags = sum(bit for name, bit in FLAGS.items() if token.get(name))
-        added.append((id, content, bool(token.get("special")), flags))
+        is_entry = id in entries if own else in_vocab is not None
+        added.append((id, content, bool(token.get("special")), flags | ENTRY if is_entry else flags))
     return added
+
+
+def _entries(own: JSON) -> set[int]:
+    """The added tokens that are entries of the model, too, in a file of ours."""
+    entries = own.get("entries", [])
+    if not isinstance(entries, list) or not all(isinstance(id, int) for id in entries):
+        raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton.entries")
+    return set(entries)
 
 
 def _own_definition(own: JSON) -> tuple[Definition, str]:

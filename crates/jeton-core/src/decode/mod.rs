@@ -66,12 +66,13 @@ fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: impl FnMut(u32
 
 impl Decoder {
     /// A decoder of `parts`, a JSON list, or `null` for contents put together. In a `byte_level` vocabulary the contents of
-    /// the model's entries are bytes; else they are spelled as the model matches them.
+    /// the model's entries are bytes; else they are spelled as the model matches them. `mark`: what entries that end a word end in
+    /// for the parts; without one, in what they take for it.
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for what is not such a list, names a part or a field that does not exist, or replaces by a regex.
-    pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool) -> Result<Self> {
-        Ok(Self { plan: Plan::new(parts, vocab, byte_level)? })
+    pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
+        Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
 
     /// Appends the bytes of `ids`.
@@ -131,7 +132,8 @@ struct Chain {
     spelled: bool,                   // contents are bytes, and a step wants them in the byte alphabet
     reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
     respelled: HashMap<u32, String>, // id -> what it decodes to instead of its content
-    ends_word: String,       // what HF's string of an entry that ends a word has at its end
+    ends_word: Vec<u8>,      // what HF's string of an entry that ends a word has at its end
+    reads_ends: bool,        // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
 }
 
 impl Chain {
@@ -153,7 +155,7 @@ impl Chain {
         let is_text = matches!(kind, Kind::Added | Kind::Special);
         match &self.reads {
             Some(alphabet) if is_text && lossy => alphabet.read_or_copy(content, pieces.open()),
-            _ if self.spelled && !is_text => {
+            _ if !is_text && (self.spelled || kind == Kind::EndsWord && !self.reads_ends && self.reads.is_some()) => {
                 let mut room = [0; 4];
                 for &byte in content {
                     pieces.open().extend_from_slice(stand_in(byte).encode_utf8(&mut room).as_bytes());
@@ -162,7 +164,7 @@ impl Chain {
             _ => pieces.open().extend_from_slice(content),
         }
         if kind == Kind::EndsWord {
-            pieces.open().extend_from_slice(self.ends_word.as_bytes());
+            pieces.open().extend_from_slice(&self.ends_word);
         }
         pieces.close();
     }

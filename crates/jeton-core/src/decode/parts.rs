@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::sentence::Sentence;
 use super::steps::{Alphabet, Finder, Step};
 use super::Chain;
+use crate::byte_alphabet;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
 
@@ -95,7 +96,7 @@ fn unk_surface() -> String {
 }
 
 impl Plan {
-    pub fn new(json: &str, vocab: &Vocab, byte_level: bool) -> Result<Self> {
+    pub fn new(json: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         let parts: Option<Vec<Part>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("the decoder cannot be read: {error}")))?;
         let Some(mut parts) = parts else {
@@ -133,12 +134,27 @@ impl Plan {
             Part::Bpe { suffix } => Some(suffix.clone()),
             _ => None,
         });
-        let ends_word = suffix.unwrap_or_else(|| if spelled { "Ġ" } else { " " }.to_owned());
+        let ends_word = match (mark, suffix) {
+            (Some(mark), _) => mark.to_owned(),
+            (None, Some(suffix)) => suffix,
+            (None, None) => if spelled { "Ġ" } else { " " }.to_owned(),
+        };
+        let mut read = Vec::new();
+        Alphabet::new().read_or_copy(ends_word.as_bytes(), &mut read);
+        let reads_ends = mark.is_none() || byte_alphabet::read(&ends_word, &mut Vec::new()).is_ok();
+        let ends_word = if reads_bytes && mark.is_some() { read } else { ends_word.into_bytes() };
         let mut steps = parts.into_iter().map(step).collect::<Result<Vec<_>>>()?;
         if let (true, Some(first)) = (reads_bytes, steps.first_mut()) {
             *first = Step::Bytes;
         }
-        Ok(Self::Steps(Chain { steps, spelled, reads: reads_bytes.then(Alphabet::new), respelled, ends_word }))
+        Ok(Self::Steps(Chain {
+            steps,
+            spelled,
+            reads: reads_bytes.then(Alphabet::new),
+            respelled,
+            ends_word,
+            reads_ends,
+        }))
     }
 }
 

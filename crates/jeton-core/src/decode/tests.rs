@@ -11,7 +11,7 @@ fn tokens(contents: &[&str]) -> Vocab {
 }
 
 fn decoded(parts: &str, vocab: &Vocab, ids: &[u32]) -> (Vec<u8>, String) {
-    let decoder = Decoder::from_json(parts, vocab, false).unwrap();
+    let decoder = Decoder::from_json(parts, vocab, false, None).unwrap();
     let mut bytes = Vec::new();
     decoder.decode(vocab, ids, false, &mut bytes).unwrap();
     (bytes, decoder.decode_text(vocab, ids, false).unwrap())
@@ -28,7 +28,7 @@ fn text(parts: &str, contents: &[&str]) -> String {
 
 fn middle(parts: &str, vocab: &Vocab, byte_level: bool, id: u32) -> String {
     let mut out = b"before".to_vec();
-    Decoder::from_json(parts, vocab, byte_level).unwrap().token(vocab, id, &mut out);
+    Decoder::from_json(parts, vocab, byte_level, None).unwrap().token(vocab, id, &mut out);
     String::from_utf8_lossy(&out[6..]).into_owned()
 }
 
@@ -41,7 +41,7 @@ const SENTENCE: &str = r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remo
 fn without_parts_contents_are_put_together() {
     let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "c"), (Kind::Special, "<s>")]);
     assert_eq!(decoded("null", &vocab, &[2, 0, 1, 0]).1, "<s>the cthe");
-    let decoder = Decoder::from_json("null", &vocab, true).unwrap();
+    let decoder = Decoder::from_json("null", &vocab, true, None).unwrap();
     let mut out = b"kept".to_vec();
     decoder.decode(&vocab, &[2, 1], true, &mut out).unwrap();
     assert_eq!(out, b"keptc");
@@ -68,10 +68,10 @@ fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
     let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "é"), (Kind::Added, "é!")]);
     let parts = r#"[{"type":"Replace","pattern":{"String":"<>"},"content":"Ġ"},{"type":"ByteLevel"},
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
-    let decoder = Decoder::from_json(parts, &vocab, true).unwrap();
+    let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
     // HF reads added tokens in the byte alphabet where it can; the bytes of the token are what encoding found.
-    let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true).unwrap();
+    let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
     let mut bytes = Vec::new();
     decoder.decode(&vocab, &[2, 1], false, &mut bytes).unwrap();
@@ -132,7 +132,7 @@ fn refusals_name_what_they_refuse() {
         (r#"[{"type":"Fuse"},{"type":"Respell","contents":[]},{"type":"Fuse"}]"#, "Respell"),
         ("{", "decoder"),
     ] {
-        let error = Decoder::from_json(parts, &vocab, false).unwrap_err().to_string();
+        let error = Decoder::from_json(parts, &vocab, false, None).unwrap_err().to_string();
         assert!(error.contains(named), "{error}");
     }
 }

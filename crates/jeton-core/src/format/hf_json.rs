@@ -338,13 +338,25 @@ impl<'de> serde::Deserialize<'de> for Merge {
     }
 }
 
-/// `model.vocab`: all ordinary entries, and the added tokens too, because HF ignores an added token's id where the vocabulary has
-/// holes unless it stands there. An added token that is spelled like an ordinary entry cannot stand beside it: these are left out,
-/// and returned.
+/// `model.vocab` as it is written.
+#[derive(Debug)]
+pub struct Written {
+    /// The member as JSON text.
+    pub json: String,
+    /// Added tokens that are spelled like an ordinary entry and cannot stand beside it.
+    pub clashes: Vec<u32>,
+    /// Added tokens that stand there and are no entries of the model, though not special: HF's model may make them of text.
+    pub exposed: Vec<u32>,
+}
+
+/// `model.vocab`: all ordinary entries, and added tokens too, because HF ignores an added token's id where the vocabulary has
+/// holes unless it stands there. Where it would give the last ones their ids anyway, they are left out from the first that is no
+/// entry of the model on.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
-pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<(String, Vec<u32>)> {
+pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32) -> bool) -> Result<Written> {
+    let is_outside = |id, kind| kind == Kind::Added && !is_model(id);
     let is_entry = |kind| matches!(kind, Kind::Token | Kind::EndsWord);
     let mut taken: HashMap<String, u32> = HashMap::with_capacity(vocab.num_tokens());
     for (id, _, content) in vocab.iter().filter(|&(_, kind, _)| is_entry(kind)) {
@@ -359,39 +371,64 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>) -> Result<(String, Vec
             )));
         }
     }
+    let mut clashes = Vec::new();
+    for (id, kind, content) in vocab.iter().filter(|&(_, kind, _)| !is_entry(kind)) {
+        if taken.contains_key(&spelling.write(kind, content)?) {
+            clashes.push(id);
+        }
+    }
+    let mut end = vocab.len() as u32;
+    if vocab.num_tokens() == vocab.len() && clashes.is_empty() {
+        let is_last = |&id: &u32| match vocab.kind(id) {
+            Kind::Added => !is_model(id),
+            kind => kind == Kind::Special,
+        };
+        let last = (0..end).rev().take_while(is_last).filter(|&id| is_outside(id, vocab.kind(id)));
+        end = last.last().unwrap_or(end);
+    }
     let mut json = String::from("{");
-    let mut left_out = Vec::new();
-    for (id, kind, content) in vocab.iter() {
-        let token = spelling.write(kind, content)?;
-        if !is_entry(kind) && taken.contains_key(&token) {
-            left_out.push(id);
+    let mut exposed = Vec::new();
+    for (id, kind, content) in vocab.iter().take_while(|&(id, ..)| id < end) {
+        if clashes.binary_search(&id).is_ok() {
             continue;
         }
+        if is_outside(id, kind) {
+            exposed.push(id);
+        }
+        let token = spelling.write(kind, content)?;
         let comma = if json.len() > 1 { "," } else { "" };
         json.push_str(&format!("{comma}{}:{id}", quote(&token)?));
     }
     json.push('}');
-    Ok((json, left_out))
+    Ok(Written { json, clashes, exposed })
 }
 
-/// `model.vocab` of a Unigram model: every id's spelling and score. `None` where the vocabulary has holes, which a list cannot hold.
+/// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the bit. `None`
+/// where the vocabulary has holes, which a list cannot hold. Added tokens behind the scores are no pieces, and HF gives them the ids
+/// behind the list; an unknown token must stand in it.
 ///
 /// # Errors
 /// As [`Spelling::write`].
-pub fn pieces_json(vocab: &Vocab, scores: &[f64]) -> Result<Option<String>> {
+pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Option<(String, bool)>> {
     if vocab.num_tokens() < vocab.len() {
         return Ok(None);
     }
+    let is_added = |id| matches!(vocab.kind(id), Kind::Added | Kind::Special);
+    let first = (scores.len() as u32).max(unk.map_or(0, |unk| unk + 1));
+    let end = if (first..vocab.len() as u32).all(is_added) { first } else { vocab.len() as u32 };
+    let mut is_exact = true;
     let spelling = Spelling { byte_alphabet: false, end_of_word: "" };
     let mut json = String::from("[");
-    for (id, kind, content) in vocab.iter() {
+    for (id, kind, content) in vocab.iter().take_while(|&(id, ..)| id < end) {
         let comma = if id > 0 { "," } else { "" };
         let score = scores.get(id as usize).copied().unwrap_or(0.0);
+        let number = numbers::write(score);
+        is_exact &= numbers::read(&number) == Some(score);
         let piece = quote(&spelling.write(kind, content)?)?;
-        json.push_str(&format!("{comma}[{piece},{}]", numbers::write(score)));
+        json.push_str(&format!("{comma}[{piece},{number}]"));
     }
     json.push(']');
-    Ok(Some(json))
+    Ok(Some((json, is_exact)))
 }
 
 /// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have one score

@@ -191,6 +191,17 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
+    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them. SentencePiece's
+    /// have all, and Unigram those with a score.
+    pub fn added_entries(&self) -> Vec<u32> {
+        match self {
+            Self::Bpe(model) => model.added_entries().collect(),
+            Self::WordPiece(model) => model.added.ids().collect(),
+            Self::WordLevel(model) => model.added.ids().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The BPE model by merges or ranks, if it is one.
     pub fn as_bpe(&self) -> Option<&bpe::Bpe> {
         match self {

@@ -13,8 +13,9 @@ use super::unknown::{check_unk, Unknown};
 use super::words::{Chars, WordLevel, WordPiece, Words};
 use super::Model;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::byte_alphabet;
 use crate::error::{Error, Result};
-use crate::vocab::{Kind, Vocab};
+use crate::vocab::{show, Kind, Vocab};
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
@@ -150,7 +151,7 @@ impl Model {
                 Self::Unigram(Unigram::new(vocab, scores, unknown, precision == Precision::Single)?)
             }
             Options::WordPiece { unk, prefix, max_chars, added } => {
-                Self::WordPiece(WordPiece::new(vocab, unk, &prefix, max_chars, &listed(&added))?)
+                Self::WordPiece(WordPiece::new(vocab, unk, &prefix, max_chars, listed(&added))?)
             }
             Options::WordLevel { unk, added } => Self::WordLevel(WordLevel::new(vocab, unk, listed(&added))?),
             Options::Words { unk, byte_fallback } => Self::Words(Words::new(vocab, unk, byte_fallback)?),
@@ -178,10 +179,32 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
         return Ok(Bpe::from_ranks(vocab, alphabet));
     }
     let mut model = Bpe::from_merges(vocab, alphabet, merges, options.whole_first)?;
-    for id in options.added {
-        if vocab.kind(id) == Kind::Added {
+    for id in options.added.into_iter().filter(|&id| vocab.kind(id) == Kind::Added) {
+        if is_reached(&model, vocab.content(id), level)? {
             model.add_entry(vocab, id);
         }
     }
     Ok(model)
+}
+
+/// Whether an added token that is an entry as well comes out of the model without merges: as a whole pretoken or as a unit.
+///
+/// # Errors
+/// `Config` at byte level where the entry spells other bytes than the token.
+fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
+    if level == Level::Char {
+        return Ok(model.whole_first() || model.alphabet.is_unit(content));
+    }
+    let mut bytes = Vec::new();
+    let is_spelled = std::str::from_utf8(content).is_ok_and(|text| byte_alphabet::read(text, &mut bytes).is_ok());
+    if !is_spelled || !(model.whole_first() || bytes.len() == 1) {
+        return Ok(false);
+    }
+    if bytes != content {
+        let shown = show(content);
+        return Err(Error::config(format!(
+            "the added token {shown:?} is an entry for the bytes {bytes:02x?} as well, which is not carried"
+        )));
+    }
+    Ok(true)
 }

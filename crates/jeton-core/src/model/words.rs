@@ -132,6 +132,7 @@ pub(super) fn added_trie(vocab: &Vocab) -> Trie {
 pub struct WordPiece {
     first: Trie,
     next: Trie, // without the prefix
+    pub(super) added: Entries,
     unk: u32,
     max_chars: usize,
 }
@@ -139,13 +140,13 @@ pub struct WordPiece {
 impl WordPiece {
     /// # Errors
     /// `Config` if `unk` is no entry.
-    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: &Entries) -> Result<Self> {
+    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: Entries) -> Result<Self> {
         check_unk(vocab, Some(unk))?;
         let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
         let entries: Vec<_> = tokens.chain(added.ids().map(|id| (vocab.content(id), id))).collect();
         let inside = entries.iter().filter_map(|(content, id)| Some((content.strip_prefix(prefix.as_bytes())?, *id)));
         let next = Trie::new(inside.filter(|entry| !entry.0.is_empty()).collect());
-        Ok(Self { first: Trie::new(entries), next, unk, max_chars })
+        Ok(Self { first: Trie::new(entries), next, added, unk, max_chars })
     }
 
     /// Appends the ids of a pretoken.

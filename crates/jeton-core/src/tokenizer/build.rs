@@ -2,6 +2,8 @@
 //!
 //! The options are what `Definition` holds in Python: a model and the parts around it, in the words of `tokenizer.json`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{json, Value};
 
@@ -22,6 +24,8 @@ const LSTRIP: u8 = 1;
 const RSTRIP: u8 = 2;
 const SINGLE_WORD: u8 = 4;
 const NORMALIZED: u8 = 8;
+/// The model has it as an entry, too, so that text which was not matched can become it. Never of a special token.
+pub const ENTRY: u8 = 16;
 
 /// What surrounds a vocabulary.
 #[derive(Deserialize)]
@@ -35,6 +39,9 @@ struct Options {
     decoder: Value,
     #[serde(default)]
     template: Value,
+    /// What HF's strings of entries that end a word end in, where a suffix marks them.
+    #[serde(default)]
+    suffix: Option<String>,
 }
 
 /// What a vocabulary has beside its entries.
@@ -57,19 +64,32 @@ fn part(stage: &str, error: Error) -> Error {
 }
 
 /// A decoder that begins from what normalizers make of added tokens, as HF's does.
-fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool) -> Value {
+fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() {
         return decoder;
     }
     let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
     let contents: Vec<(u32, String)> = spellings.iter().map(|(id, content)| (*id, text(content))).collect();
     let mut parts = vec![json!({"type": "Respell", "contents": contents})];
-    match decoder {
-        Value::Array(own) => parts.extend(own),
+    match (decoder, suffix) {
+        (Value::Array(own), _) => parts.extend(own),
+        (_, Some(suffix)) if byte_level => parts.extend([
+            json!({"type": "Replace", "pattern": {"String": suffix}, "content": "Ġ"}),
+            json!({"type": "ByteLevel"}),
+            json!({"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}),
+        ]),
+        (_, Some(suffix)) => parts.push(json!({"type": "BPEDecoder", "suffix": suffix})),
         _ if byte_level => parts.push(json!({"type": "ByteLevel"})),
         _ => parts.push(json!({"type": "Fuse"})),
     }
     Value::Array(parts)
+}
+
+/// The flags, where exactly `entries` have the one that says so: two files with the same ids then have the same flags.
+fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
+    let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
+    entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
+    flags.into_iter().filter(|entry| entry.1 != 0).collect()
 }
 
 impl Tokenizer {
@@ -78,7 +98,7 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::config`] for options that are not what their type needs, or that contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
-        let options: Options = serde_json::from_str(options)
+        let mut options: Options = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
         let is_type = |part: &Value, name: &str| part["type"] == name;
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
@@ -108,7 +128,12 @@ impl Tokenizer {
         let added: Vec<u32> = added.collect();
         let mut flags = extras.flags;
         flags.sort_unstable();
+        let listed: Vec<u32> = flags.iter().filter(|entry| entry.1 & ENTRY != 0).map(|entry| entry.0).collect();
+        if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
+            model.insert("added".into(), json!(listed));
+        }
         let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)?;
+        let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
         let encoder = Encoder::new(&vocab, &model);
         let mut tokenizer = Self {
@@ -118,7 +143,7 @@ impl Tokenizer {
             scores: extras.scores,
             encoder,
             model,
-            decoder: Decoder::from_json("null", &Vocab::default(), byte_level)?,
+            decoder: Decoder::from_json("null", &Vocab::default(), byte_level, None)?,
             template,
             normalizers,
             splitters,
@@ -130,8 +155,9 @@ impl Tokenizer {
             matchers: Default::default(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
-        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level);
-        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level)
+        let suffix = options.suffix.as_deref();
+        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level, suffix);
+        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level, suffix)
             .map_err(|error| part("decoder", error))?;
         let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
         let made = [

@@ -49,7 +49,7 @@ impl Tokenizer {
                 ids,
             };
             if let (Model::Bpe(model), None) = (&self.model, segment.added) {
-                part.whole = model.whole_first() && self.vocab.find(segment.bytes, false).is_some();
+                part.whole = model.entry(&self.vocab, segment.bytes).is_some();
                 match model.explain(segment.bytes, go_on) {
                     Ok(story) => part.story = story,
                     // An entry as a whole, of units that are no entries: there is nothing to merge.

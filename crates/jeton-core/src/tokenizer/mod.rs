@@ -17,7 +17,7 @@ mod permit;
 mod segments;
 mod spans;
 
-pub use build::Extras;
+pub use build::{Extras, ENTRY};
 pub use explain::Explained;
 pub use frame::Framed;
 pub use long::Input;
@@ -71,7 +71,7 @@ impl Tokenizer {
     }
 
     /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8 matches
-    /// normalized text.
+    /// normalized text, 16 is an entry of the model, too.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }

@@ -6,11 +6,7 @@ for it. huggingface_hub (extra ``hub``) does the talking and keeps the files, in
 A listing of each repository that was fetched is kept beside our own downloads: which commit, which files, which
 hashes. With it a commit that is named in full needs no network, and neither does anything when the network is off.
 
-A repository may say that its tokenizer is code of its own: by ``auto_map``, or by a class together with the file that
-defines it (QWenTokenizer, tokenization_qwen.py). That code is never run. Where the repository also holds a file that
-says everything by itself, a tokenizer.json or tekken.json, that file is loaded and a warning tells of the code; where
-it holds only parts that the code would put together (a SentencePiece model, a rank file, a list of words), it is
-refused.
+What is done about a tokenizer that is code of its repository stands in `foreign`.
 
 Left out: other types of repositories, folders inside them.
 """
@@ -22,13 +18,12 @@ import json
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
-from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError, UnsupportedFeatureError
-from ..config import read_object
+from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
+from ..foreign import WHOLE, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
 __all__ = ["PREFIX", "fetch_repository"]
@@ -40,10 +35,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # What git allows in no name of a branch or tag; the hub's cache makes a path of it.
 _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
-_CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
-# Says everything by itself. Where there is one, the files below are not needed, the first before the second.
-_WHOLE = ("tokenizer.json", "tekken.json")
+# needed where there is no file that says everything by itself
 _PARTS = ("vocab.json", "merges.txt", "vocab.txt")
 _PART_SUFFIXES = (".model", ".tiktoken")
 # config.json only for its auto_map
@@ -84,10 +77,10 @@ def fetch_repository(name: str) -> Path:
     listing = _list(repository, revision)
     if listing is None:
         return _cached_by_others(repository, revision)
-    if not any(file in _WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
+    if not any(file in WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
         raise FormatError(f"{PREFIX}{repository} holds no tokenizer that Jeton reads (at {listing.commit[:10]})")
     folder = _get(repository, listing)
-    _refuse_code(repository, folder, listing.files, listing.code)
+    refuse_code(f"{PREFIX}{repository}", folder, listing.files, listing.code)
     return folder
 
 
@@ -120,7 +113,7 @@ def _list(repository: str, revision: str) -> _Listing | None:
 
 def _chosen(commit: str, siblings: list[Any]) -> _Listing:
     found = {file.rfilename: _File(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings}
-    whole = next((name for name in _WHOLE if name in found), None)
+    whole = next((name for name in WHOLE if name in found), None)
     names = [name for name in _BESIDE if name in found]
     if whole:
         names.append(whole)
@@ -128,11 +121,7 @@ def _chosen(commit: str, siblings: list[Any]) -> _Listing:
         names += [name for name in found if "/" not in name and (name in _PARTS or name.endswith(_PART_SUFFIXES))]
     if _COMMIT.fullmatch(commit) is None:
         raise FormatError(f"the hub names a commit that is none: {commit[:50]!r}", format="hub")
-    return _Listing(commit, {name: found[name] for name in names}, _code_files(found))
-
-
-def _code_files(names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if _CODE_FILE.fullmatch(name))
+    return _Listing(commit, {name: found[name] for name in names}, code_files(found))
 
 
 def _record(repository: str, revision: str) -> Path:
@@ -230,56 +219,14 @@ def _cached_by_others(repository: str, revision: str) -> Path:
                 revision=revision,
                 cache_dir=_hub_cache(),
                 local_files_only=True,
-                allow_patterns=[*_WHOLE, *_BESIDE],
+                allow_patterns=[*WHOLE, *_BESIDE],
             )
         )
     except Exception as error:
         raise _failure(repository, revision, error) from error
     files = {entry.name for entry in folder.iterdir()}
-    _refuse_code(repository, folder, files, _code_files(files))
+    refuse_code(f"{PREFIX}{repository}", folder, files, code_files(files))
     return folder
-
-
-def _refuse_code(repository: str, folder: Path, files: Collection[str], code_files: list[str]) -> None:
-    """See the module's description."""
-    config = _json(folder / "tokenizer_config.json")
-    code = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code_files)
-    if code is None:
-        return
-    whole = next((name for name in _WHOLE if name in files), None)
-    if whole is None:
-        raise UnsupportedFeatureError(
-            f"the tokenizer of {PREFIX}{repository} is code in its repository ({code}), which Jeton never runs, and "
-            f"there is no {' or '.join(_WHOLE)} that says the same",
-            format="hub",
-            place="tokenizer_config.json",
-            feature="auto_map",
-        )
-    _LOG.warning(
-        "%s%s also names code of its own (%s), which Jeton never runs: this is its %s", PREFIX, repository, code, whole
-    )
-
-
-def _automatic(config: dict[str, Any]) -> str | None:
-    """The class in the repository's own code that is its tokenizer: ``auto_map``, in either of its two shapes."""
-    mapped = config.get("auto_map")
-    classes = mapped.get("AutoTokenizer") if isinstance(mapped, dict) else mapped
-    classes = [classes] if isinstance(classes, str) else classes
-    return next((name for name in classes if isinstance(name, str)), None) if isinstance(classes, list) else None
-
-
-def _defined_here(config: dict[str, Any], code_files: list[str]) -> str | None:
-    """The file that defines the tokenizer's class, where there is one."""
-    named = config.get("tokenizer_class")
-    if not isinstance(named, str):
-        return None
-    stem = re.sub(r"Tokenizer(Fast)?$", "", named).lower()
-    of_class = (f"tokenization{stem}.py", f"tokenization{stem}fast.py")
-    return next((name for name in code_files if name.lower().replace("_", "") in of_class), None)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return read_object(path) if path.is_file() else {}
 
 
 # ── huggingface_hub ───────────────────────────────────────────────────────────────────────────────────────────────
