@@ -16,12 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
-SHARED = {"error", "hash", "interrupt"}
+SHARED = {"error", "hash", "interrupt", "simd"}
 BASE = SHARED | {"alphabet", "byte_alphabet", "vocab"}
 MAY_USE = {
     "error": set(),
     "hash": set(),
     "interrupt": {"error"},
+    "simd": set(),
     "byte_alphabet": SHARED,
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},
@@ -32,10 +33,11 @@ MAY_USE = {
     "normalize": SHARED | {"draft", "byte_alphabet", "regex"},
     "pretokenize": SHARED | {"draft", "byte_alphabet", "classes", "regex"},
     "model": BASE,
+    "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
-    "tokenizer": BASE | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel"},
+    "tokenizer": BASE | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
     "train": BASE | {"special", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }

@@ -294,8 +294,8 @@ impl Run<'_> {
             for &at in &missed[..num_missed] {
                 let at = usize::from(at);
                 let end = starts.get(at + 1).map_or(last_end, |&next| next as usize);
-                let may_be_entry = ids[first + at] != NO_WORD;
                 let (start, len) = copy(bytes, text, starts[at] as usize, end);
+                let may_be_entry = ids[first + at] != NO_WORD || len as usize > words::MOST;
                 misses.push(Miss { at: (first + at) as u32, start, len, may_be_entry, is_text: true });
             }
         }

@@ -14,9 +14,9 @@ use crate::simd;
 /// Bytes of a key's text at most.
 pub(super) const MOST: usize = 15;
 
-/// What [`Words::get`] gives for a text that is no entry. All that is not an id is at least [`UNKNOWN`].
+/// What [`Words::get`] gives for a text of at most [`MOST`] bytes that is no entry. All that is not an id is at least [`UNKNOWN`].
 pub(super) const NO_WORD: u32 = u32::MAX;
-/// ... that may be an entry, for its line has no room or it is too long.
+/// ... that may be an entry, for its line has no room.
 pub(super) const UNKNOWN: u32 = u32::MAX - 1;
 
 /// Up to 15 bytes, zeros, and in the last byte how many.

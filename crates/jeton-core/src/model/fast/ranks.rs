@@ -120,7 +120,16 @@ impl Ranks {
         None
     }
 
-    /// The rank of two neighbors, or [`NONE`].
+    /// The same as [`Ranks::get`], also where neither of the two is a symbol.
+    pub(super) fn of(&self, left: u32, right: u32) -> u32 {
+        if left.max(right) < NO_SYMBOL {
+            self.get(left, right)
+        } else {
+            NONE
+        }
+    }
+
+    /// The rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two that are none look like an empty slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
