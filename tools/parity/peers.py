@@ -120,13 +120,13 @@ def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: di
         return ordinary([nfc.normalize_str(text) for text in texts])
 
     def special(texts: list[str]) -> Lists:
+        split = [re.split(f"({spelled})", text) for text in texts]  # every second part is a special token
+        ids = iter(plain([part for parts in split for part in parts[::2]]))  # one call: each starts a thread
         found: list[list[int]] = []
-        for text in texts:
-            parts = re.split(f"({spelled})", text)  # every second one is a special token
-            ids = plain(parts[::2])
-            found.append([*ids[0]])
-            for token, after in zip(parts[1::2], ids[1:], strict=True):
-                found[-1] += [special_tokens[token], *after]
+        for parts in split:
+            found.append([*next(ids)])
+            for token in parts[1::2]:
+                found[-1] += [special_tokens[token], *next(ids)]
         return found
 
     modes = (Mode("NFC, ordinary", plain), Mode("special tokens, NFC, ordinary", special, special="all"))

@@ -1,6 +1,6 @@
 //! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that was trained.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code)] // shared with the tests of the pretokenizer
 mod pretokenize_texts;
@@ -79,14 +79,23 @@ fn make(random: &mut Random) -> Made {
     }
     let pattern = ["none", "gpt2", "cl100k", "o200k", "qwen2", "whitespace"][random.below(6)];
     let ranks = if by_rank { "tokens" } else { "merges" };
+    let unk = (random.below(2) == 0).then_some(contents.len());
+    let (unk_id, fuse_unk) = (unk.map_or("null".to_owned(), |id| id.to_string()), random.below(2) == 0);
     let options = format!(
-        r#"{{"model":{{"type":"BPE","level":"byte","ranks":"{ranks}","whole_first":{whole_first},"end_of_word":null,"unk":null}},
+        r#"{{"model":{{"type":"BPE","level":"byte","ranks":"{ranks}","whole_first":{whole_first},"end_of_word":null,
+        "unk":{unk_id},"fuse_unk":{fuse_unk}}},
         "pretokenizer":[{{"type":"Pattern","name":"{pattern}"}}]}}"#
     );
-    let vocab = Vocab::new((0..).zip(&contents).map(|(id, content)| (id, Kind::Token, content.as_slice()))).unwrap();
+    let entries = (0..).zip(&contents).map(|(id, content)| (id, Kind::Token, content.as_slice()));
+    let unknown = unk.map(|id| (id as u32, Kind::Special, b"<unk>".as_slice()));
+    let vocab = Vocab::new(entries.chain(unknown)).unwrap();
     let merges = if by_rank { Vec::new() } else { merges };
     let tok = Tokenizer::from_json(&options, vocab, Extras { merges, ..Extras::default() }).unwrap();
-    Made { tok, contents, what: format!("{ranks} {pattern} whole first {whole_first} all bytes {all_bytes}") }
+    Made {
+        tok,
+        contents,
+        what: format!("{ranks} {pattern} whole first {whole_first} all bytes {all_bytes} unk {unk_id} {fuse_unk}"),
+    }
 }
 
 /// Tokens glued together, fragments, runs; sometimes cut within a character.

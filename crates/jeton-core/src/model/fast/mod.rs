@@ -107,7 +107,7 @@ impl Fast {
                 return None;
             }
         }
-        let units = Units::new(vocab, model, &ranks, &results)?;
+        let units = Units::new(vocab, model, &ranks, &results);
         Some(Self { ranks, results, units })
     }
 

@@ -36,13 +36,16 @@ pub(super) struct Found {
 }
 
 impl Units {
-    pub(super) fn new(vocab: &Vocab, model: &Bpe, ranks: &Ranks, results: &[u32]) -> Option<Self> {
+    pub(super) fn new(vocab: &Vocab, model: &Bpe, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
             if model.alphabet.symbols(&[byte], &mut symbols, None).is_ok() {
-                let &[id] = &symbols[..] else { return None };
-                bytes[usize::from(byte)] = id;
+                // The unknown token is no symbol of a byte: it may take several.
+                match symbols[..] {
+                    [id] if vocab.content(id) == [byte] => bytes[usize::from(byte)] = id,
+                    _ => continue,
+                }
             }
         }
         let mut units = Self {
@@ -82,7 +85,7 @@ impl Units {
             joined.extend_from_slice(vocab.content(right));
             units.add_crossing(&joined, merge.rank);
         }
-        Some(units)
+        units
     }
 
     /// What a character's bytes merge to, and the highest rank among those merges.
