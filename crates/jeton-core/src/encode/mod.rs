@@ -179,7 +179,8 @@ impl Worker {
         self.bytes.shrink_to(4 * WAITING_BYTES);
         self.marks.clear();
         self.tokens.clear();
-        self.tokens.shrink_to(4 * WAITING_BYTES);
+        self.tokens.shrink_to(WAITING_BYTES);
+        self.scratch.forget_large();
     }
 }
 

@@ -76,6 +76,19 @@ pub struct Scratch {
     ends: Vec<usize>,
 }
 
+impl Scratch {
+    /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
+    pub fn forget_large(&mut self) {
+        const MOST: usize = 1 << 16; // elements of each list
+        let Self { symbols, ranks, starts, nodes, heap, agenda, best, path, ids, ends } = self;
+        let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
+        let more = [agenda.capacity(), best.capacity(), path.capacity(), ids.capacity(), ends.capacity()];
+        if sizes.iter().chain(&more).any(|&capacity| capacity > MOST) {
+            *self = Self::default();
+        }
+    }
+}
+
 /// Where ids go.
 #[derive(Debug)]
 pub struct Out<'a> {
