@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from .drawing import draw, to_html, to_terminal, visible, wants_color
 
-__all__ = ["ExplainedMerge", "ExplainedPretoken", "Explanation"]
+__all__ = ["ExplainedMerge", "ExplainedPretoken", "Explanation", "explained"]
 
 # What a person reads: beyond this many pretokens, merges in one pretoken, or symbols in one line, words and HTML stop
 # and say what they leave out. Together they bound the output at a few thousand lines, about what a terminal keeps.
@@ -78,6 +78,42 @@ class ExplainedPretoken:
     start_lengths: Sequence[int] | None = None
     whole: bool = False
     by_merges: bool = True
+
+
+def explained(
+    start: int,
+    end: int,
+    text: bytes,
+    added: bool,
+    whole: bool,
+    symbols: list[int],
+    steps: list[tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]],
+    ids: list[int],
+    *,
+    by_merges: bool,
+    by_chars: bool,
+) -> ExplainedPretoken:
+    """One pretoken as the core explains it, and whether its model works by merges and on characters.
+
+    Examples:
+        >>> steps = [(0, (1, 2, 0), 256, [], 1)]
+        >>> explained(0, 2, b"st", False, False, [1, 2], steps, [256], by_merges=True, by_chars=False).merges
+        [ExplainedMerge(left=1, right=2, rank=0, result=256, position=0, rivals=[], num_rivals=0)]
+    """
+    if whole and len(symbols) - len(steps) != len(ids):
+        symbols, steps = ids, []  # an entry that no merges reach
+    merges = [
+        ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
+        for at, pair, result, rivals, candidates in steps
+    ]
+    lengths = _lengths(text, symbols) if by_chars and not added else None
+    return ExplainedPretoken((start, end), text, added, symbols, merges, ids, lengths, whole, by_merges)
+
+
+def _lengths(pretoken: bytes, symbols: Sequence[int]) -> list[int]:
+    """Bytes of the text that each initial symbol at character level covers."""
+    lengths = [len(char.encode()) for char in pretoken.decode()]
+    return lengths + [0] * (len(symbols) - len(lengths))  # the end-of-word mark covers none
 
 
 class TokenLike(Protocol):

@@ -3,25 +3,26 @@
 It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches
 are safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
 
-Left out: files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above and announces
-itself to `FILES`.
+Left out: which options of chance a model takes (`chance`), what an explanation says (`explanation`); and files.
+`save`, `load` and the bytes that pickling uses come from `formats`, which stands above and announces itself to `FILES`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
+from .chance import noise
 from .definition import Bpe, Definition, Pattern, TrainingFacts
 from .encoding import Encoding, TokenBatch
 from .errors import ConfigError, DecodeError, UnknownTokenError
-from .explanation import ExplainedMerge, ExplainedPretoken, Explanation
+from .explanation import Explanation, explained
 from .special import Special, permission, spell
 from .threads import num_threads
 
@@ -173,9 +174,9 @@ class Tokenizer:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
-        noise = self._noise(dropout, alpha, nbest, seed) if chance else None
+        drawn = noise(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=noise
+            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=drawn
         )
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
@@ -342,36 +343,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
-        pretokens = [self._explained(*part) for part in parts]
-        return Explanation(data, pretokens, self.tokenize(text, special=special), self._spelled)
-
-    def _explained(
-        self,
-        start: int,
-        end: int,
-        text: bytes,
-        added: bool,
-        whole: bool,
-        symbols: list[int],
-        steps: list[tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]],
-        ids: list[int],
-    ) -> ExplainedPretoken:
-        if whole and len(symbols) - len(steps) != len(ids):
-            symbols, steps = ids, []  # an entry that no merges reach
-        merges = [
-            ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
-            for at, pair, result, rivals, candidates in steps
-        ]
         model = self._definition.model
-        by_chars = isinstance(model, Bpe) and model.level == "char" and not added
-        lengths = self._lengths(text, symbols) if by_chars else None
-        by_merges = isinstance(self._definition.model, Bpe)
-        return ExplainedPretoken((start, end), text, added, symbols, merges, ids, lengths, whole, by_merges)
-
-    def _lengths(self, pretoken: bytes, symbols: Sequence[int]) -> list[int]:
-        """Bytes of the text that each initial symbol at character level covers."""
-        lengths = [len(char.encode()) for char in pretoken.decode()]
-        return lengths + [0] * (len(symbols) - len(lengths))  # the end-of-word mark covers none
+        by_chars = isinstance(model, Bpe) and model.level == "char"
+        pretokens = [explained(*part, by_merges=isinstance(model, Bpe), by_chars=by_chars) for part in parts]
+        return Explanation(data, pretokens, self.tokenize(text, special=special), self._spelled)
 
     def _spelled(self, id: int) -> bytes:
         content = self._core.content(id) or b""
@@ -726,27 +701,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _adds(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
-
-    def _noise(
-        self, dropout: float, alpha: float | None, nbest: int | None, seed: int | None
-    ) -> tuple[float, float, int | None, int]:
-        kind = self._definition.model.type
-        if alpha is not None and kind != "Unigram":
-            raise ConfigError(f"alpha= draws segmentations of a Unigram model, and this is {kind}", option="alpha")
-        if dropout and kind not in ("BPE", "Pieces"):
-            raise ConfigError(f"dropout= leaves merges out, and a {kind} model has none", option="dropout")
-        if not dropout and alpha is None:
-            raise ConfigError("seed= and nbest= go with dropout= or alpha=", option="seed")
-        if not 0 <= dropout <= 1:
-            raise ConfigError(f"dropout={dropout} is no probability", option="dropout")
-        if alpha is not None and not 0 <= alpha < float("inf"):
-            raise ConfigError(f"alpha={alpha} is no exponent: a number from 0 up", option="alpha")
-        if nbest is not None and (alpha is None or nbest < 1):
-            raise ConfigError("nbest= is a number from 1 up, and goes with alpha=", option="nbest")
-        seed = int.from_bytes(os.urandom(8)) if seed is None else seed
-        if not 0 <= seed < 1 << 64:
-            raise ConfigError("seed is an integer from 0 to 2^64 - 1", option="seed")
-        return dropout, alpha or 0.0, nbest, seed
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
         place = "" if position is None else f" at position {position}"
