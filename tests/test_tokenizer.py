@@ -660,6 +660,15 @@ def test_explained_merges_replay_to_the_ids(kind: str, data: st.DataObject) -> N
     )
 
 
+def test_explanations_are_compared_and_pickled(kind: str) -> None:
+    tok = tokenizer(kind)
+    explanation = tok.explain("the old fast")
+    assert explanation == tok.explain("the old fast")
+    back = pickle.loads(pickle.dumps(explanation))
+    assert (str(back), back.json, back.html) == (str(explanation), explanation.json, explanation.html)
+    assert pickle.loads(pickle.dumps(tok.vocab)) == tok.vocab
+
+
 def test_explaining_a_rank_file_gives_its_ranks() -> None:
     explanation = cl100k().explain("strawberrying")
     (pretoken,) = explanation.pretokens

@@ -20,6 +20,7 @@ import pytest
 import jeton
 from jeton.definition import Bpe, Pattern
 from jeton.reference.step08_split import split
+from jeton.spelling import Spelling
 from jeton.training import PRESETS
 
 from .material import CORPUS, KINDS, SPECIAL, TESTDATA
@@ -45,10 +46,11 @@ def test_worked_examples(case: dict[str, Any]) -> None:
         assert [tok.id_to_token(id).encode().hex() for id in range(len(case["alphabet"]))] == case["alphabet"]
     assert tok.training is not None
     assert tok.training.log is not None
+    spelling = Spelling(tok)
     rows = [
         {
-            "left": tok._spelled(step.left).hex(),
-            "right": tok._spelled(step.right).hex(),
+            "left": spelling(step.left).hex(),
+            "right": spelling(step.right).hex(),
             "ids": [step.left, step.right, step.id],
             "count": step.pair_count,
         }

@@ -3,15 +3,16 @@
 It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches
 are safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
 
-Left out: which options of chance a model takes (`chance`), what an explanation says (`explanation`); and files.
-`save`, `load` and the bytes that pickling uses come from `formats`, which stands above and announces itself to `FILES`.
+Left out: how a token is spelled (`spelling`), which options of chance a model takes (`chance`), what an explanation
+says (`explanation`); and files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above
+and announces itself to `FILES`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -21,9 +22,11 @@ from . import _core
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, TrainingFacts
 from .encoding import Encoding, TokenBatch
+from .entries import TOKEN, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .explanation import Explanation, explained
 from .special import Special, permission, spell
+from .spelling import Spelling
 from .threads import num_threads
 
 if TYPE_CHECKING:
@@ -35,8 +38,6 @@ __all__ = ["FILES", "Tokenizer"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # the core's `Kind`
 
 # As in the core: above it, arrays indexed by id would be far larger than any embedding.
 MAX_ID = (1 << 24) - 1
@@ -346,12 +347,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         model = self._definition.model
         by_chars = isinstance(model, Bpe) and model.level == "char"
         pretokens = [explained(*part, by_merges=isinstance(model, Bpe), by_chars=by_chars) for part in parts]
-        return Explanation(data, pretokens, self.tokenize(text, special=special), self._spelled)
-
-    def _spelled(self, id: int) -> bytes:
-        content = self._core.content(id) or b""
-        mark = self._end_of_word
-        return content + mark.encode() if mark and self._core.kind(id) == ENDS_WORD else content
+        return Explanation(data, pretokens, self.tokenize(text, special=special), Spelling(self))
 
     # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -452,7 +448,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> what it adds to decoded text, special tokens included, by rising id."""
-        return _Vocab(self)
+        return Entries(self)
 
     @cached_property
     def merges(self) -> tuple[tuple[int, int, int], ...]:
@@ -516,11 +512,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             'Ġthe'
         """
         self.id_to_bytes(id)
-        spelled = self._spelled(id)
-        if self._definition.is_byte_level and self._core.kind(id) in (TOKEN, ENDS_WORD):
-            content = self._core.content(id) or b""
-            return _core.spell_bytes(content) + spelled[len(content) :].decode()
-        return spelled.decode()
+        return Spelling(self).token(id)
 
     def token_to_id(self, token: bytes | str) -> int:
         """The id of a token, by its bytes or by its spelling (`id_to_token`).
@@ -533,34 +525,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.token_to_id(b" the"), tok.token_to_id("Ġthe")
             (7, 7)
         """
-        if isinstance(token, bytes):
-            found = self._core.find(token, False)
-            if found is None and token.endswith(b" "):
-                found = self._core.find(token[:-1], True)
-            found = self._added.get(token) if found is None else found
-        else:
-            try:
-                found = self._added.get(token.encode())
-            except UnicodeEncodeError:
-                raise UnknownTokenError(f"the token {token!r} is no Unicode text") from None
-            found = self._find_spelling(token) if found is None else found
-        if found is None:
-            raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")
-        return found
+        return Spelling(self).id(token)
 
     @cached_property
     def _added(self) -> dict[bytes, int]:
         """Content -> id of the added tokens."""
         return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
-
-    def _find_spelling(self, token: str) -> int | None:
-        mark = self._end_of_word
-        ends_word = mark is not None and token.endswith(mark)
-        text = token[: -len(mark)] if mark and ends_word else token
-        if not self._definition.is_byte_level:
-            return self._core.find(text.encode(), ends_word)
-        content = _core.read_bytes(text)
-        return None if content is None else self._core.find(content, ends_word)
 
     # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -691,11 +661,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @property
-    def _end_of_word(self) -> str | None:
-        model = self._definition.model
-        return model.end_of_word if isinstance(model, Bpe) else None
-
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
 
@@ -710,27 +675,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             id=id,
             position=position,
         )
-
-
-class _Vocab(Mapping[int, bytes]):
-    """id -> bytes, read from the core as asked."""
-
-    def __init__(self, tok: Tokenizer) -> None:
-        self._tok = tok
-
-    def __getitem__(self, id: int) -> bytes:
-        if not isinstance(id, int):
-            raise UnknownTokenError(f"{id!r} is no id; the vocabulary maps ids to bytes")
-        return self._tok.id_to_bytes(id)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._tok._core.ids())
-
-    def __len__(self) -> int:
-        return self._tok.num_tokens
-
-    def __repr__(self) -> str:
-        return f"<vocabulary of {len(self)} tokens>"
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

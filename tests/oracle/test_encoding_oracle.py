@@ -29,6 +29,7 @@ from jeton.reference.step06_decode import decode_bytes
 from jeton.reference.step08_split import split
 from jeton.reference.step09_characters import to_ids
 from jeton.reference.step10_words import letters_of
+from jeton.spelling import Spelling
 from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
 
@@ -58,7 +59,8 @@ def by_reference(tok: jeton.Tokenizer, level: str, text: Any) -> list[int]:
     rank_of = ranks(Merge(*merge, 0) for merge in tok.merges)
     if level == "byte":
         return [id for part in cut_at_broken(text) for id in encode(list(part), rank_of)]
-    spelled = {id: tok._spelled(id) for id in tok.vocab}
+    spelling = Spelling(tok)
+    spelled = {id: spelling(id) for id in tok.vocab}
     alphabet = {id: token for id, token in spelled.items() if id not in {new for _, _, new in tok.merges}}
     if level == "char":
         return encode(to_ids(text, alphabet), rank_of)

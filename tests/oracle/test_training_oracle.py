@@ -25,6 +25,7 @@ from jeton.reference.step01_levels import BYTES
 from jeton.reference.step04_train import TIE_BREAKS, train
 from jeton.reference.step09_characters import train_characters
 from jeton.reference.step10_words import train_words
+from jeton.spelling import Spelling
 
 LEVELS = ("byte", "char", "symbol", "suffix")
 NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA", "1000"))
@@ -103,7 +104,8 @@ def by_engine(corpus: Corpus, level: str, rule: Any) -> tuple[list[bytes], list[
     assert facts.log is not None
     assert [(step.left, step.right, step.id) for step in facts.log] == list(tok.merges)
     assert (facts.stopped is None) == (len(tok.merges) == corpus.num_merges)
-    return [tok._spelled(id) for id in range(alphabet)], list(tok.merges), [step.pair_count for step in facts.log]
+    spelling = Spelling(tok)
+    return [spelling(id) for id in range(alphabet)], list(tok.merges), [step.pair_count for step in facts.log]
 
 
 def by_reference(corpus: Corpus, level: str, rule: str) -> tuple[list[bytes], list[tuple[int, int, int]], list[int]]:

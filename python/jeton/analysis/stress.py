@@ -19,7 +19,8 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from ..tokenizer import SPECIAL, Tokenizer
+from ..entries import SPECIAL
+from ..tokenizer import Tokenizer
 from .tricky import INVALID, TRICKY
 
 __all__ = ["stress_bytes", "stress_texts"]

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 
 from ..atomic import write_atomically
 from ..drawing import quoted
-from ..tokenizer import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNUSED, Tokenizer
+from ..entries import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNUSED
+from ..spelling import Spelling
+from ..tokenizer import Tokenizer
 
 __all__ = ["lines", "write"]
 
@@ -31,12 +33,13 @@ def lines(tok: Tokenizer) -> Iterator[str]:
     """
     yield "# id\tkind\thex\ttoken\tleft+right"
     made = {new: (left, right) for left, right, new in tok.merges}
+    spelling = Spelling(tok)
     for id in tok._core.ids():
-        spelled = tok._spelled(id)
+        spelled = spelling(id)
         columns = [str(id), _KINDS[tok._core.kind(id)], spelled.hex(), quoted(spelled)]
         if id in made:
             left, right = made[id]
-            columns.append(f"{left}+{right} {quoted(tok._spelled(left))}+{quoted(tok._spelled(right))}")
+            columns.append(f"{left}+{right} {quoted(spelling(left))}+{quoted(spelling(right))}")
         yield "\t".join(columns)
 
 

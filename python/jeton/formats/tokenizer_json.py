@@ -24,8 +24,9 @@ from typing import Any
 from .. import _core
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
+from ..entries import BYTE, ENDS_WORD, UNUSED
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
-from ..tokenizer import BYTE, ENDS_WORD, UNUSED, Tokenizer
+from ..tokenizer import Tokenizer
 from .config import ENTRY, FLAGS
 from .hf_parts import Parts, read_parts, write_parts
 

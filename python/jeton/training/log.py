@@ -10,6 +10,7 @@ from ..atomic import write_atomically
 from ..definition import TrainingFacts, TrainingStep
 from ..drawing import quoted
 from ..errors import TrainingError
+from ..spelling import Spelling
 from ..tokenizer import Tokenizer
 
 __all__ = ["TrainingLog", "write_log"]
@@ -37,7 +38,7 @@ class TrainingLog(Sequence[TrainingStep]):
         rank = range(len(self))[index]
         pair_count, corpus_tokens, tokens_in_use = (column[rank] for column in self._columns)
         left, right, id = self._tok.merges[rank]
-        token = self._tok._spelled(id)
+        token = Spelling(self._tok)(id)
         bytes_per_token = self._corpus_bytes / corpus_tokens
         return TrainingStep(rank, id, left, right, token, pair_count, corpus_tokens, tokens_in_use, bytes_per_token)
 
@@ -46,10 +47,10 @@ def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
     """Writes the log as tab-separated text, one merge a line under a line of names, atomically."""
     if not isinstance(facts.log, TrainingLog):
         raise TrainingError("the training log is known only in the process that trained")
-    spell = facts.log._tok._spelled
+    spelling = Spelling(facts.log._tok)
     with write_atomically(path) as file:
         file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())
         for step in facts.log:
-            pair = "+".join(quoted(spell(id)) for id in (step.left, step.right))
+            pair = "+".join(quoted(spelling(id)) for id in (step.left, step.right))
             row = [*step[:4], pair, quoted(step.token), *step[5:8], f"{step.bytes_per_token:.4f}"]
             file.write(("\t".join(map(str, row)) + "\n").encode())

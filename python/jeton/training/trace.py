@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ..definition import Bpe
 from ..drawing import quoted
 from ..errors import ConfigError
+from ..spelling import Spelling
 from ..tokenizer import Tokenizer
 
 __all__ = ["trace_training"]
@@ -45,12 +46,13 @@ def trace_training(tok: Tokenizer, texts: Sequence[bytes], *, split: bool, write
             option="trace",
         )
     sequences = [list(_symbols(tok, pretoken)) for text in texts for pretoken in _pretokens(tok, text, split)]
-    write(_line(tok, sequences))
+    spelling = Spelling(tok)
+    write(_line(spelling, sequences))
     log = tok.training.log if tok.training else None
     for rank, (left, right, new) in enumerate(tok.merges):
         sequences = [_merge(sequence, left, right, new) for sequence in sequences]
         count = f" ×{log[rank].pair_count}" if log else ""
-        write(f"({left}, {right}) -> {new} {quoted(tok._spelled(new))}{count}  {_line(tok, sequences)}")
+        write(f"({left}, {right}) -> {new} {quoted(spelling(new))}{count}  {_line(spelling, sequences)}")
 
 
 def _pretokens(tok: Tokenizer, text: bytes, split: bool) -> Iterator[bytes]:
@@ -97,5 +99,5 @@ def _merge(sequence: list[int], left: int, right: int, new: int) -> list[int]:
     return merged
 
 
-def _line(tok: Tokenizer, sequences: list[list[int]]) -> str:
-    return " | ".join("[" + ", ".join(quoted(tok._spelled(id)) for id in sequence) + "]" for sequence in sequences)
+def _line(spelling: Spelling, sequences: list[list[int]]) -> str:
+    return " | ".join("[" + ", ".join(quoted(spelling(id)) for id in sequence) + "]" for sequence in sequences)

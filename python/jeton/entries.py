@@ -1,0 +1,47 @@
+"""The entries of a vocabulary as Python sees them: their kinds, and the mapping from ids to bytes.
+
+Left out: the entries themselves, which the core holds, and how they are spelled in files (`spelling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from ._core import Tokenizer as Core
+from .errors import UnknownTokenError
+
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNUSED", "Entries"]
+
+TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # the core's `Kind`
+
+
+class TokenizerLike(Protocol):
+    """What the mapping needs of a tokenizer. Not the core alone, which cannot be pickled."""
+
+    _core: Core
+
+    @property
+    def num_tokens(self) -> int: ...
+    def id_to_bytes(self, id: int) -> bytes: ...
+
+
+class Entries(Mapping[int, bytes]):
+    """id -> bytes, read from the core as asked."""
+
+    def __init__(self, tok: TokenizerLike) -> None:
+        self._tok = tok
+
+    def __getitem__(self, id: int) -> bytes:
+        if not isinstance(id, int):
+            raise UnknownTokenError(f"{id!r} is no id; the vocabulary maps ids to bytes")
+        return self._tok.id_to_bytes(id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._tok._core.ids())
+
+    def __len__(self) -> int:
+        return self._tok.num_tokens
+
+    def __repr__(self) -> str:
+        return f"<vocabulary of {len(self)} tokens>"
