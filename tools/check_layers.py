@@ -37,7 +37,8 @@ MAY_USE = {
     "postprocess": SHARED,
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
-    "tokenizer": BASE | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
+    "tokenizer": BASE
+    | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
     "train": BASE | {"special", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
