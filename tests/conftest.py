@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ from .material import KINDS, tokenizer
 settings.register_profile("jeton", deadline=None)  # machines that build at the same time are slow at times
 settings.register_profile("jeton-ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("jeton-ci" if os.environ.get("CI") else "jeton")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and so would be every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
