@@ -125,7 +125,8 @@ def test_a_forked_child_trains_with_threads() -> None:
 
 # ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# Each says when its long work begins; `random` would take longer to make the text than the work takes.
+# Each says when its long work begins; `random` would take longer to make the text than the work takes. Arrays are asked
+# for once before: NumPy answers a Ctrl-C in its own import with an ImportError.
 INTERRUPTED = {
     "counting": """
 doc = ("the old man %d told " * 400_000) % tuple(range(400_000))
@@ -152,6 +153,7 @@ work = lambda: jeton.train([doc], 500_000, pattern="none", tie_break="first", pr
 tok = jeton.train(["the old man told the old tale"], 265, pattern="gpt2", progress=False)
 text = "the old man told the older tale, " * 2_000_000
 def work():
+    tok.encode_array("old")
     say("started")
     while True:
         tok.encode_array(text, threads=THREADS)

@@ -1,4 +1,7 @@
-"""Added tokens, not special, that are entries of the model as well: in HF text that no match found may become them."""
+"""Added tokens that are entries of the model as well: in HF text that no match found may become them.
+
+A special one only where the caller permits it, and of Unigram models, whose list of pieces has them all.
+"""
 
 from __future__ import annotations
 
@@ -94,6 +97,41 @@ def test_ids_like_hf_before_and_after_a_round_trip(name: str, inside: bool) -> N
             assert (text, tok.encode(text), again.encode(text)) == (text, expected, expected)
         except jeton.InvalidTextError:  # HF leaves out bytes without an entry
             assert name == "bytes"
+
+
+def test_special_pieces_like_hf_where_they_are_permitted() -> None:
+    pieces = [["u", 0.0], ["<s>", -1.0], ["<b>", -9.0], *([piece, -3.0] for piece in "<sb>x"), ["xx", -2.0]]
+    file = {
+        "version": "1.0",
+        "normalizer": LOWER,
+        "added_tokens": [{**token, "special": True} for token in _added((0, "u"), (1, "<s>"), (2, "<b>"))],
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": pieces},
+    }
+    tok, hf = jeton.Tokenizer.from_bytes(json.dumps(file).encode()), Tokenizer.from_str(json.dumps(file))
+    texts = [
+        "<s>",
+        "x<S>xx",
+        "<S>",
+        "<B>",
+        "<<S>S>",
+        "<B><S>U<b>",
+        "é<S>é",
+        "U",
+        "xU<S>",
+    ] * 2  # twice: the memory of pretokens
+    plain = [tok.encode(text) for text in texts]
+    assert not {1, 2} & {id for ids in plain for id in ids}
+    for text, without in zip(texts, plain, strict=True):
+        expected = hf.encode(text)
+        got = tok.tokenize(text, special="all")
+        assert (text, got.ids, got.hf_offsets) == (text, expected.ids, expected.offsets)
+        assert (text, tok.encode(text, special="all")) == (text, expected.ids)
+        assert (text, tok.encode(text)) == (text, without)
+        only = tok.encode(text, special=["<s>"])
+        assert (text, only) == (text, expected.ids if 2 not in expected.ids else only)
+        assert 2 not in only
+        assert (text, tok.nbest(text, 1, special="all")[0][0]) == (text, expected.ids)
+    assert list(tok.encode_batch(texts, special="all").ids) == [id for text in texts for id in hf.encode(text).ids]
 
 
 def test_a_column_says_which_added_tokens_are_entries() -> None:

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use jeton_core::model::{Model, Noise, Out, Scratch};
+use jeton_core::model::{Model, Noise, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
@@ -167,7 +167,7 @@ proptest! {
         prop_assert_eq!(sums(&ids, &ends, &text, &scores, unk), best);
         prop_assert!(ids.iter().all(|&id| matches!(vocab.kind(id), Kind::Token | Kind::Special)));
         if !text.is_empty() {
-            let nbest = model.nbest(text.as_bytes(), 20, &|| true).unwrap();
+            let nbest = model.nbest(text.as_bytes(), 20, Specials::None, &|| true).unwrap();
             prop_assert_eq!(nbest[0].1, best);
             prop_assert!(nbest.windows(2).all(|pair| pair[0].1 >= pair[1].1));
         }
@@ -221,7 +221,7 @@ proptest! {
                         prop_assert_eq!(ends.last().copied().unwrap_or(0), text.len());
                     }
                     let _ = model.sample(&vocab, text, &mut noise, &|| true, &mut scratch, &mut Out::ids(&mut ids));
-                    let _ = model.nbest(text, 5, &|| true);
+                    let _ = model.nbest(text, 5, Specials::None, &|| true);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `BareModel`: a model alone, without the stages around it. For parity tests of models.
 
-use jeton_core::model::{Model, Noise, Out, Scratch};
+use jeton_core::model::{Model, Noise, Out, Scratch, Specials};
 use jeton_core::vocab::Vocab;
 use pyo3::prelude::*;
 
@@ -80,6 +80,6 @@ impl BareModel {
 
     /// The n best segmentations and their scores.
     fn nbest(&self, py: Python<'_>, pretoken: &[u8], n: usize) -> PyResult<Vec<(Vec<u32>, f64)>> {
-        py.detach(|| self.model.nbest(pretoken, n, &|| true)).map_err(|failed| error::plain(py, failed))
+        py.detach(|| self.model.nbest(pretoken, n, Specials::None, &|| true)).map_err(|failed| error::plain(py, failed))
     }
 }

@@ -1,7 +1,8 @@
 //! Pretokens → ids, many at a time: what `model` does for one, faster.
 //!
 //! Invariant: the ids are those that `Model::encode` gives for each pretoken. What a model makes of a pretoken depends on nothing else, so
-//! it may be looked up, remembered, and computed in any order.
+//! it may be looked up, remembered, and computed in any order; but not remembered where special tokens may come out of it, for
+//! they depend on the caller.
 //!
 //! ```text
 //! starts of pretokens ─► words: is it one token? ─► a list of ids, with gaps
@@ -24,7 +25,7 @@ use self::words::{Words, NO_WORD, UNKNOWN};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
-use crate::model::{Model, Out, Scratch};
+use crate::model::{Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::vocab::{Kind, Vocab};
 
@@ -190,6 +191,8 @@ pub struct Run<'r> {
     pub vocab: &'r Vocab,
     /// The model.
     pub model: &'r Model,
+    /// The special tokens that may come out of it.
+    pub special: Specials<'r>,
     /// Its tables.
     pub encoder: &'r Encoder,
     /// This thread's memory.
@@ -342,7 +345,8 @@ impl Run<'_> {
 
     /// The ids of some misses, the first of which is number `from`.
     fn find(&mut self, misses: &[Miss], from: usize) -> Result<()> {
-        let Self { vocab, model, encoder, worker, go_on, .. } = self;
+        let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
+        let remembers = matches!(special, Specials::None);
         let Worker { bytes, found, tokens, jobs, bench, scratch, short_memo, long_memo, short_keys, long_keys, .. } =
             &mut **worker;
         for (i, miss) in misses.iter().enumerate() {
@@ -360,6 +364,7 @@ impl Run<'_> {
         for (i, miss) in misses.iter().enumerate() {
             let start = tokens.len();
             let known = match miss.len as usize {
+                _ if !remembers => 0,
                 len if len <= ShortMemo::MOST => short_memo.get(&short_keys[i], tokens),
                 len if len <= LongMemo::MOST => long_memo.get(&long_keys[i], tokens),
                 _ => 0,
@@ -393,11 +398,13 @@ impl Run<'_> {
             let place = &mut found[from + i];
             if plain[i] {
                 let (start, text) = (tokens.len(), &bytes[miss.start as usize..(miss.start + miss.len) as usize]);
-                model.encode(vocab, text, *go_on, scratch, &mut Out::ids(tokens))?;
+                let mut out = Out { special: *special, ..Out::ids(tokens) };
+                model.encode(vocab, text, *go_on, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
             match miss.len as usize {
+                _ if !remembers => {}
                 len if len <= ShortMemo::MOST => short_memo.put(&short_keys[i], ids),
                 len if len <= LongMemo::MOST => long_memo.put(&long_keys[i], ids),
                 _ => {}

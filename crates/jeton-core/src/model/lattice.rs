@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use super::noise::{Noise, Scaled};
 use super::unigram::{check_len, Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
-use super::{Out, Segmentation};
+use super::{Out, Segmentation, Specials};
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 
@@ -46,14 +46,14 @@ struct Lattice {
 }
 
 impl Lattice {
-    fn new(model: &Unigram, text: &[u8], looks: &mut Looks<'_>) -> Result<Self> {
+    fn new(model: &Unigram, text: &[u8], special: Specials<'_>, looks: &mut Looks<'_>) -> Result<Self> {
         let mut lattice = Self { edges: Vec::new(), ending: vec![(NONE, NONE); text.len() + 1] };
         let mut start = 0;
         while start < text.len() {
             let next = start + char_len(text, start);
             let mut is_char_known = false;
             let (mut chars, mut counted) = (0, start);
-            for (end, id) in model.trie.matches(text, start) {
+            for (end, id) in model.pieces(text, start, special) {
                 looks.now_and_then()?;
                 is_char_known |= end == next;
                 while counted < end {
@@ -195,18 +195,24 @@ impl Unigram {
     ///
     /// # Errors
     /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
-    pub fn nbest(&self, text: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
-        let paths = self.best_paths(text, n, go_on)?;
+    pub fn nbest(&self, text: &[u8], n: usize, special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
+        let paths = self.best_paths(text, n, special, go_on)?;
         let write = |(path, score): (Vec<(u32, usize)>, f64)| {
             let mut ids = Vec::with_capacity(path.len());
-            self.write(text, path.into_iter(), &mut Out::ids(&mut ids))?;
+            self.write(text, path.into_iter(), &mut Out { special, ..Out::ids(&mut ids) })?;
             Ok((ids, score))
         };
         paths.into_iter().map(write).collect()
     }
 
     #[allow(clippy::type_complexity)]
-    fn best_paths(&self, text: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<(u32, usize)>, f64)>> {
+    fn best_paths(
+        &self,
+        text: &[u8],
+        n: usize,
+        special: Specials<'_>,
+        go_on: GoOn<'_>,
+    ) -> Result<Vec<(Vec<(u32, usize)>, f64)>> {
         if n == 0 || n > MOST {
             return Err(Error::config(format!("between 1 and {MOST} segmentations can be asked for, not {n}")));
         }
@@ -216,7 +222,7 @@ impl Unigram {
             return Ok(vec![(Vec::new(), 0.0)]);
         }
         let mut looks = Looks::new(go_on);
-        let mut lattice = Lattice::new(self, text, &mut looks)?;
+        let mut lattice = Lattice::new(self, text, special, &mut looks)?;
         lattice.find_best(self, &mut looks)?;
         // SentencePiece and HF cut back at these sizes, to this many.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
@@ -254,7 +260,7 @@ impl Unigram {
             return Err(Error::config(format!("alpha is {}, which is not a finite number", noise.alpha)));
         }
         if let Some(n) = noise.nbest {
-            let paths = self.best_paths(text, n, go_on)?;
+            let paths = self.best_paths(text, n, out.special, go_on)?;
             let weight = |score: f64| Scaled::exp(noise.alpha * score);
             let weights: Vec<Scaled> = paths.iter().map(|path| weight(path.1)).collect();
             let sum = weights.iter().fold(Scaled::ZERO, |sum, &weight| sum.plus(weight));
@@ -264,7 +270,7 @@ impl Unigram {
         utf8(text)?;
         check_len(text)?;
         let mut looks = Looks::new(go_on);
-        let lattice = Lattice::new(self, text, &mut looks)?;
+        let lattice = Lattice::new(self, text, out.special, &mut looks)?;
         let mut sums = vec![Scaled::ZERO; text.len() + 1]; // over all segmentations up to a place
         sums[0] = Scaled::ONE;
         let mut weights = Vec::with_capacity(lattice.edges.len());

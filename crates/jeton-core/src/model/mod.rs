@@ -3,7 +3,7 @@
 //! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the pretoken: each
 //! begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one byte to each.
 //!
-//! Invariant: a special token's id is the unknown token's or comes out of no model. Where a text cannot be encoded without a loss
+//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no model. Where a text cannot be encoded without a loss
 //! because there is no unknown token, it is refused, also where HF drops characters.
 
 use std::cmp::Reverse;
@@ -89,6 +89,29 @@ impl Scratch {
     }
 }
 
+/// The special tokens that text may become.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Specials<'a> {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those with these ids, ascending.
+    Only(&'a [u32]),
+}
+
+impl Specials<'_> {
+    /// Whether one is permitted.
+    pub fn has(self, id: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(ids) => ids.binary_search(&id).is_ok(),
+        }
+    }
+}
+
 /// Where ids go.
 #[derive(Debug)]
 pub struct Out<'a> {
@@ -96,17 +119,19 @@ pub struct Out<'a> {
     pub ids: &'a mut Vec<u32>,
     /// For each id where its part of the pretoken ends, in bytes from the start of the pretoken; None if nobody asks.
     pub ends: Option<&'a mut Vec<usize>>,
+    /// What may be among them.
+    pub special: Specials<'a>,
 }
 
 impl<'a> Out<'a> {
     /// Ids alone.
     pub fn ids(ids: &'a mut Vec<u32>) -> Self {
-        Self { ids, ends: None }
+        Self { ids, ends: None, special: Specials::None }
     }
 
     /// Ids and ends.
     pub fn with_ends(ids: &'a mut Vec<u32>, ends: &'a mut Vec<usize>) -> Self {
-        Self { ids, ends: Some(ends) }
+        Self { ids, ends: Some(ends), special: Specials::None }
     }
 
     /// Appends an id.
@@ -187,9 +212,15 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::encode`]; `Config` for another model, or `n` out of range.
-    pub fn nbest(&self, pretoken: &[u8], n: usize, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
+    pub fn nbest(
+        &self,
+        pretoken: &[u8],
+        n: usize,
+        special: Specials<'_>,
+        go_on: GoOn<'_>,
+    ) -> Result<Vec<Segmentation>> {
         match self {
-            Self::Unigram(model) => model.nbest(pretoken, n, go_on),
+            Self::Unigram(model) => model.nbest(pretoken, n, special, go_on),
             _ => Err(Error::config("only Unigram models rank segmentations")),
         }
     }
@@ -202,6 +233,11 @@ impl Model {
     /// Whether HF shows the text instead of this entry, which is the unknown token.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
+    }
+
+    /// Whether special tokens are pieces like others where the caller permits them.
+    pub fn has_special_pieces(&self) -> bool {
+        matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
     /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them. SentencePiece's

@@ -116,8 +116,8 @@ impl Pieces {
         let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
         ids.clear();
         ends.clear();
-        self.merger.run(text.len(), go_on, scratch, &mut Out { ids: &mut ids, ends: Some(&mut ends) })?;
-        let mut writer = Writer::new(&self.unknown, text, None, out);
+        self.merger.run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
+        let mut writer = Writer::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
                 UNKNOWN => writer.unknown(end)?,
@@ -217,7 +217,7 @@ impl Pieces {
             offer(nodes, agenda, before);
             offer(nodes, agenda, left);
         }
-        let mut writer = Writer::new(&self.unknown, text, None, out);
+        let mut writer = Writer::new(&self.unknown, text, out);
         let mut stack = Vec::new(); // (id, start, end), what comes first on top
         let mut at = if nodes.is_empty() { NONE } else { 0 };
         while at != NONE {

@@ -12,11 +12,14 @@
 //! Cost: O(n · longest piece) time, 16 bytes of memory a byte of text. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
 //! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
 //!
+//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF. SentencePiece's
+//! control pieces are never spelled.
+//!
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
-use super::{Out, Scratch};
+use super::{Out, Scratch, Specials};
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
@@ -33,9 +36,10 @@ pub(super) const NO_ID: u32 = u32::MAX;
 /// A Unigram model.
 #[derive(Debug, Clone)]
 pub struct Unigram {
-    pub(super) trie: Trie,
+    trie: Trie,
     pub(super) scores: Vec<f64>, // id -> score; with `single`, what fits f32
-    pub(super) is_user_defined: Vec<bool>,
+    is_user_defined: Vec<bool>,
+    is_special: Vec<bool>,
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
@@ -62,24 +66,44 @@ impl Unigram {
         }
         let round = |score: f64| if single { f64::from(score as f32) } else { score };
         let scores: Vec<f64> = scores.iter().map(|&score| round(score)).collect();
-        let (mut pieces, mut is_user_defined) = (Vec::with_capacity(scores.len()), vec![false; scores.len()]);
+        let mut pieces = Vec::with_capacity(scores.len());
+        let (mut is_user_defined, mut is_special) = (vec![false; scores.len()], vec![false; scores.len()]);
         let mut min = if single { f32::MAX.into() } else { f64::MAX };
         for (id, kind, content) in vocab.iter() {
             let score = scores.get(id as usize).copied();
             match (kind, score) {
                 (Kind::Token, None) => return Err(Error::config(format!("the piece with id {id} has no score"))),
                 (Kind::Token | Kind::Added, Some(_)) => pieces.push((content, id)),
+                (Kind::Special, Some(_)) if !single => pieces.push((content, id)),
                 _ => {}
             }
             if let Some(score) = score {
                 is_user_defined[id as usize] = single && kind == Kind::Added;
+                is_special[id as usize] = kind == Kind::Special;
                 if kind == Kind::Token || !single {
                     min = score.min(min);
                 }
             }
         }
         let unk_score = round(min - PENALTY);
-        Ok(Self { trie: Trie::new(pieces), scores, is_user_defined, unk_score, single, unknown })
+        Ok(Self { trie: Trie::new(pieces), scores, is_user_defined, is_special, unk_score, single, unknown })
+    }
+
+    /// Whether permission decides what may come out.
+    pub(super) fn has_special_pieces(&self) -> bool {
+        !self.single && self.is_special.contains(&true)
+    }
+
+    /// The pieces that begin at `start`, shortest first: where each ends, and its id.
+    #[inline]
+    pub(super) fn pieces<'a>(
+        &'a self,
+        text: &'a [u8],
+        start: usize,
+        special: Specials<'a>,
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let may_be = move |&(_, id): &(usize, u32)| !self.is_special[id as usize] || special.has(id);
+        self.trie.matches(text, start).filter(may_be)
     }
 
     /// The score of a piece of `len` bytes (for the n best: characters), as SentencePiece and HF would give it.
@@ -120,7 +144,7 @@ impl Unigram {
             let so_far = best[start].score;
             let next = start + char_len(text, start);
             let mut is_char_known = false;
-            for (end, id) in self.trie.matches(text, start) {
+            for (end, id) in self.pieces(text, start, out.special) {
                 looks.now_and_then()?;
                 is_char_known |= end == next;
                 reached = reached.max(end);
@@ -155,7 +179,12 @@ impl Unigram {
     /// Appends a segmentation: (id, end) of each piece.
     pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
         // HF looks the text of each token up again, so a run of unknown characters may turn out to be a piece.
-        let mut writer = Writer::new(&self.unknown, text, (!self.single).then_some(&self.trie), out);
+        let special = out.special;
+        let spelled = |run: &[u8]| {
+            let found = self.pieces(run, 0, special).last();
+            found.filter(|&(end, _)| !self.single && end == run.len()).map(|(_, id)| id)
+        };
+        let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         for (id, end) in path {
             match id {
                 NO_ID => writer.unknown(end)?,

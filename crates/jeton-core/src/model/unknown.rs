@@ -2,11 +2,13 @@
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
-use super::trie::Trie;
 use super::Out;
 use crate::alphabet::{byte_entries, spell_in_bytes};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
+
+/// The piece that a run of unknown characters is, if any.
+type Spelled<'a> = &'a dyn Fn(&[u8]) -> Option<u32>;
 
 /// What stands in for unknown text.
 #[derive(Debug, Clone)]
@@ -32,9 +34,16 @@ impl Unknown {
         self.unk
     }
 
-    fn write(&self, text: &[u8], start: usize, end: usize, spelled: Option<&Trie>, out: &mut Out<'_>) -> Result<()> {
+    fn write(
+        &self,
+        text: &[u8],
+        start: usize,
+        end: usize,
+        spelled: Option<Spelled<'_>>,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         let run = &text[start..end];
-        if let Some(id) = spelled.and_then(|trie| trie.find(run)) {
+        if let Some(id) = spelled.and_then(|find| find(run)) {
             out.push(id, end);
         } else if let Some(ids) = self.bytes.as_ref().and_then(|ids| spell_in_bytes(ids, run)) {
             ids.zip(start + 1..).for_each(|(id, end)| out.push(id, end));
@@ -89,13 +98,18 @@ pub struct Writer<'w, 'o> {
     out: &'w mut Out<'o>,
     at: usize,
     run: Option<usize>, // where the present run of unknown characters begins
-    spelled: Option<&'w Trie>,
+    spelled: Option<Spelled<'w>>,
 }
 
 impl<'w, 'o> Writer<'w, 'o> {
-    /// A writer at the start of `text`. `spelled`: runs of unknown characters are looked up here first.
-    pub fn new(unknown: &'w Unknown, text: &'w [u8], spelled: Option<&'w Trie>, out: &'w mut Out<'o>) -> Self {
-        Self { unknown, text, out, at: 0, run: None, spelled }
+    /// A writer at the start of `text`.
+    pub fn new(unknown: &'w Unknown, text: &'w [u8], out: &'w mut Out<'o>) -> Self {
+        Self { unknown, text, out, at: 0, run: None, spelled: None }
+    }
+
+    /// It looks runs of unknown characters up first.
+    pub fn looking_up(self, spelled: Spelled<'w>) -> Self {
+        Self { spelled: Some(spelled), ..self }
     }
 
     /// An entry up to `end`.

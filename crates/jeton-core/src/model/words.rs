@@ -64,7 +64,7 @@ impl Words {
     /// # Errors
     /// `Text` where it is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
-        let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, None, out), 0);
+        let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, out), 0);
         let mut looks = Looks::new(go_on);
         let starts = text_str.match_indices(WORD_START).map(|(at, _)| at).filter(|&at| at > 0);
         for end in starts.chain([text.len()]) {
@@ -99,7 +99,7 @@ impl Chars {
     /// `Text` where it is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
-        let (mut writer, mut at) = (Writer::new(&self.unknown, text, None, out), 0);
+        let (mut writer, mut at) = (Writer::new(&self.unknown, text, out), 0);
         let mut looks = Looks::new(go_on);
         while at < text.len() {
             looks.now_and_then()?;

@@ -34,7 +34,8 @@ impl Tokenizer {
         let mut parts = Vec::new();
         self.for_each_segment(text, permit, true, go_on, |segment| {
             let mut ids = Vec::new();
-            self.encode_segment(&segment, go_on, &mut scratch, &mut Out { ids: &mut ids, ends: None })?;
+            let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
+            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
             let (start, end) = match segment.place {
                 Place::At(at) => (at, at + segment.bytes.len()),
                 Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),

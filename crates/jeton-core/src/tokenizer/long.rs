@@ -7,7 +7,7 @@ use super::{Permit, Tokenizer};
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
-use crate::model::Scratch;
+use crate::model::{Scratch, Specials};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 
@@ -105,9 +105,10 @@ impl Tokenizer {
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
         } else if text.bytes.len() < LONG_TEXT {
-            self.run(counts_only, &|| true, |run| self.run_text(text, permit, run)).map(|written| vec![written])
+            self.run(permit, counts_only, &|| true, |run| self.run_text(text, permit, run)).map(|written| vec![written])
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
-            let work = |_, go_on: GoOn<'_>| self.run(counts_only, go_on, |run| self.run_text(text, permit, run));
+            let work =
+                |_, go_on: GoOn<'_>| self.run(permit, counts_only, go_on, |run| self.run_text(text, permit, run));
             parallel::jobs(1, 1, watch, work).into_iter().collect() // the calling thread watches
         } else {
             self.stretches_in_parts(text, permit, threads, watch, counts_only)
@@ -130,6 +131,7 @@ impl Tokenizer {
     /// Runs `work` on this thread, with all that encoding takes.
     fn run(
         &self,
+        permit: &Permit<'_>,
         counts_only: bool,
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
@@ -137,7 +139,8 @@ impl Tokenizer {
         let mut out = Written { counts_only, ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
-            let mut run = Run { vocab, model, encoder, worker, go_on, out: &mut out };
+            let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
+            let mut run = Run { vocab, model, special, encoder, worker, go_on, out: &mut out };
             work(&mut run)?;
             run.flush()
         })?;
@@ -192,7 +195,7 @@ impl Tokenizer {
             let parts = parallel::plan(&texts, pretokenizer, threads)?;
             let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
-                let written = self.run(counts_only, go_on, |run| {
+                let written = self.run(permit, counts_only, go_on, |run| {
                     landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
                     Ok(())
                 })?;
@@ -225,7 +228,7 @@ impl Tokenizer {
             if matches!(texts, [only] if only.bytes.len() >= LONG_TEXT) {
                 return Ok(None); // cut for all threads instead
             }
-            let run = self.run(false, go_on, |run| {
+            let run = self.run(permit, false, go_on, |run| {
                 texts.iter().try_for_each(|&text| {
                     self.run_text(text, permit, run)?;
                     run.end_of_text();

@@ -115,7 +115,7 @@ impl Tokenizer {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         self.for_each_segment(text, permit, false, go_on, |segment| {
-            self.encode_segment(&segment, go_on, scratch, &mut Out { ids: out, ends: None })
+            self.encode_segment(&segment, go_on, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
     }
 
@@ -126,7 +126,7 @@ impl Tokenizer {
     pub fn sample(&self, text: &[u8], permit: &Permit<'_>, noise: &mut Noise, go_on: GoOn<'_>) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
         self.for_each_segment(text, permit, false, go_on, |segment| {
-            let mut out = Out { ids: &mut ids, ends: None };
+            let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
             match segment.added {
                 Some(id) => out.ids.push(id),
                 None => self
@@ -149,7 +149,10 @@ impl Tokenizer {
         self.for_each_segment(text, permit, false, go_on, |segment| {
             let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
-                None => self.model.nbest(segment.bytes, n, go_on).map_err(|error| segment.located(error))?,
+                None => {
+                    let best = self.model.nbest(segment.bytes, n, permit.specials(), go_on);
+                    best.map_err(|error| segment.located(error))?
+                }
             };
             // Of both lists the best come first, so the i-th with the j-th has (i + 1)(j + 1) - 1 others before it.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {

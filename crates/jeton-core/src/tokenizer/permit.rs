@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Matchers, Tokenizer};
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::Specials;
 use crate::pretokenize::Span;
 use crate::special::Matcher;
 
@@ -26,9 +27,19 @@ pub enum Permission {
 pub struct Permit<'t> {
     matchers: Cow<'t, Matchers>,
     refused: Option<&'t Matchers>,
+    permission: Permission, // its ids ascending
 }
 
 impl Permit<'_> {
+    /// What a model may make of text that no matcher found.
+    pub(super) fn specials(&self) -> Specials<'_> {
+        match &self.permission {
+            Permission::None | Permission::Raise => Specials::None,
+            Permission::All => Specials::All,
+            Permission::Only(ids) => Specials::Only(ids),
+        }
+    }
+
     /// What looks for added tokens in normalized text.
     pub(super) fn normalized(&self) -> Option<&Matcher> {
         self.matchers.normalized.as_ref()
@@ -47,17 +58,17 @@ impl Tokenizer {
     /// As [`Matcher::new`].
     pub fn permit(&self, permission: &Permission) -> Result<Permit<'_>> {
         let [none, all, special] = &self.matchers;
-        let matchers = match permission {
+        let mut permission = permission.clone();
+        let matchers = match &mut permission {
             Permission::None | Permission::Raise => Cow::Borrowed(none),
             Permission::All => Cow::Borrowed(all),
             Permission::Only(ids) => {
-                let mut wanted = ids.clone();
-                wanted.sort_unstable();
-                Cow::Owned(self.matchers_for(|id| self.always_matched(id) || wanted.binary_search(&id).is_ok())?)
+                ids.sort_unstable();
+                Cow::Owned(self.matchers_for(|id| self.always_matched(id) || ids.binary_search(&id).is_ok())?)
             }
         };
-        let refused = (*permission == Permission::Raise).then_some(special);
-        Ok(Permit { matchers, refused })
+        let refused = (permission == Permission::Raise).then_some(special);
+        Ok(Permit { matchers, refused, permission })
     }
 
     /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps empty), in order.

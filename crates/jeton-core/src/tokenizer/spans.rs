@@ -42,12 +42,8 @@ impl Tokenizer {
         self.for_each_segment(text, permit, true, go_on, |segment| {
             let first = encoding.ids.len();
             ends.clear();
-            self.encode_segment(
-                &segment,
-                go_on,
-                &mut scratch,
-                &mut Out { ids: &mut encoding.ids, ends: Some(&mut ends) },
-            )?;
+            let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, &mut ends) };
+            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
             own_bytes(&segment, text, &mut own);
             let mut start = 0;
             for &end in &ends {
