@@ -17,6 +17,9 @@ import jeton
 
 from .material import KINDS, tokenizer
 
+# Texts of tests are short; they take the fast way all the same.
+os.environ.setdefault("JETON_TABLES", "always")
+
 settings.register_profile("jeton", deadline=None)  # machines that build at the same time are slow at times
 settings.register_profile("jeton-ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("jeton-ci" if os.environ.get("CI") else "jeton")

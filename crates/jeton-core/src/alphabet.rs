@@ -97,7 +97,8 @@ fn single_char(content: &[u8]) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-const NO_ID: u32 = u32::MAX;
+/// No entry.
+pub const NO_ID: u32 = u32::MAX;
 
 /// `▁`, what SentencePiece and its descendants write for a space.
 pub const WORD_START: char = '\u{2581}';
@@ -214,6 +215,11 @@ impl Alphabet {
         }
         self.prefix = Some(prefix.into());
         Ok(self)
+    }
+
+    /// Whether every character without a symbol becomes its bytes.
+    pub fn spells_unknown(&self) -> bool {
+        self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
     /// What symbols inside a pretoken begin with.

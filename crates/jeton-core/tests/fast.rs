@@ -116,64 +116,169 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
+/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added up.
+fn make_words(random: &mut Random) -> Made {
+    const LETTERS: [&str; 12] = ["▁", "a", "b", "c", "é", "中", "文", "▁▁", "▁a", "▁the", "x", "'"];
+    let kind = random.below(4);
+    let mut contents: Vec<(Kind, String)> =
+        LETTERS[..random.below(3) + 8].iter().map(|&c| (Kind::Token, c.into())).collect();
+    let mut known: HashSet<String> = contents.iter().map(|(_, content)| content.clone()).collect();
+    let mut merges = Vec::new();
+    let inside = random.below(6) == 0; // pieces may reach over the start of a word
+    for _ in 0..10 + random.below(80) {
+        let (left, right) = (random.below(contents.len()), random.below(contents.len()));
+        let joined = contents[left].1.clone() + &contents[right].1;
+        let reaches = joined.trim_start_matches('▁').contains('▁');
+        if joined.len() > 30 || reaches && !inside || !known.insert(joined.clone()) {
+            continue;
+        }
+        merges.push((left as u32, right as u32, contents.len() as u32));
+        contents.push((Kind::Token, joined));
+    }
+    if kind > 0 {
+        for _ in 0..random.below(3) {
+            let content: String = (0..1 + random.below(3)).map(|_| LETTERS[random.below(LETTERS.len())]).collect();
+            if known.insert(content.clone()) {
+                contents.push((Kind::Added, content));
+            }
+        }
+        if random.below(5) == 0 {
+            let at = random.below(contents.len());
+            contents[at].0 = Kind::Unused;
+        }
+    }
+    if random.below(8) == 0 {
+        contents.remove(0); // no piece for the start of a word
+        merges.clear();
+    }
+    let bytes = random.below(2) == 0;
+    if bytes {
+        contents.extend((0..=255).map(|byte| (Kind::Byte, format!("<0x{byte:02X}>"))));
+    }
+    let unk = contents.len();
+    contents.push((Kind::Special, "<unk>".into()));
+    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose sums are begun again.
+    let [step, base] = [[1.0, 0.1, 0.01, 0.001][random.below(4)], [0.0, 0.0, 300.0, 5_000.0][random.below(4)]];
+    let distinct = random.below(2) == 0;
+    let score = |i: usize, random: &mut Random| match distinct {
+        true => -(i as f64) * 0.5,
+        false => -base - step * (1 + random.below(40)) as f64,
+    };
+    let scores: Vec<f64> = (0..contents.len()).map(|i| score(i, random)).collect();
+    let model = match kind {
+        0 => format!(
+            r#""type":"BPE","level":"char","ranks":"merges","whole_first":{},"end_of_word":null,"fuse_unk":{},"byte_fallback":{bytes}"#,
+            random.below(4) == 0,
+            random.below(2) == 0,
+        ),
+        1 => format!(r#""type":"Pieces","byte_fallback":{bytes}"#),
+        _ => format!(r#""type":"Unigram","precision":"f32","byte_fallback":{bytes}"#),
+    };
+    let options = format!(r#"{{"model":{{{model},"unk":{unk}}}}}"#);
+    let entries = (0..).zip(&contents).map(|(id, (kind, content))| (id, *kind, content.as_bytes()));
+    let vocab = Vocab::new(entries).unwrap();
+    let (merges, scores) = if kind == 0 { (merges, Vec::new()) } else { (Vec::new(), scores) };
+    let tok = Tokenizer::from_json(&options, vocab, Extras { merges, scores, ..Extras::default() }).unwrap();
+    let what = format!("{options}, {contents:?}, step {step}, base {base}, distinct {distinct}");
+    Made { tok, contents: contents.into_iter().map(|(_, content)| content.into_bytes()).collect(), what }
+}
+
+/// Words of pieces, and what is no piece.
+fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..1 + random.below(60) {
+        let times = if random.below(12) == 0 { 1 + random.below(100) } else { 1 };
+        let part = match random.below(4) {
+            0 => "▁".as_bytes(),
+            1 => ["z", "Ж", "😀", "zz", "\u{2582}", "\u{2600}"][random.below(6)].as_bytes(),
+            _ => &contents[random.below(contents.len())],
+        };
+        text.extend(part.repeat(times));
+    }
+    text
+}
+
+#[test]
+fn words_by_themselves_equal_words_in_a_row() {
+    let mut random = Random(23);
+    for _ in 0..rounds(400) {
+        let made = make_words(&mut random);
+        let texts: Vec<Vec<u8>> = (0..30).map(|_| words(&mut random, &made.contents)).collect();
+        compare(&made, &texts);
+    }
+}
+
 #[test]
 fn many_at_once_equal_one_after_the_other() {
     let mut random = Random(11);
     let (mut encoded, mut refused) = (0, 0);
     for _ in 0..rounds(400) {
-        let Made { tok, contents, what } = make(&mut random);
-        let permit = tok.permit(&Permission::None).unwrap();
-        let texts: Vec<Vec<u8>> = (0..30).map(|_| text(&mut random, &contents)).collect();
-        let mut all = Vec::new();
-        for text in &texts {
-            let mut ids = Vec::new();
-            let plain = tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids);
-            for again in 0..2 {
-                let fast = tok.encode_long(text, &permit, 1, &mut || true);
-                let known = String::from_utf8_lossy(text);
-                match (&plain, &fast) {
-                    (Ok(plain), Ok(fast)) => {
-                        if let Some(at) = (0..plain.len().max(fast.len())).find(|&i| plain.get(i) != fast.get(i)) {
-                            let near = |ids: &[u32]| {
-                                let from = at.saturating_sub(3).min(ids.len());
-                                ids[from..(at + 5).min(ids.len())]
-                                    .iter()
-                                    .map(|&id| (id, String::from_utf8_lossy(&contents[id as usize]).into_owned()))
-                                    .collect::<Vec<_>>()
-                            };
-                            panic!(
-                                "{what}, time {again}, id {at} of {}: {:?}, plain {:?}, in {known:?}",
-                                plain.len(),
-                                near(fast),
-                                near(plain)
-                            );
-                        }
-                    }
-                    (Err(plain), Err(fast)) => assert_eq!(fast.to_string(), plain.to_string(), "{what}"),
-                    _ => panic!("{what}, {known:?}: {plain:?} and {fast:?}"),
-                }
-            }
-            match plain {
-                Ok(ids) => {
-                    assert_eq!(tok.count(text, &permit, 1, &mut || true).unwrap(), ids.len(), "{what}");
-                    all.push(Some(ids));
-                    encoded += 1;
-                }
-                Err(_) => {
-                    all.push(None);
-                    refused += 1;
-                }
-            }
-        }
-        let first_refused = all.iter().position(Option::is_none);
-        match tok.encode_batch(&texts.iter().collect::<Vec<_>>(), &permit, 2, &mut || true) {
-            Ok((ids, offsets)) => {
-                assert_eq!(first_refused, None);
-                let parts = offsets.windows(2).map(|range| ids[range[0] as usize..range[1] as usize].to_vec());
-                assert!(parts.eq(all.into_iter().flatten()), "{what}: as a batch");
-            }
-            Err((index, _)) => assert_eq!(Some(index), first_refused, "{what}"),
-        }
+        let made = make(&mut random);
+        let texts: Vec<Vec<u8>> = (0..30).map(|_| text(&mut random, &made.contents)).collect();
+        let (some, others) = compare(&made, &texts);
+        (encoded, refused) = (encoded + some, refused + others);
     }
     assert!(encoded > refused && refused > 0, "{encoded} encoded, {refused} refused");
+}
+
+/// All ways on all texts; how many were encoded, and how many refused.
+fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
+    let Made { tok, contents, what } = made;
+    let permit = tok.permit(&Permission::None).unwrap();
+    let (mut encoded, mut refused) = (0, 0);
+    let mut all = Vec::new();
+    for text in texts {
+        let mut ids = Vec::new();
+        let plain = tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids);
+        for again in 0..3 {
+            // First without tables, then with them and with what is remembered.
+            if again == 1 {
+                tok.prepare(usize::MAX);
+            }
+            let fast = tok.encode_long(text, &permit, 1, &mut || true);
+            let known = String::from_utf8_lossy(text);
+            match (&plain, &fast) {
+                (Ok(plain), Ok(fast)) => {
+                    if let Some(at) = (0..plain.len().max(fast.len())).find(|&i| plain.get(i) != fast.get(i)) {
+                        let near = |ids: &[u32]| {
+                            let from = at.saturating_sub(3).min(ids.len());
+                            ids[from..(at + 5).min(ids.len())]
+                                .iter()
+                                .map(|&id| (id, String::from_utf8_lossy(&contents[id as usize]).into_owned()))
+                                .collect::<Vec<_>>()
+                        };
+                        panic!(
+                            "{what}, time {again}, id {at} of {}: {:?}, plain {:?}, in {known:?}",
+                            plain.len(),
+                            near(fast),
+                            near(plain)
+                        );
+                    }
+                }
+                (Err(plain), Err(fast)) => assert_eq!(fast.to_string(), plain.to_string(), "{what}"),
+                _ => panic!("{what}, {known:?}: {plain:?} and {fast:?}"),
+            }
+        }
+        match plain {
+            Ok(ids) => {
+                assert_eq!(tok.count(text, &permit, 1, &mut || true).unwrap(), ids.len(), "{what}");
+                all.push(Some(ids));
+                encoded += 1;
+            }
+            Err(_) => {
+                all.push(None);
+                refused += 1;
+            }
+        }
+    }
+    let first_refused = all.iter().position(Option::is_none);
+    match tok.encode_batch(&texts.iter().collect::<Vec<_>>(), &permit, 2, &mut || true) {
+        Ok((ids, offsets)) => {
+            assert_eq!(first_refused, None);
+            let parts = offsets.windows(2).map(|range| ids[range[0] as usize..range[1] as usize].to_vec());
+            assert!(parts.eq(all.into_iter().flatten()), "{what}: as a batch");
+        }
+        Err((index, _)) => assert_eq!(Some(index), first_refused, "{what}"),
+    }
+    (encoded, refused)
 }

@@ -13,19 +13,23 @@
 //! hundreds of them are there, also from many short texts: their places in `memo` are fetched together, and those that are new
 //! are merged side by side.
 //!
-//! Memory: `words` once; a [`Worker`] for each thread at work, about 7 MiB, kept for the next call. None of it grows with the text.
+//! The tables are made when texts of [`WORTH_TABLES`] bytes were asked for; until then, and where a model has none, every pretoken takes the
+//! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
+//!
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 7 MiB, kept for the next call. None of it grows with the text.
 
 mod memo;
 mod words;
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use self::memo::Memo;
 use self::words::{Words, NO_WORD, UNKNOWN};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
-use crate::model::{Model, Out, Scratch, Specials};
+use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::vocab::{Kind, Vocab};
 
@@ -37,6 +41,9 @@ const WAITING: usize = 1 << 12;
 
 /// Bytes of pretokens that wait for their ids.
 const WAITING_BYTES: usize = 1 << 16;
+
+/// Bytes of parts that are looked up together.
+const PARTS_BYTES: usize = 1 << 12;
 
 /// Pretokens that are looked for in the memo, and merged, together.
 const GROUP: usize = 64;
@@ -56,13 +63,34 @@ const LONG_BITS: u32 = 14;
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
 
+/// Bytes of text from which on the tables pay: to make o200k's takes as long as a few MB take without.
+const WORTH_TABLES: usize = 1 << 20;
+
+/// [`WORTH_TABLES`], or 0 where `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
+fn worth_tables() -> usize {
+    static WORTH: OnceLock<usize> = OnceLock::new();
+    *WORTH.get_or_init(|| match std::env::var("JETON_TABLES").as_deref() {
+        Ok("always") => 0,
+        _ => WORTH_TABLES,
+    })
+}
+
 /// What all threads share.
 #[derive(Debug)]
 pub struct Encoder {
-    words: Option<Words>,
-    fast: Option<Fast>,
+    tables: OnceLock<Tables>,
+    making: Mutex<()>,  // held by who makes them; nobody waits for it
+    seen: AtomicUsize,  // bytes of text
+    cuts: Option<Cuts>, // where pretokens are cut further
     #[allow(clippy::vec_box)] // a worker is large, and moves in and out
     workers: Mutex<Vec<Box<Worker>>>,
+}
+
+/// What is made of a model.
+#[derive(Debug)]
+struct Tables {
+    words: Option<Words>,
+    fast: Option<Fast>,
 }
 
 /// A pretoken that is not one known token, and the place its ids belong.
@@ -72,7 +100,8 @@ struct Miss {
     start: u32,
     len: u32,
     may_be_entry: bool,
-    is_text: bool, // known to be UTF-8
+    is_text: bool,  // known to be UTF-8
+    is_first: bool, // begins a pretoken, not only a part of it
 }
 
 /// The memory of one thread at work.
@@ -81,6 +110,7 @@ pub struct Worker {
     keys: Box<[words::Key; BATCH]>,
     places: Box<[u32; BATCH]>,
     missed: Box<[u8; BATCH]>,
+    parts: Vec<u32>, // starts of the parts of a pretoken
     ids: Vec<u32>,
     misses: Vec<Miss>,
     bytes: Vec<u8>,  // of the misses
@@ -88,6 +118,7 @@ pub struct Worker {
     found: Vec<Found>,
     tokens: Vec<u32>,
     jobs: Vec<Job>,
+    sum: f64, // of the scores of the present pretoken, where they are added up
     bench: Bench,
     scratch: Scratch,
     short_keys: Box<[memo::Key<4>; GROUP]>,
@@ -115,20 +146,60 @@ pub struct Written {
     pub counts_only: bool,
 }
 
-impl Encoder {
-    /// The tables for a model.
-    pub fn new(vocab: &Vocab, model: &Model) -> Self {
-        let fast = model.as_bpe().and_then(|bpe| Fast::new(vocab, bpe));
+impl Tables {
+    fn new(vocab: &Vocab, model: &Model) -> Self {
+        let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
+        let fast = Fast::new(vocab, model);
         let words = match (model.as_bpe(), &fast) {
             (Some(bpe), _) if bpe.whole_first() => {
-                let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
                 let added = bpe.added_entries().map(|id| (vocab.content(id), id));
-                let entries = tokens.chain(added).filter(|(content, _)| !content.is_empty());
-                Some(Words::new(entries, vocab.num_tokens()))
+                let entries = tokens().map(|(id, _, content)| (content, id)).chain(added);
+                Some(Words::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
+            }
+            (_, Some(fast)) => {
+                // The entries that their own merges make.
+                let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
+                let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)));
+                Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
             }
             _ => None,
         };
-        Self { words, fast, workers: Mutex::default() }
+        Self { words, fast }
+    }
+}
+
+impl Encoder {
+    /// For a model.
+    pub fn new(vocab: &Vocab, model: &Model) -> Self {
+        Self {
+            tables: OnceLock::new(),
+            making: Mutex::default(),
+            seen: AtomicUsize::new(0),
+            cuts: model.cuts(vocab),
+            workers: Mutex::default(),
+        }
+    }
+
+    /// `bytes` of text will be encoded: makes the tables where they pay.
+    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize) {
+        if self.tables.get().is_some() {
+            return;
+        }
+        let before = self.seen.fetch_add(bytes.min(WORTH_TABLES), Ordering::Relaxed);
+        if before.saturating_add(bytes) >= worth_tables() {
+            // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
+            if let Ok(_guard) = self.making.try_lock() {
+                self.tables.get_or_init(|| Tables::new(vocab, model));
+            }
+        }
+    }
+
+    fn words(&self) -> Option<&Words> {
+        self.tables.get()?.words.as_ref()
+    }
+
+    fn fast(&self) -> Option<&Fast> {
+        self.tables.get()?.fast.as_ref()
     }
 
     /// Runs `work` with a worker that nobody else has.
@@ -154,6 +225,7 @@ impl Default for Worker {
             keys: Box::new([words::Key::new([0; 16], 0); BATCH]),
             places: Box::new([0; BATCH]),
             missed: Box::new([0; BATCH]),
+            parts: Vec::new(),
             ids: Vec::new(),
             misses: Vec::new(),
             bytes: Vec::new(),
@@ -161,6 +233,7 @@ impl Default for Worker {
             found: Vec::new(),
             tokens: Vec::new(),
             jobs: Vec::new(),
+            sum: 0.0,
             bench: Bench::default(),
             scratch: Scratch::default(),
             short_keys: Box::new([memo::Key::default(); GROUP]),
@@ -193,7 +266,7 @@ pub struct Run<'r> {
     pub model: &'r Model,
     /// The special tokens that may come out of it.
     pub special: Specials<'r>,
-    /// Its tables.
+    /// Its tables, or that there are none yet.
     pub encoder: &'r Encoder,
     /// This thread's memory.
     pub worker: &'r mut Worker,
@@ -222,10 +295,32 @@ impl Run<'_> {
     /// As [`Run::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
+        if let Some(cuts) = &self.encoder.cuts {
+            return self.parts(cuts, bytes, is_text);
+        }
         if !bytes.is_empty() {
-            self.miss(bytes, true, is_text);
+            self.miss(bytes, true, is_text, true);
         }
         self.flush_if_full()
+    }
+
+    /// One pretoken, part by part.
+    fn parts(&mut self, cuts: &Cuts, bytes: &[u8], is_text: bool) -> Result<()> {
+        let mut start = 0;
+        while start < bytes.len() {
+            let mut parts = std::mem::take(&mut self.worker.parts);
+            parts.clear();
+            let mut end = 0;
+            while end < PARTS_BYTES && start + end < bytes.len() {
+                parts.push(end as u32);
+                end = cuts.end(&bytes[start..], end);
+            }
+            self.look_up(&bytes[start..], &parts, end, is_text, start == 0);
+            self.worker.parts = parts;
+            self.flush_if_full()?;
+            start += end;
+        }
+        Ok(())
     }
 
     /// The pretokens of `text` that start from `from` on and before `until`, where one starts at `from`; returns where the next one
@@ -254,7 +349,7 @@ impl Run<'_> {
                 positions = &positions[..positions.partition_point(|&at| (at as usize) < until - from)];
                 end = starts.positions().get(positions.len()).map_or(end, |&at| at as usize);
             }
-            self.look_up(rest.as_bytes(), positions, end);
+            self.look_up(rest.as_bytes(), positions, end, true, true);
             self.worker.starts = starts;
             self.flush_if_full()?;
             from += end;
@@ -262,12 +357,13 @@ impl Run<'_> {
         Ok(from)
     }
 
-    /// Looks up the pretokens that start at `positions`, the last of which ends at `end`.
-    fn look_up(&mut self, text: &[u8], positions: &[u32], end: usize) {
-        let Some(words) = &self.encoder.words else {
+    /// Looks up the pretokens that start at `positions`, the last of which ends at `end`; or the parts of one, `is_first` where they
+    /// begin it.
+    fn look_up(&mut self, text: &[u8], positions: &[u32], end: usize, is_text: bool, is_first: bool) {
+        let Some(words) = self.encoder.words().filter(|_| is_text) else {
             for (i, &start) in positions.iter().enumerate() {
                 let end = positions.get(i + 1).map_or(end, |&next| next as usize);
-                self.miss(&text[start as usize..end], true, true);
+                self.miss(&text[start as usize..end], true, is_text, is_first && i == 0);
             }
             return;
         };
@@ -300,15 +396,15 @@ impl Run<'_> {
                 let end = starts.get(at + 1).map_or(last_end, |&next| next as usize);
                 let (start, len) = copy(bytes, text, starts[at] as usize, end);
                 let may_be_entry = ids[first + at] != NO_WORD || len as usize > words::MOST;
-                misses.push(Miss { at: (first + at) as u32, start, len, may_be_entry, is_text: true });
+                misses.push(Miss { at: (first + at) as u32, start, len, may_be_entry, is_text: true, is_first: true });
             }
         }
     }
 
-    fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool) {
+    fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool, is_first: bool) {
         let Worker { ids, misses, bytes, .. } = &mut *self.worker;
         let (start, len) = copy(bytes, pretoken, 0, pretoken.len());
-        misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text });
+        misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text, is_first });
         ids.push(NO_WORD);
     }
 
@@ -347,8 +443,20 @@ impl Run<'_> {
     fn find(&mut self, misses: &[Miss], from: usize) -> Result<()> {
         let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
         let remembers = matches!(special, Specials::None);
-        let Worker { bytes, found, tokens, jobs, bench, scratch, short_memo, long_memo, short_keys, long_keys, .. } =
-            &mut **worker;
+        let Worker {
+            bytes,
+            found,
+            tokens,
+            jobs,
+            sum,
+            bench,
+            scratch,
+            short_memo,
+            long_memo,
+            short_keys,
+            long_keys,
+            ..
+        } = &mut **worker;
         for (i, miss) in misses.iter().enumerate() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
             if len <= ShortMemo::MOST {
@@ -376,7 +484,7 @@ impl Run<'_> {
             }
             let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
             let is_text = || miss.is_text || std::str::from_utf8(text).is_ok();
-            if encoder.fast.is_some() && is_text() {
+            if encoder.fast().is_some() && is_text() {
                 let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
                 if let Some(id) = entry {
                     found[from + i] = Found { start: tokens.len() as u32, len: 1 };
@@ -388,16 +496,35 @@ impl Run<'_> {
                 plain[i] = true;
             }
         }
-        if let (Some(fast), false) = (&encoder.fast, jobs.is_empty()) {
+        if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
             fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
             for job in &*jobs {
                 plain[job.slot as usize - from] |= found[job.slot as usize].len == 0;
             }
         }
-        for (i, miss) in misses.iter().enumerate().filter(|&(i, _)| !remembered[i]) {
+        let added_up = model.as_sum_of_words();
+        for (i, miss) in misses.iter().enumerate() {
             let place = &mut found[from + i];
-            if plain[i] {
-                let (start, text) = (tokens.len(), &bytes[miss.start as usize..(miss.start + miss.len) as usize]);
+            let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
+            let start = tokens.len();
+            if let Some(unigram) = added_up {
+                if miss.is_first {
+                    *sum = 0.0;
+                }
+                let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
+                let after = unigram.sum_after(*sum, ids, text.len()).filter(|_| remembered[i]);
+                if let Some(after) = after {
+                    *sum = after;
+                    continue;
+                }
+                let lasts = unigram.encode_word(text, sum, *go_on, scratch, &mut Out::ids(tokens))?;
+                *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+                if !lasts {
+                    continue;
+                }
+            } else if remembered[i] {
+                continue;
+            } else if plain[i] {
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
                 model.encode(vocab, text, *go_on, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };

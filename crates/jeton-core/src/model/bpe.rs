@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cuts::Cuts;
 use super::entries::Entries;
 use super::merging::Merger;
 use super::pairs::{Merge, Pairs};
@@ -169,6 +170,19 @@ impl Bpe {
     /// A pretoken that is an entry is that entry, whatever the merges say.
     pub fn whole_first(&self) -> bool {
         self.whole_first
+    }
+
+    /// Where words fall apart, if they do.
+    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+        if self.merger.word_start.is_none() || self.whole_first {
+            return None;
+        }
+        // Bytes that stand for an unknown character are symbols, too, and might merge.
+        let spells = self.alphabet.spells_unknown();
+        let merges = |id| vocab.content(id).starts_with(b"<0x");
+        let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
+        let is_known = |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false }).is_some();
+        Some(Cuts::new(|c| is_free && !is_known(c)))
     }
 
     /// The merge of two neighbors, if they have one.

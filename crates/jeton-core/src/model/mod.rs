@@ -14,6 +14,7 @@ use crate::interrupt::GoOn;
 use crate::vocab::Vocab;
 
 pub mod bpe;
+pub mod cuts;
 mod dropout;
 mod entries;
 pub mod explain;
@@ -29,6 +30,7 @@ pub mod unigram;
 mod unknown;
 pub mod words;
 
+pub use cuts::Cuts;
 pub use entries::Entries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
 pub use noise::Noise;
@@ -72,6 +74,7 @@ pub struct Scratch {
     agenda: Agenda,
     best: Vec<unigram::Best>,
     path: Vec<(u32, usize)>,
+    leads: Vec<f64>,
     ids: Vec<u32>,
     ends: Vec<usize>,
 }
@@ -80,9 +83,10 @@ impl Scratch {
     /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, heap, agenda, best, path, ids, ends } = self;
+        let Self { symbols, ranks, starts, nodes, heap, agenda, best, path, leads, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
-        let more = [agenda.capacity(), best.capacity(), path.capacity(), ids.capacity(), ends.capacity()];
+        let more =
+            [agenda.capacity(), best.capacity(), path.capacity(), leads.capacity(), ids.capacity(), ends.capacity()];
         if sizes.iter().chain(&more).any(|&capacity| capacity > MOST) {
             *self = Self::default();
         }
@@ -235,6 +239,16 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
+    /// Where pretokens fall into parts that are encoded by themselves; None where they do not.
+    pub fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+        match self {
+            Self::Bpe(model) => model.cuts(vocab),
+            Self::Pieces(model) => model.cuts(vocab),
+            Self::Unigram(model) => model.is_sum_of_words().then(|| Cuts::new(|_| false)),
+            _ => None,
+        }
+    }
+
     /// Whether special tokens are pieces like others where the caller permits them.
     pub fn has_special_pieces(&self) -> bool {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
@@ -248,6 +262,14 @@ impl Model {
             Self::WordPiece(model) => model.added.ids().collect(),
             Self::WordLevel(model) => model.added.ids().collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The model, if it is Unigram and its words are added up.
+    pub fn as_sum_of_words(&self) -> Option<&unigram::Unigram> {
+        match self {
+            Self::Unigram(model) if model.is_sum_of_words() => Some(model),
+            _ => None,
         }
     }
 

@@ -15,9 +15,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::bpe::has_inner_word_start;
+use super::cuts::Cuts;
 use super::merging::{join, link, Merger, Node, NONE};
 use super::noise::Noise;
 use super::pairs::{Merge, Pairs};
@@ -44,7 +45,8 @@ pub struct Pieces {
     ascii: [u32; 128], // the pieces that are one ASCII character
     unknown: Unknown,
     has_unused: bool,
-    has_odd: bool, // some piece holds a character that is no piece
+    cuts_words: bool, // no piece reaches over the start of a word, and `▁` is one
+    has_odd: bool,    // some piece holds a character that is no piece
 }
 
 impl Pieces {
@@ -87,11 +89,39 @@ impl Pieces {
         if !has_inner {
             merger.word_start = vocab.find(WORD_START.encode_utf8(&mut [0; 4]).as_bytes(), false);
         }
+        let is_whole = |(_, kind, content)| kind != Kind::Added || !has_inner_word_start(content);
+        let cuts_words = merger.word_start.is_some() && vocab.iter().all(is_whole);
         let mut ascii = [UNKNOWN; 128];
         for (byte, id) in (0..).zip(&mut ascii) {
             *id = vocab.find(&[byte], false).unwrap_or(UNKNOWN);
         }
-        Ok(Self { merger, ranks, user_defined: added_trie(vocab), ascii, unknown, has_unused, has_odd })
+        Ok(Self { merger, ranks, user_defined: added_trie(vocab), ascii, unknown, has_unused, cuts_words, has_odd })
+    }
+
+    /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
+    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+        if !self.cuts_words || self.has_unused {
+            return None;
+        }
+        let user_defined = vocab.iter().filter(|entry| entry.1 == Kind::Added).map(|entry| entry.2);
+        let inside: HashSet<char> =
+            user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
+        let spells = self.unknown.is_spelled() && !self.has_odd;
+        let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
+        Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c)))
+    }
+
+    /// What merges, where nothing else happens: no unused pieces, and every character of a piece is one.
+    pub(super) fn plain_pairs(&self) -> Option<&Pairs> {
+        (!self.has_odd && !self.has_unused).then_some(&self.merger.pairs)
+    }
+
+    /// The piece that a character is, if no user-defined piece begins with it.
+    pub(super) fn plain_symbol(&self, vocab: &Vocab, c: char) -> Option<u32> {
+        let mut bytes = [0; 4];
+        let text: &[u8] = c.encode_utf8(&mut bytes).as_bytes();
+        let is_free = !self.user_defined.begins_with(text);
+        vocab.find(text, false).filter(|_| is_free)
     }
 
     /// Appends the ids of a normalized text.

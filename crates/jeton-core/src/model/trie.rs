@@ -92,6 +92,17 @@ impl Trie {
         self.matches(text, at).last()
     }
 
+    /// Whether some entry begins with this.
+    pub fn begins_with(&self, text: &[u8]) -> bool {
+        let mut node = 0;
+        text.iter().all(|&byte| {
+            let child = self.slots.get(node).map_or(usize::MAX, |slot| slot.base as usize ^ usize::from(byte));
+            let is_there = self.slots.get(child).is_some_and(|slot| slot.check == node as u32);
+            node = child;
+            is_there
+        })
+    }
+
     /// The entry with this content.
     pub fn find(&self, content: &[u8]) -> Option<u32> {
         self.longest(content, 0).filter(|&(end, _)| end == content.len()).map(|(_, id)| id)

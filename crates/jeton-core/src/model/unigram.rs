@@ -9,6 +9,10 @@
 //! adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score for user-defined pieces, the
 //! best score times the length, and let sums grow; we follow 0.2.3, by its results.
 //!
+//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0. SentencePiece goes on adding,
+//! and what 32 bits round off depends on all that came before; but not where the best way through a word leads every
+//! other by more than the roundings can make up. Most words are of this kind: their pieces can be remembered (`encode_word`).
+//!
 //! Cost: O(n · longest piece) time, 16 bytes of memory a byte of text. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
 //! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
 //!
@@ -17,9 +21,11 @@
 //!
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
+use super::bpe::has_inner_word_start;
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::{Out, Scratch, Specials};
+use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
@@ -29,6 +35,9 @@ const PENALTY: f64 = 10.0;
 
 /// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a long text apart.
 const REBASE: f64 = -100_000.0;
+
+/// Sums as large as this are not followed word by word: they come near [`REBASE`].
+const MOST_SUM: f64 = 90_000.0;
 
 /// No piece, or none yet.
 pub(super) const NO_ID: u32 = u32::MAX;
@@ -43,6 +52,8 @@ pub struct Unigram {
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
+    cuts_words: bool, // no piece reaches over the start of a word, and `▁` is one
+    largest: f64,     // no character adds or takes more than this
 }
 
 /// The best way to cover the text up to some place.
@@ -68,6 +79,9 @@ impl Unigram {
         let scores: Vec<f64> = scores.iter().map(|&score| round(score)).collect();
         let mut pieces = Vec::with_capacity(scores.len());
         let (mut is_user_defined, mut is_special) = (vec![false; scores.len()], vec![false; scores.len()]);
+        let mut mark = [0; 4];
+        let mark: &[u8] = WORD_START.encode_utf8(&mut mark).as_bytes();
+        let (mut has_mark, mut has_inner, mut largest) = (false, false, 1.0f64);
         let mut min = if single { f32::MAX.into() } else { f64::MAX };
         for (id, kind, content) in vocab.iter() {
             let score = scores.get(id as usize).copied();
@@ -76,6 +90,11 @@ impl Unigram {
                 (Kind::Token | Kind::Added, Some(_)) => pieces.push((content, id)),
                 (Kind::Special, Some(_)) if !single => pieces.push((content, id)),
                 _ => {}
+            }
+            if let (Kind::Token | Kind::Added, Some(score)) = (kind, score) {
+                has_mark |= kind == Kind::Token && content == mark;
+                has_inner |= has_inner_word_start(content);
+                largest = score.abs().max(largest);
             }
             if let Some(score) = score {
                 is_user_defined[id as usize] = single && kind == Kind::Added;
@@ -86,7 +105,18 @@ impl Unigram {
             }
         }
         let unk_score = round(min - PENALTY);
-        Ok(Self { trie: Trie::new(pieces), scores, is_user_defined, is_special, unk_score, single, unknown })
+        let (cuts_words, largest) = (single && has_mark && !has_inner, unk_score.abs().max(largest));
+        Ok(Self {
+            trie: Trie::new(pieces),
+            scores,
+            is_user_defined,
+            is_special,
+            unk_score,
+            single,
+            unknown,
+            cuts_words,
+            largest,
+        })
     }
 
     /// Whether permission decides what may come out.
@@ -131,11 +161,85 @@ impl Unigram {
     pub fn encode(&self, text: &[u8], go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         check_len(text)?;
-        let best = &mut scratch.best;
+        let Scratch { best, path, .. } = scratch;
+        self.search::<false>(text, 0.0, out.special, go_on, best, &mut Vec::new())?;
+        trace(best, path);
+        self.write(text, path.iter().rev().copied(), out)
+    }
+
+    /// Whether words, from one `▁` that follows something else to the next, can be encoded by [`Unigram::encode_word`].
+    pub(super) fn is_sum_of_words(&self) -> bool {
+        self.cuts_words
+    }
+
+    /// Appends the ids of a word. `sum`: of all scores before it, and then with its own. Whether these ids are the word's after any sum for
+    /// which [`Unigram::sum_after`] is known.
+    ///
+    /// # Errors
+    /// As [`Unigram::encode`].
+    pub fn encode_word(
+        &self,
+        word: &[u8],
+        sum: &mut f64,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<bool> {
+        let chars = utf8(word)?.chars().count() as f64;
+        check_len(word)?;
+        let Scratch { best, path, leads, .. } = scratch;
+        self.search::<true>(word, *sum, out.special, go_on, best, leads)?;
+        trace(best, path);
+        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of what it is now.
+        let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
+        let is_sure = |&(id, end): &(u32, usize)| {
+            id != NO_ID && !self.is_user_defined[id as usize] && leads[end] > 2.0 * chars * rounded
+        };
+        let lasts = path.iter().all(is_sure);
+        *sum = best[word.len()].score;
+        self.write(word, path.iter().rev().copied(), out)?;
+        Ok(lasts)
+    }
+
+    /// The sum after a word of `len` bytes whose ids were remembered; None where they have to be found again.
+    #[inline]
+    pub fn sum_after(&self, sum: f64, ids: &[u32], len: usize) -> Option<f64> {
+        if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
+            return None;
+        }
+        Some(ids.iter().fold(sum, |sum, &id| self.round(self.scores[id as usize] + sum)))
+    }
+
+    /// Fills `best` for a text after some sum. `LEADS`: and by how much the best way to each place leads the second best.
+    fn search<const LEADS: bool>(
+        &self,
+        text: &[u8],
+        sum: f64,
+        special: Specials<'_>,
+        go_on: GoOn<'_>,
+        best: &mut Vec<Best>,
+        leads: &mut Vec<f64>,
+    ) -> Result<()> {
         best.clear();
         best.resize(text.len() + 1, UNREACHED);
+        best[0].score = sum;
+        if LEADS {
+            leads.clear();
+            leads.resize(text.len() + 1, f64::INFINITY);
+        }
         let mut looks = Looks::new(go_on);
         let (mut start, mut reached) = (0, 0);
+        let mut offer = |best: &mut [Best], end: usize, candidate: Best| {
+            let (place, score) = (&mut best[end], self.round(candidate.score));
+            let is_first = place.start == NO_ID;
+            if LEADS && !is_first {
+                let lead = score - place.score;
+                leads[end] = if lead > 0.0 { lead } else { leads[end].min(-lead) };
+            }
+            if is_first || score > place.score {
+                *place = Best { score, ..candidate };
+            }
+        };
         while start < text.len() {
             if self.single && best[start].score < REBASE {
                 let base = best[start].score;
@@ -144,36 +248,21 @@ impl Unigram {
             let so_far = best[start].score;
             let next = start + char_len(text, start);
             let mut is_char_known = false;
-            for (end, id) in self.pieces(text, start, out.special) {
+            for (end, id) in self.pieces(text, start, special) {
                 looks.now_and_then()?;
                 is_char_known |= end == next;
                 reached = reached.max(end);
                 let score = self.score(id, end - start) + so_far;
-                self.offer(&mut best[end], Best { score, start: start as u32, id });
+                offer(best, end, Best { score, start: start as u32, id });
             }
             if !is_char_known {
                 let score = self.unk_score + so_far;
-                self.offer(&mut best[next], Best { score, start: start as u32, id: NO_ID });
+                offer(best, next, Best { score, start: start as u32, id: NO_ID });
             }
             looks.now_and_then()?;
             (start, reached) = (next, reached.max(next));
         }
-        let path = &mut scratch.path;
-        path.clear();
-        let mut end = text.len();
-        while end > 0 {
-            path.push((best[end].id, end));
-            end = best[end].start as usize;
-        }
-        self.write(text, path.iter().rev().copied(), out)
-    }
-
-    #[inline]
-    fn offer(&self, place: &mut Best, candidate: Best) {
-        let score = self.round(candidate.score);
-        if place.start == NO_ID || score > place.score {
-            *place = Best { score, ..candidate };
-        }
+        Ok(())
     }
 
     /// Appends a segmentation: (id, end) of each piece.
@@ -194,6 +283,16 @@ impl Unigram {
             }
         }
         writer.finish()
+    }
+}
+
+/// The best way, last piece first: (id, end).
+fn trace(best: &[Best], path: &mut Vec<(u32, usize)>) {
+    path.clear();
+    let mut end = best.len() - 1;
+    while end > 0 {
+        path.push((best[end].id, end));
+        end = best[end].start as usize;
     }
 }
 

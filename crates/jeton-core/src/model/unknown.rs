@@ -3,7 +3,7 @@
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
 use super::Out;
-use crate::alphabet::{byte_entries, spell_in_bytes};
+use crate::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
 
@@ -27,6 +27,11 @@ impl Unknown {
         check_unk(vocab, unk)?;
         let bytes = if bytes { byte_entries(vocab) } else { None };
         Ok(Self { unk, fused, bytes })
+    }
+
+    /// Whether every unknown character becomes its bytes.
+    pub fn is_spelled(&self) -> bool {
+        self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
     /// The unknown token.

@@ -24,6 +24,8 @@ pub(super) struct Charsmap {
     texts: String,
     /// Bytes that a key can begin with.
     pub(super) begins: Box<[bool; 256]>,
+    /// Bytes that are a key, or begin one whose second byte is ASCII.
+    pub(super) begins_in_ascii: Box<[bool; 256]>,
 }
 
 /// The part of a unit that says by which byte it is reached; bit 31 marks a value, which no byte reaches.
@@ -64,11 +66,22 @@ impl Charsmap {
         let mut units: Vec<u32> = trie.as_chunks().0.iter().map(|unit: &[u8; 4]| u32::from_le_bytes(*unit)).collect();
         units.resize(units.len().next_multiple_of(256), 0); // blocks are whole; no byte reaches a unit of 0
         let texts = std::str::from_utf8(texts).map_err(|error| broken(format!("its texts are not UTF-8: {error}")))?;
-        let mut map = Self { units, texts: texts.to_owned(), begins: Box::new([false; 256]) };
+        let mut map = Self {
+            units,
+            texts: texts.to_owned(),
+            begins: Box::new([false; 256]),
+            begins_in_ascii: Box::new([false; 256]),
+        };
         map.check()?;
         let root = offset(map.units[0]);
         for byte in 1..=255 {
-            map.begins[byte as usize] = label(map.units[(root ^ byte) as usize]) == byte;
+            let place = root ^ byte;
+            let unit = map.units[place as usize];
+            if label(unit) == byte {
+                let goes_on = |next| label(map.units[(place ^ offset(unit) ^ next) as usize]) == next;
+                map.begins[byte as usize] = true;
+                map.begins_in_ascii[byte as usize] = has_value(unit) || (1..128).any(goes_on);
+            }
         }
         Ok(map)
     }

@@ -4,7 +4,7 @@
 //! one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets characters that are left
 //! out at the start of a text, so that its trace lags behind from there on; ours does the same, for offsets come from it.
 //!
-//! Cost: linear. ASCII that no rule begins with is copied without a look at graphemes.
+//! Cost: linear. ASCII that no rule is made of is copied without a look at graphemes.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -50,10 +50,10 @@ pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &
     Ok(())
 }
 
-/// How many bytes are ASCII that no rule begins with and that are graphemes of their own, whatever follows.
+/// How many bytes are ASCII that no rule is made of and that are graphemes of their own, whatever follows.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
     let bytes = text.as_bytes();
-    let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins[usize::from(byte)];
+    let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
     let run = bytes.iter().take_while(|byte| is_plain(**byte)).count();
     match bytes.get(run) {
         Some(next) if !next.is_ascii() => run.saturating_sub(1), // what follows may belong to the last

@@ -3,8 +3,8 @@
 //! Invariant: the text is SentencePiece's. A byte stands for the input that its rule took; the space that is put before or after
 //! the text stands for nothing, and white space that is left out is not stood for.
 //!
-//! Cost: linear: at each place one bounded look-up in the user-defined entries and one in the rules. ASCII that nothing begins
-//! with is copied.
+//! Cost: linear: at each place one bounded look-up in the user-defined entries and one in the rules. ASCII that no rule is made of
+//! is copied.
 //! Source: google/sentencepiece, `normalizer.cc`. Left out: input that is not UTF-8, which does not get here.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
@@ -32,7 +32,7 @@ pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: Options,
     user_defined: Option<AhoCorasick>,
-    plain: [bool; 256], // bytes that are copied as they are, wherever they stand
+    plain: [bool; 256], // bytes that are copied as they are, where ASCII follows or nothing
 }
 
 impl SentencePiece {
@@ -43,7 +43,7 @@ impl SentencePiece {
     pub(super) fn new(map: Option<Charsmap>, options: Options, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..128).zip(&mut plain) {
-            *plain = byte != b' ' && map.as_ref().is_none_or(|map| !map.begins[usize::from(byte)]);
+            *plain = byte != b' ' && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
         }
         let mut contents = Vec::with_capacity(user_defined.len());
         for content in user_defined {
@@ -78,6 +78,17 @@ impl SentencePiece {
         }))
     }
 
+    /// How many bytes are copied as they are.
+    #[inline]
+    fn plain_run(&self, text: &[u8]) -> usize {
+        let run = text.iter().take_while(|byte| self.plain[usize::from(**byte)]).count();
+        let begins_rule = |byte: u8| self.map.as_ref().is_some_and(|map| map.begins[usize::from(byte)]);
+        match (text[..run].last(), text.get(run)) {
+            (Some(&last), Some(next)) if !next.is_ascii() && begins_rule(last) => run - 1,
+            _ => run,
+        }
+    }
+
     /// Writes one piece.
     pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
         let options = self.options;
@@ -102,7 +113,7 @@ impl SentencePiece {
         let mut after_space = options.remove_extra_whitespaces;
         while at < old.len() {
             looks.now_and_then()?;
-            let run = old.bytes().skip(at).take_while(|byte| self.plain[usize::from(*byte)]).count();
+            let run = self.plain_run(&old.as_bytes()[at..]);
             if run > 0 {
                 writer.copy(run);
                 at += run;
@@ -112,7 +123,9 @@ impl SentencePiece {
             writer.check()?;
             let (taken, whole) = self.prefix(&old[at..])?;
             let new = if after_space { whole.trim_start_matches(' ') } else { whole };
-            if options.escape_whitespaces && new.contains(' ') {
+            if new == " " {
+                writer.replace(taken, space);
+            } else if options.escape_whitespaces && new.contains(' ') {
                 writer.replace(taken, &new.replace(' ', MARK));
             } else if new == &old[at..at + taken] {
                 writer.copy(taken);

@@ -58,6 +58,11 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
+    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay.
+    pub fn prepare(&self, bytes: usize) {
+        self.encoder.prepare(&self.vocab, &self.model, bytes);
+    }
+
     /// The ids of one text, on up to `threads` threads when it is long.
     ///
     /// # Errors
@@ -101,6 +106,7 @@ impl Tokenizer {
         watch: Watch<'_>,
         counts_only: bool,
     ) -> Result<Vec<Written>> {
+        self.prepare(text.bytes.len());
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
@@ -163,7 +169,7 @@ impl Tokenizer {
                     run.known(id);
                     Ok(())
                 }
-                None => run.pretoken(segment.bytes, false),
+                None => run.pretoken(segment.bytes, segment.is_text),
             })
         })
     }
@@ -221,6 +227,7 @@ impl Tokenizer {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let groups = groups(&texts);
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
+        self.prepare(total);
         // Also one thread is a thread: the calling one watches.
         let threads = if total < LONG_TEXT { 0 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
         let small = |group: usize, go_on: GoOn<'_>| {

@@ -18,6 +18,8 @@ use crate::pretokenize::{Pretokenizer, Span};
 pub struct Segment<'s> {
     /// What the model sees; for an added token what was found.
     pub bytes: &'s [u8],
+    /// They are known to be UTF-8.
+    pub is_text: bool,
     /// The added token.
     pub added: Option<u32>,
     /// Where it comes from.
@@ -71,7 +73,7 @@ impl Tokenizer {
         self.stretches(text, permit, |span, id| match id {
             Some(id) => {
                 let bytes = &text[span.start..span.end];
-                each(Segment { bytes, added: Some(id), place: Place::At(span.start) })
+                each(Segment { bytes, is_text: false, added: Some(id), place: Place::At(span.start) })
             }
             None => self.pretokens(text, span, permit, traced, go_on, &mut each),
         })
@@ -90,7 +92,7 @@ impl Tokenizer {
         let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             let bytes = &text[start..end];
             if start < end {
-                each(Segment { bytes, added: None, place: Place::At(start) })
+                each(Segment { bytes, is_text: false, added: None, place: Place::At(start) })
             } else {
                 Ok(())
             }
@@ -126,7 +128,7 @@ impl Tokenizer {
         let mut looks = Looks::new(go_on);
         let segment = |start: usize, end: usize, added| {
             let bytes = &text.as_bytes()[start..end];
-            Segment { bytes, added, place: Place::At(at + start) }
+            Segment { bytes, is_text: true, added, place: Place::At(at + start) }
         };
         let mut split = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             for span in pretokenizer.spans(&text[start..end]) {
@@ -198,9 +200,10 @@ impl Tokenizer {
                         origins.resize(origins.len() + bytes.len() - before, origin);
                     }
                 }
-                each(Segment { bytes: &bytes, added: None, place: place(&origins) })?;
+                each(Segment { bytes: &bytes, is_text: false, added: None, place: place(&origins) })?;
             } else {
-                each(Segment { bytes: spelled.as_bytes(), added: piece.id, place: place(traces) })?;
+                let bytes = spelled.as_bytes();
+                each(Segment { bytes, is_text: true, added: piece.id, place: place(traces) })?;
             }
         }
         Ok(())

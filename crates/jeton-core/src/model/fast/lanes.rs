@@ -83,7 +83,7 @@ impl Work {
     }
 
     /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that holds one of
-    /// its tokens.
+    /// its tokens, and none where it cannot be merged here.
     #[inline(always)]
     pub(super) fn merge<Small: Row, Middle: Row, Large: Row>(
         &mut self,
@@ -145,6 +145,12 @@ impl Work {
                 let place = (lowest & 63) as usize;
                 let rank = lowest >> 8;
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
+                if id == NO_SYMBOL {
+                    // Not for here: no token, and the lane is free at its next turn.
+                    rows[lane] = R::empty();
+                    alive[lane] = 0;
+                    continue;
+                }
                 symbols[place] = id;
                 let all = alive[lane];
                 let after = all & !1 << place;

@@ -12,7 +12,7 @@
 //! is O(n log n) for any text.
 //! The property of neighbors: H. van Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
 
-use super::ranks::{Ranks, NONE};
+use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use super::units::Units;
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
@@ -20,6 +20,9 @@ use crate::vocab::Vocab;
 
 /// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
 const WINDOW: usize = 256;
+
+/// Symbols that a character may need room for.
+const ROOM: usize = 4;
 
 /// Priorities whose minima are kept.
 const GROUP: usize = 16;
@@ -59,7 +62,7 @@ fn priority(rank: u32, place: usize) -> u32 {
 }
 
 impl Window {
-    /// Merges the first `count` symbols; returns how many are left.
+    /// Merges the first `count` symbols; returns how many are left, or 0 where that cannot be done here.
     #[inline(always)]
     fn merge(&mut self, ranks: &Ranks, results: &[u32], count: usize) -> usize {
         let Self { symbols, priorities, lowest, next, previous } = self;
@@ -85,6 +88,9 @@ impl Window {
             let place = (first & 0xFF) as usize;
             let rank = first >> 8;
             let id = if results.is_empty() { rank } else { results[rank as usize] };
+            if id == NO_SYMBOL {
+                return 0;
+            }
             let gone = usize::from(next[place]);
             let after = usize::from(next[gone]);
             symbols[place] = id;
@@ -121,13 +127,14 @@ impl Window {
     #[inline(always)]
     fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
-        let count = first.len() + second.len();
-        if count > WINDOW {
+        let len = first.len() + second.len();
+        if len + ROOM > WINDOW {
             return None;
         }
-        for (symbol, &byte) in self.symbols.iter_mut().zip(first.iter().chain(second)) {
-            *symbol = tables.units.byte(byte);
-        }
+        let mut both = [0; WINDOW];
+        both[..first.len()].copy_from_slice(first);
+        both[first.len()..len].copy_from_slice(second);
+        let count = tables.units.spell(&both[..len], &mut self.symbols);
         let left_over = self.merge(tables.ranks, tables.results, count);
         Some(left_over == 2 && self.symbols[..2] == [left, right])
     }
@@ -175,12 +182,17 @@ impl Tables<'_> {
                     .is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
             if !is_known {
                 let found = self.units.write(rest, &mut window.symbols);
-                if found.bytes == 0 {
+                let is_known = self.units.is_complete() || !window.symbols[..found.symbols].contains(&NO_SYMBOL);
+                if found.bytes == 0 || !is_known {
                     out.truncate(from);
                     return Ok(false);
                 }
                 let bytes = if found.bytes < rest.len() { found.bytes } else { 0 };
                 known = Known { start: at, bytes, count: window.merge(self.ranks, self.results, found.symbols) };
+            }
+            if known.count == 0 {
+                out.truncate(from);
+                return Ok(false);
             }
             let tokens = &window.symbols[..known.count];
             if let Some(&last) = out[from..].last() {

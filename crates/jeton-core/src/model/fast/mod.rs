@@ -1,7 +1,8 @@
-//! Byte-level merging, fast: many pretokens at once, with tables that fit the caches.
+//! Merging, fast: many pretokens at once, with tables that fit the caches.
 //!
-//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens; `merging` is the plain version, and what does
-//! not fit here goes that way.
+//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`; `merging` is the plain
+//! version, and what does not fit here goes that way: unknown characters, those that begin a user-defined piece, and merges to pieces that have the
+//! score of others.
 //!
 //! ```text
 //! units   bytes → first symbols, whole characters where that changes nothing
@@ -23,8 +24,9 @@ use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use self::row::{Array, Row};
 use self::units::Units;
-use super::bpe::{self, Bpe};
-use crate::alphabet::{EndOfWord, Level as AlphabetLevel};
+use super::pairs::Pairs;
+use super::{bpe, Model};
+use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::simd::{self, Level};
@@ -34,7 +36,7 @@ use crate::vocab::Vocab;
 #[derive(Debug, Clone)]
 pub struct Fast {
     ranks: Ranks,
-    results: Vec<u32>, // rank -> id; empty where they are the same
+    results: Vec<u32>, // rank -> id, NO_SYMBOL where there are several; empty where rank and id are the same
     units: Units,
 }
 
@@ -89,26 +91,52 @@ impl Rank for AnyPairs<'_> {
 }
 
 impl Fast {
-    /// The tables of a model; None where it is not one of bytes alone, or too large.
-    pub fn new(vocab: &Vocab, model: &Bpe) -> Option<Self> {
-        let alphabet = &model.alphabet;
-        if alphabet.level != AlphabetLevel::Byte || alphabet.end != EndOfWord::None || !alphabet.prefix().is_empty() {
-            return None;
-        }
-        let ranks = Ranks::new(&model.merger.pairs)?;
-        let mut results = Vec::new();
-        if model.ranks == bpe::Ranks::Merges {
-            for (_, _, merge) in model.merger.pairs.iter() {
-                let rank = merge.rank as usize;
-                results.resize(results.len().max(rank + 1), NO_SYMBOL);
-                results[rank] = merge.result;
+    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or is too large.
+    pub fn new(vocab: &Vocab, model: &Model) -> Option<Self> {
+        match model {
+            Model::Bpe(model) => {
+                let alphabet = &model.alphabet;
+                if alphabet.end != EndOfWord::None || !alphabet.prefix().is_empty() {
+                    return None;
+                }
+                let ranks = Ranks::new(&model.merger.pairs)?;
+                let results = match model.ranks {
+                    bpe::Ranks::Merges => results(&model.merger.pairs)?,
+                    bpe::Ranks::Tokens => Vec::new(),
+                };
+                let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false });
+                let units = match alphabet.level {
+                    AlphabetLevel::Byte => Units::of_bytes(vocab, model, &ranks, &results),
+                    AlphabetLevel::Char => Units::of_characters(symbol, &ranks),
+                };
+                Some(Self { ranks, results, units })
             }
-            if results.iter().any(|&id| id > NO_SYMBOL) {
-                return None;
+            Model::Pieces(model) => {
+                let pairs = model.plain_pairs()?;
+                let (ranks, results) = (Ranks::new(pairs)?, results(pairs)?);
+                let units = Units::of_characters(|c| model.plain_symbol(vocab, c), &ranks);
+                Some(Self { ranks, results, units })
             }
+            _ => None,
         }
-        let units = Units::new(vocab, model, &ranks, &results);
-        Some(Self { ranks, results, units })
+    }
+
+    /// The ids of those `(content, id)` whose content merges to the one id.
+    pub fn made<'a>(&self, vocab: &Vocab, entries: impl Iterator<Item = (&'a [u8], u32)>) -> Vec<u32> {
+        let (mut text, mut jobs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        for (content, id) in entries.filter(|entry| std::str::from_utf8(entry.0).is_ok()) {
+            jobs.push(Job { start: text.len() as u32, len: content.len() as u32, slot: ids.len() as u32 });
+            text.extend_from_slice(content);
+            ids.push(id);
+        }
+        let (mut tokens, mut found) = (Vec::new(), vec![Found::default(); ids.len()]);
+        // Nobody interrupts it: it takes a tenth of a second for a million entries.
+        let done = self.merge(vocab, &text, &jobs, &|| true, &mut Bench::default(), &mut tokens, &mut found);
+        let is_own = |&(id, found): &(u32, Found)| found.len == 1 && tokens[found.start as usize] == id;
+        if done.is_err() {
+            return Vec::new();
+        }
+        ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect()
     }
 
     /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.
@@ -191,8 +219,7 @@ impl Fast {
             if pretoken.len() > lanes::MOST {
                 let start = tokens.len();
                 let tables = Tables { vocab, units: &self.units, ranks: &self.ranks, results: &self.results };
-                let complete = self.units.is_complete();
-                if complete && tables.encode_long(pretoken, window, joint, go_on, tokens)? {
+                if tables.encode_long(pretoken, window, joint, go_on, tokens)? {
                     found[job.slot as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
                 continue;
@@ -244,4 +271,20 @@ impl Fast {
         work.clear();
         slots.clear();
     }
+}
+
+/// rank → result, [`NO_SYMBOL`] where a rank has several; None where one does not fit.
+fn results(pairs: &Pairs) -> Option<Vec<u32>> {
+    const NONE_YET: u32 = u32::MAX;
+    let mut results = Vec::new();
+    for (_, _, merge) in pairs.iter() {
+        if merge.result >= NO_SYMBOL {
+            return None;
+        }
+        let rank = merge.rank as usize;
+        results.resize(results.len().max(rank + 1), NONE_YET);
+        let is_only = [NONE_YET, merge.result].contains(&results[rank]);
+        results[rank] = if is_only { merge.result } else { NO_SYMBOL };
+    }
+    Some(results)
 }

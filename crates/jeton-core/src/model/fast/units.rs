@@ -25,6 +25,7 @@ pub(super) struct Units {
     tops: Box<[u32]>,        // code point -> highest rank inside; empty where that is the highest symbol
     crossing: Box<[u32]>,    // byte before << 8 | byte after -> lowest rank
     is_complete: bool,       // every byte has a symbol
+    is_chars: bool,          // only whole characters have one
 }
 
 /// How many symbols there are, how many bytes they took, and which of the pairs are known not to merge (by the place of the left).
@@ -36,7 +37,31 @@ pub(super) struct Found {
 }
 
 impl Units {
-    pub(super) fn new(vocab: &Vocab, model: &Bpe, ranks: &Ranks, results: &[u32]) -> Self {
+    /// Where characters are the symbols, one each. Those beyond U+FFFF have none here.
+    pub(super) fn of_characters(symbol: impl Fn(char) -> Option<u32>, ranks: &Ranks) -> Self {
+        let symbol = |code| char::from_u32(code).and_then(&symbol).unwrap_or(NO_SYMBOL);
+        let mut bytes = Box::new([NO_SYMBOL; 256]);
+        (0..0x80).for_each(|code| bytes[code as usize] = symbol(code));
+        let mut characters: Box<[u64]> = vec![0; 1 << 16].into();
+        for code in 0x80..1 << 16 {
+            let id = symbol(code);
+            if id != NO_SYMBOL {
+                characters[code as usize] = u64::from(id) | 1 << (3 * BITS);
+            }
+        }
+        Self {
+            is_complete: false,
+            is_chars: true,
+            ascii_pairs: (0..1 << 14).map(|i| ranks.of(bytes[i >> 7], bytes[i & 0x7F])).collect(),
+            bytes,
+            characters,
+            tops: Box::default(),
+            crossing: vec![NONE; 1 << 16].into(),
+        }
+    }
+
+    /// Where bytes are.
+    pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
@@ -50,6 +75,7 @@ impl Units {
         }
         let mut units = Self {
             is_complete: !bytes.contains(&NO_SYMBOL),
+            is_chars: false,
             ascii_pairs: (0..1 << 14).map(|i| ranks.of(bytes[i >> 7], bytes[i & 0x7F])).collect(),
             bytes,
             characters: vec![0; 1 << 16].into(),
@@ -137,10 +163,16 @@ impl Units {
         self.is_complete
     }
 
-    /// The symbol of a byte.
+    /// The symbols that merging begins with, whatever stands beside the text, which fits.
     #[inline(always)]
-    pub(super) fn byte(&self, byte: u8) -> u32 {
-        self.bytes[usize::from(byte)]
+    pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
+        if self.is_chars {
+            return self.write(text, symbols).symbols;
+        }
+        for (symbol, &byte) in symbols.iter_mut().zip(text) {
+            *symbol = self.bytes[usize::from(byte)];
+        }
+        text.len()
     }
 
     /// The rank of two bytes that are ASCII.
