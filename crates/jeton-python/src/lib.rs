@@ -9,6 +9,7 @@
 use pyo3::prelude::*;
 
 mod arguments;
+mod column;
 mod counts;
 mod decoders;
 mod error;
@@ -24,6 +25,8 @@ mod watch;
 mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::column::Column;
     #[pymodule_export]
     use crate::counts::{Counter, Counts};
     #[pymodule_export]

@@ -11,9 +11,10 @@ use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes};
+use pyo3::types::PyBytes;
 
 use crate::arguments::{self, Text};
+use crate::column::Column;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
@@ -68,32 +69,32 @@ impl Tokenizer {
     }
 
     #[pyo3(signature = (text, special=None, *, threads, template=false))]
-    fn encode_array<'py>(
+    fn encode_array(
         &self,
-        py: Python<'py>,
-        text: &Bound<'py, PyAny>,
-        special: Option<&Bound<'py, PyAny>>,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
         threads: usize,
         template: bool,
-    ) -> PyResult<Bound<'py, PyByteArray>> {
+    ) -> PyResult<Column> {
         let mut ids = self.encode_long(py, text, special, threads)?;
         if template {
             ids = self.0.template().apply(&ids, None, true, |id| id).tokens;
         }
-        column(py, &ids, u32::to_le_bytes)
+        Ok(ids.into())
     }
 
     /// (ids, offsets) of many texts: u32 and i64, little-endian.
     #[pyo3(signature = (texts, special=None, *, threads, template=false))]
     #[allow(clippy::type_complexity)]
-    fn encode_batch<'py>(
+    fn encode_batch(
         &self,
-        py: Python<'py>,
-        texts: Vec<Bound<'py, PyAny>>,
-        special: Option<&Bound<'py, PyAny>>,
+        py: Python<'_>,
+        texts: Vec<Bound<'_, PyAny>>,
+        special: Option<&Bound<'_, PyAny>>,
         threads: usize,
         template: bool,
-    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(Column, Column)> {
         let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
@@ -109,7 +110,7 @@ impl Tokenizer {
         if template {
             (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
         }
-        Ok((column(py, &ids, u32::to_le_bytes)?, column(py, &offsets, i64::to_le_bytes)?))
+        Ok((ids.into(), offsets.into()))
     }
 
     #[pyo3(signature = (text, special=None, *, threads))]
@@ -412,21 +413,6 @@ impl Tokenizer {
         done.map_err(|failed| error::plain(py, failed))?;
         Ok(PyBytes::new(py, &bytes))
     }
-}
-
-/// Integers as a buffer that NumPy reads in place. Not rust-numpy's arrays: loading its interface runs Python code, and a Ctrl-C
-/// that arrives there is a panic.
-fn column<'py, T: Copy, const N: usize>(
-    py: Python<'py>,
-    values: &[T],
-    bytes: impl Fn(T) -> [u8; N],
-) -> PyResult<Bound<'py, PyByteArray>> {
-    PyByteArray::new_with(py, values.len() * N, |buffer| {
-        for (place, &value) in buffer.chunks_exact_mut(N).zip(values) {
-            place.copy_from_slice(&bytes(value));
-        }
-        Ok(())
-    })
 }
 
 /// Runs work on the calling thread without the interpreter, and goes back to it now and then.

@@ -1,0 +1,62 @@
+//! `Column`: integers that NumPy reads and writes where they are.
+//!
+//! Not rust-numpy's arrays: loading its interface runs Python code, and a Ctrl-C that arrives there is a panic.
+
+use std::ffi::c_int;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// A buffer of integers, little-endian, that can be written.
+#[pyclass(module = "jeton._core")]
+pub struct Column(Integers);
+
+enum Integers {
+    Ids(Vec<u32>),
+    Offsets(Vec<i64>),
+}
+
+impl From<Vec<u32>> for Column {
+    fn from(mut ids: Vec<u32>) -> Self {
+        ids.iter_mut().for_each(|id| *id = id.to_le()); // nothing, on most machines
+        if ids.capacity() - ids.len() > ids.len() / 4 {
+            ids.shrink_to_fit();
+        }
+        Self(Integers::Ids(ids))
+    }
+}
+
+impl From<Vec<i64>> for Column {
+    fn from(mut offsets: Vec<i64>) -> Self {
+        offsets.iter_mut().for_each(|offset| *offset = offset.to_le());
+        Self(Integers::Offsets(offsets))
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// Bytes.
+    fn __len__(&self) -> usize {
+        match &self.0 {
+            Integers::Ids(ids) => std::mem::size_of_val(&ids[..]),
+            Integers::Offsets(offsets) => std::mem::size_of_val(&offsets[..]),
+        }
+    }
+
+    /// # Safety
+    /// As CPython has it: `view` is where a buffer is to be described.
+    unsafe fn __getbuffer__(mut slf: PyRefMut<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let len = slf.__len__() as ffi::Py_ssize_t;
+        let start = match &mut slf.0 {
+            Integers::Ids(ids) => ids.as_mut_ptr().cast(),
+            Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
+        };
+        // SAFETY: the integers are neither moved nor freed while this object lives, and the view keeps it alive; after this only
+        // their length is looked at here.
+        let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
+        if failed {
+            return Err(PyErr::fetch(slf.py()));
+        }
+        Ok(())
+    }
+}
