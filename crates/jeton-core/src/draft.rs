@@ -235,6 +235,11 @@ impl Writer<'_> {
         self.at = end;
     }
 
+    /// Whether anybody asks where bytes come from.
+    pub fn is_traced(&self) -> bool {
+        self.origins.is_some()
+    }
+
     /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes it stands
     /// for the empty range at this place.
     pub fn replace(&mut self, bytes: usize, new: &str) {

@@ -1,7 +1,7 @@
 //! What pretokens that are no entries became, remembered: bounded, and found again in one or two lines of memory.
 //!
-//! A place follows from a hash of the pretoken, and a new one takes the place of what was there, so the size never grows and no
-//! order has to be kept. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
+//! A place follows from a hash of the pretoken, and a new one takes the place of what was there, so no order has to be kept. Where that
+//! happens often there is more to remember than room, and the table doubles, as long as the caller has memory for it. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
 use crate::simd;
 
@@ -13,10 +13,15 @@ struct Place<const WORDS: usize, const IDS: usize> {
     ids: [u32; IDS],
 }
 
-/// Pretokens up to `8 * WORDS - 2` bytes and `IDS` ids.
+/// Pretokens up to `8 * WORDS - 2` bytes. Up to `IDS` ids stand beside the key, more of them in a ring: words of a script that the vocabulary hardly
+/// knows are many ids, nearly one for each byte.
 pub(super) struct Memo<const WORDS: usize, const IDS: usize> {
     places: Box<[Place<WORDS, IDS>]>,
     shift: u32,
+    ring: Box<[u32]>, // ids where they are many; the oldest are overwritten
+    written: u64,     // into the ring, ever
+    most: usize,      // places
+    displaced: usize, // what had to go since the table has this size
 }
 
 /// A pretoken as it is looked for.
@@ -36,26 +41,53 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     /// Bytes of text at most: the last two bytes are counts.
     pub(super) const MOST: usize = 8 * WORDS - 2;
 
-    /// Room for 2^`bits` pretokens.
-    pub(super) fn new(bits: u32) -> Self {
+    /// Room for 2^`bits` pretokens, at first, and for 2^`most_bits` at most.
+    pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let empty = Place { key: [0; WORDS], ids: [0; IDS] };
-        Self { places: vec![empty; 1 << bits].into_boxed_slice(), shift: 64 - bits.max(1) }
+        let places = vec![empty; 1 << bits].into_boxed_slice();
+        let ring = vec![0; (IDS / 2) << bits].into_boxed_slice();
+        Self { places, shift: 64 - bits.max(1), ring, written: 0, most: 1 << most_bits, displaced: 0 }
+    }
+
+    /// The bytes that it needs to double, where it should.
+    pub(super) fn wants(&self) -> usize {
+        let should = self.displaced > self.places.len() / 8 && self.places.len() < self.most;
+        if should {
+            size_of_val(&*self.places) + size_of_val(&*self.ring)
+        } else {
+            0
+        }
+    }
+
+    /// Doubles.
+    pub(super) fn grow(&mut self) {
+        let most = self.most.trailing_zeros();
+        let old = std::mem::replace(self, Self::new(self.places.len().trailing_zeros() + 1, most));
+        for place in &old.places {
+            let count = place.key[WORDS - 1] >> 48 & 0xFF;
+            let mut key = place.key;
+            key[WORDS - 1] ^= count << 48;
+            self.put(&Key { key, hash: hash(&key) }, old.ids(place, count as usize));
+        }
+        self.displaced = 0;
+    }
+
+    /// Remains as it is.
+    pub(super) fn stay(&mut self) {
+        self.displaced = 0;
     }
 
     /// The key of the first `len` bytes of `text`, which goes on for at least as many as a key has.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> Key<WORDS> {
         let mut key = [0; WORDS];
-        let mut hash = (len as u64) << 32;
         for (i, (word, bytes)) in key.iter_mut().zip(text.as_chunks().0).enumerate() {
             let bits = len.saturating_sub(8 * i).min(8) as u32 * 8;
             let mask = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
             *word = u64::from_le_bytes(*bytes) & mask;
-            // Products that do not wait for each other.
-            hash ^= word.wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ (i as u64) << 59 | 1).rotate_left(7 * i as u32);
         }
         key[WORDS - 1] |= (len as u64) << 56;
-        Key { key, hash: hash.wrapping_mul(0xC2B2_AE3D_27D4_EB4F) }
+        Key { key, hash: hash(&key) }
     }
 
     #[inline(always)]
@@ -81,24 +113,73 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
         if differs != 0 {
             return 0;
         }
+        let count = count as usize;
+        if count > IDS {
+            let ids = self.ids(place, count);
+            out.extend_from_slice(ids);
+            return ids.len();
+        }
         let before = out.len();
         out.extend_from_slice(&place.ids); // always all: a copy of fixed length costs less
-        out.truncate(before + count as usize);
-        count as usize
+        out.truncate(before + count);
+        count
+    }
+
+    /// The ids of a place that has so many; none where they were overwritten.
+    fn ids<'m>(&'m self, place: &'m Place<WORDS, IDS>, count: usize) -> &'m [u32] {
+        if count <= IDS {
+            return &place.ids[..count];
+        }
+        let start = u64::from(place.ids[0]) | u64::from(place.ids[1]) << 32;
+        if self.written - start > self.ring.len() as u64 {
+            return &[];
+        }
+        &self.ring[start as usize % self.ring.len()..][..count]
+    }
+
+    /// Puts ids into the ring, in a row.
+    fn lay(&mut self, ids: &[u32]) -> u64 {
+        let len = self.ring.len() as u64;
+        let mut start = self.written;
+        if start % len + ids.len() as u64 > len {
+            start = start.next_multiple_of(len);
+        }
+        self.ring[(start % len) as usize..][..ids.len()].copy_from_slice(ids);
+        self.written = start + ids.len() as u64;
+        start
     }
 
     /// Remembers the ids of a key, if they are not too many.
     #[inline(always)]
     pub(super) fn put(&mut self, key: &Key<WORDS>, ids: &[u32]) {
-        if ids.is_empty() || ids.len() > IDS {
+        if ids.is_empty() || ids.len() > MOST_IDS {
             return;
         }
+        let start = if ids.len() > IDS { self.lay(ids) } else { 0 };
         let at = self.place(key);
         let place = &mut self.places[at];
+        self.displaced += usize::from(place.key[WORDS - 1] != 0);
         place.key = key.key;
         place.key[WORDS - 1] |= (ids.len() as u64) << 48;
-        place.ids[..ids.len()].copy_from_slice(ids);
+        if ids.len() > IDS {
+            place.ids[..2].copy_from_slice(&[start as u32, (start >> 32) as u32]);
+        } else {
+            place.ids[..ids.len()].copy_from_slice(ids);
+        }
     }
+}
+
+/// More than a pretoken of a memo has bytes, and what a byte can count.
+const MOST_IDS: usize = 64;
+
+/// Of a key without its count. The products do not wait for each other.
+#[inline(always)]
+fn hash<const WORDS: usize>(key: &[u64; WORDS]) -> u64 {
+    let product = |(i, word): (usize, &u64)| {
+        word.wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ (i as u64) << 59 | 1).rotate_left(7 * i as u32)
+    };
+    let mixed = key.iter().enumerate().map(product).fold(0, |mixed, product| mixed ^ product);
+    mixed.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
 }
 
 #[cfg(test)]
@@ -113,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_found_was_put_there() {
-        let mut memo = Memo::<4, 8>::new(6);
+        let mut memo = Memo::<4, 8>::new(6, 9);
         let padded = |i: usize| {
             let text = format!("{i}.").repeat(1 + i % 6);
             let mut bytes = text.clone().into_bytes();
@@ -122,7 +203,7 @@ mod tests {
             bytes.resize(64, 0xEE);
             (bytes, len)
         };
-        let ids = |i: usize| (0..i % 9).map(|k| (i + k) as u32).collect::<Vec<_>>();
+        let ids = |i: usize| (0..i % 25).map(|k| (i + k) as u32).collect::<Vec<_>>();
         let mut found = 0;
         for i in 0..2_000 {
             let (bytes, len) = padded(i);
@@ -134,7 +215,23 @@ mod tests {
             let there = get(&memo, &memo.key(&bytes, len));
             assert!(there.is_empty() || there == ids(i / 2));
             found += usize::from(!there.is_empty());
+            if i % 100 == 0 && memo.wants() > 0 {
+                assert_eq!(memo.wants(), memo.places.len() * (64 + 16));
+                let known = |memo: &Memo<4, 8>| {
+                    (0..=i)
+                        .filter(|&i| {
+                            let (bytes, len) = padded(i);
+                            let there = get(memo, &memo.key(&bytes, len));
+                            assert!(there.is_empty() || there == ids(i));
+                            !there.is_empty()
+                        })
+                        .count()
+                };
+                let before = known(&memo);
+                memo.grow();
+                assert!(before > 10 && known(&memo) == before);
+            }
         }
-        assert!(found > 50);
+        assert!(found > 50 && memo.places.len() == 1 << 9 && memo.wants() == 0);
     }
 }

@@ -16,16 +16,19 @@
 //! The tables are made when texts of [`WORTH_TABLES`] bytes were asked for; until then, and where a model has none, every pretoken takes the
 //! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 7 MiB, kept for the next call. None of it grows with the text.
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 2 MiB, kept for the next call, and 48 MiB that the memos of all may
+//! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
+mod hot;
 mod memo;
 mod words;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use self::hot::Hot;
 use self::memo::Memo;
-use self::words::{Words, NO_WORD, UNKNOWN};
+use self::words::{Key, Words, NO_WORD};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
@@ -51,14 +54,18 @@ const GROUP: usize = 64;
 /// Longest text that is encoded here: places are 32-bit.
 pub const LONGEST: usize = 1 << 31;
 
-/// Workers that are kept for the next call: 64 MiB at most.
+/// Workers that are kept for the next call.
 const MOST_WORKERS: usize = 8;
 
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-const SHORT_BITS: u32 = 16;
-const LONG_BITS: u32 = 14;
+/// log2 of the places of a memo, at first and at most: ¾ MiB for both, and 32.
+const SHORT_BITS: [u32; 2] = [13, 18];
+const LONG_BITS: [u32; 2] = [11, 17];
+
+/// Bytes by which the memos of all workers together may grow.
+const MOST_GROWTH: usize = 48 << 20;
 
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
@@ -75,13 +82,23 @@ fn worth_tables() -> usize {
     })
 }
 
+/// [`MOST_GROWTH`], or what `JETON_CACHE_MB` in the environment says.
+fn most_growth() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let asked = std::env::var("JETON_CACHE_MB").ok().and_then(|text| text.parse::<usize>().ok());
+        asked.map_or(MOST_GROWTH, |mebibytes| mebibytes.saturating_mul(1 << 20))
+    })
+}
+
 /// What all threads share.
 #[derive(Debug)]
 pub struct Encoder {
     tables: OnceLock<Tables>,
-    making: Mutex<()>,  // held by who makes them; nobody waits for it
-    seen: AtomicUsize,  // bytes of text
-    cuts: Option<Cuts>, // where pretokens are cut further
+    growth: AtomicUsize, // bytes that memos have grown by
+    making: Mutex<()>,   // held by who makes them; nobody waits for it
+    seen: AtomicUsize,   // bytes of text
+    cuts: Option<Cuts>,  // where pretokens are cut further
     #[allow(clippy::vec_box)] // a worker is large, and moves in and out
     workers: Mutex<Vec<Box<Worker>>>,
 }
@@ -94,7 +111,7 @@ struct Tables {
 }
 
 /// A pretoken that is not one known token, and the place its ids belong.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Miss {
     at: u32, // among the waiting ids
     start: u32,
@@ -107,12 +124,13 @@ struct Miss {
 /// The memory of one thread at work.
 pub struct Worker {
     starts: Starts,
-    keys: Box<[words::Key; BATCH]>,
-    places: Box<[u32; BATCH]>,
+    batch: Box<words::Batch>,
     missed: Box<[u8; BATCH]>,
+    hot: Hot,
     parts: Vec<u32>, // starts of the parts of a pretoken
     ids: Vec<u32>,
     misses: Vec<Miss>,
+    open: Vec<u32>,  // the misses that have to be found
     bytes: Vec<u8>,  // of the misses
     marks: Vec<u32>, // ends of texts, among `ids`
     found: Vec<Found>,
@@ -125,6 +143,7 @@ pub struct Worker {
     long_keys: Box<[memo::Key<8>; GROUP]>,
     short_memo: ShortMemo,
     long_memo: LongMemo,
+    growth: usize, // bytes that the memos have grown by
 }
 
 impl std::fmt::Debug for Worker {
@@ -173,6 +192,7 @@ impl Encoder {
     pub fn new(vocab: &Vocab, model: &Model) -> Self {
         Self {
             tables: OnceLock::new(),
+            growth: AtomicUsize::new(0),
             making: Mutex::default(),
             seen: AtomicUsize::new(0),
             cuts: model.cuts(vocab),
@@ -209,12 +229,28 @@ impl Encoder {
         let mut worker = kept.unwrap_or_default();
         let result = work(&mut worker);
         worker.clear();
-        if let Ok(mut workers) = self.workers.try_lock() {
-            if workers.len() < MOST_WORKERS {
-                workers.push(worker);
-            }
+        let growth = worker.growth;
+        match self.workers.try_lock() {
+            Ok(mut workers) if workers.len() < MOST_WORKERS => workers.push(worker),
+            _ => drop(self.growth.fetch_sub(growth, Ordering::Relaxed)),
         }
         result
+    }
+
+    /// Gives a memo more room, if it should have it and there is memory.
+    fn let_grow<const WORDS: usize, const IDS: usize>(&self, memo: &mut Memo<WORDS, IDS>, growth: &mut usize) {
+        let bytes = memo.wants();
+        if bytes == 0 {
+            return;
+        }
+        let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= most_growth());
+        match self.growth.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(_) => {
+                memo.grow();
+                *growth += bytes;
+            }
+            Err(_) => memo.stay(),
+        }
     }
 }
 
@@ -222,12 +258,13 @@ impl Default for Worker {
     fn default() -> Self {
         Self {
             starts: Starts::default(),
-            keys: Box::new([words::Key::new([0; 16], 0); BATCH]),
-            places: Box::new([0; BATCH]),
+            batch: Box::default(),
             missed: Box::new([0; BATCH]),
+            hot: Hot::default(),
             parts: Vec::new(),
             ids: Vec::new(),
             misses: Vec::new(),
+            open: Vec::new(),
             bytes: Vec::new(),
             marks: Vec::new(),
             found: Vec::new(),
@@ -238,8 +275,9 @@ impl Default for Worker {
             scratch: Scratch::default(),
             short_keys: Box::new([memo::Key::default(); GROUP]),
             long_keys: Box::new([memo::Key::default(); GROUP]),
-            short_memo: ShortMemo::new(SHORT_BITS),
-            long_memo: LongMemo::new(LONG_BITS),
+            short_memo: ShortMemo::new(SHORT_BITS[0], SHORT_BITS[1]),
+            long_memo: LongMemo::new(LONG_BITS[0], LONG_BITS[1]),
+            growth: 0,
         }
     }
 }
@@ -249,6 +287,8 @@ impl Worker {
     fn clear(&mut self) {
         self.ids.clear();
         self.misses.clear();
+        self.open.clear();
+        self.found.clear();
         self.bytes.clear();
         self.bytes.shrink_to(4 * WAITING_BYTES);
         self.marks.clear();
@@ -309,16 +349,11 @@ impl Run<'_> {
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
-            parts.clear();
-            let mut end = 0;
-            while end < PARTS_BYTES && start + end < bytes.len() {
-                parts.push(end as u32);
-                end = cuts.end(&bytes[start..], end);
-            }
-            self.look_up(&bytes[start..], &parts, end, is_text, start == 0);
+            cuts.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
+            self.look_up(&bytes[start..], &parts, is_text, start == 0);
+            start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
             self.flush_if_full()?;
-            start += end;
         }
         Ok(())
     }
@@ -343,13 +378,14 @@ impl Run<'_> {
         while from < until.min(text.len()) {
             let rest = &text[from..];
             let mut starts = std::mem::take(&mut self.worker.starts);
-            let mut end = finder.window(&mut starts, rest);
-            let mut positions = starts.positions();
-            if end > until - from {
-                positions = &positions[..positions.partition_point(|&at| (at as usize) < until - from)];
-                end = starts.positions().get(positions.len()).map_or(end, |&at| at as usize);
+            finder.window(&mut starts, rest);
+            let mut bounds = starts.bounds();
+            if bounds.last().is_some_and(|&end| end as usize > until - from) {
+                let inside = bounds.partition_point(|&at| (at as usize) < until - from);
+                bounds = &bounds[..=inside];
             }
-            self.look_up(rest.as_bytes(), positions, end, true, true);
+            let end = bounds.last().map_or(0, |&end| end as usize);
+            self.look_up(rest.as_bytes(), bounds, true, true);
             self.worker.starts = starts;
             self.flush_if_full()?;
             from += end;
@@ -357,53 +393,55 @@ impl Run<'_> {
         Ok(from)
     }
 
-    /// Looks up the pretokens that start at `positions`, the last of which ends at `end`; or the parts of one, `is_first` where they
-    /// begin it.
-    fn look_up(&mut self, text: &[u8], positions: &[u32], end: usize, is_text: bool, is_first: bool) {
+    /// Looks up the pretokens between neighboring `bounds`; or the parts of one, `is_first` where they begin it.
+    fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, is_first: bool) {
         let Some(words) = self.encoder.words().filter(|_| is_text) else {
-            for (i, &start) in positions.iter().enumerate() {
-                let end = positions.get(i + 1).map_or(end, |&next| next as usize);
-                self.miss(&text[start as usize..end], true, is_text, is_first && i == 0);
+            for (i, range) in bounds.windows(2).enumerate() {
+                self.miss(&text[range[0] as usize..range[1] as usize], true, is_text, is_first && i == 0);
             }
             return;
         };
-        let Worker { keys, places, missed, ids, misses, bytes, .. } = &mut *self.worker;
-        let mut done = 0;
-        while done < positions.len() {
-            let count = (positions.len() - done).min(BATCH);
-            let starts = &positions[done..done + count];
-            done += count;
-            let last_end = positions.get(done).map_or(end, |&next| next as usize);
-            let key = |start: usize, end: usize| words::Key::new(sixteen(text, start), end - start);
-            for (((key_there, place), &start), &next) in
-                keys.iter_mut().zip(&mut **places).zip(starts).zip(&starts[1..])
-            {
-                *key_there = key(start as usize, next as usize);
-                *place = words.place(*key_there);
-                words.prefetch(*place);
-            }
-            keys[count - 1] = key(starts[count - 1] as usize, last_end);
-            places[count - 1] = words.place(keys[count - 1]);
-            let (first, mut num_missed) = (ids.len(), 0);
-            ids.resize(first + count, 0);
-            for (i, (id, (&key, &place))) in ids[first..].iter_mut().zip(keys.iter().zip(&**places)).enumerate() {
-                *id = words.get(key, place);
-                missed[num_missed & (BATCH - 1)] = i as u8;
-                num_missed += usize::from(*id >= UNKNOWN);
-            }
-            for &at in &missed[..num_missed] {
+        let Worker { batch, missed, hot, ids, misses, open, bytes, found, tokens, .. } = &mut *self.worker;
+        for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
+        {
+            let first = ids.len();
+            ids.resize(first + bounds.len() - 1, 0);
+            let num_missed = hot.find(text, bounds, batch, &mut ids[first..], missed);
+            let missed = &missed[..num_missed];
+            missed.iter().for_each(|&at| words.prefetch(batch.keys[usize::from(at)]));
+            for &at in missed {
                 let at = usize::from(at);
-                let end = starts.get(at + 1).map_or(last_end, |&next| next as usize);
-                let (start, len) = copy(bytes, text, starts[at] as usize, end);
-                let may_be_entry = ids[first + at] != NO_WORD || len as usize > words::MOST;
-                misses.push(Miss { at: (first + at) as u32, start, len, may_be_entry, is_text: true, is_first: true });
+                let id = &mut ids[first + at];
+                let miss = Miss { at: (first + at) as u32, is_text: true, is_first: true, ..Miss::default() };
+                if *id != NO_WORD {
+                    let (several, count) = hot.tokens(*id);
+                    found.push(Found { start: tokens.len() as u32, len: count as u32 });
+                    tokens.extend_from_slice(&several);
+                    misses.push(miss);
+                    continue;
+                }
+                let key = batch.keys[at];
+                *id = words.get(key);
+                if *id < words::UNKNOWN {
+                    hot.put(key, &[*id]);
+                    continue;
+                }
+                let (from, to) = (bounds[at] as usize, bounds[at + 1] as usize);
+                let is_long = to - from > words::MOST;
+                let may_be_entry = if is_long { words.may_be_longer(&text[from..to]) } else { *id != NO_WORD };
+                let (start, len) = copy(bytes, text, from, to);
+                open.push(misses.len() as u32);
+                found.push(Found::default());
+                misses.push(Miss { start, len, may_be_entry, ..miss });
             }
         }
     }
 
     fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool, is_first: bool) {
-        let Worker { ids, misses, bytes, .. } = &mut *self.worker;
+        let Worker { ids, misses, open, bytes, found, .. } = &mut *self.worker;
         let (start, len) = copy(bytes, pretoken, 0, pretoken.len());
+        open.push(misses.len() as u32);
+        found.push(Found::default());
         misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text, is_first });
         ids.push(NO_WORD);
     }
@@ -423,15 +461,13 @@ impl Run<'_> {
         if !(self.go_on)() {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }
-        let misses = std::mem::take(&mut self.worker.misses);
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
-        self.worker.found.clear();
-        self.worker.found.resize(misses.len(), Found::default());
-        let done = (0..misses.len()).step_by(GROUP).try_for_each(|from| {
-            let to = (from + GROUP).min(misses.len());
-            self.find(&misses[from..to], from)
-        });
-        self.worker.misses = misses;
+        let Worker { short_memo, long_memo, growth, .. } = &mut *self.worker;
+        self.encoder.let_grow(short_memo, growth);
+        self.encoder.let_grow(long_memo, growth);
+        let open = std::mem::take(&mut self.worker.open);
+        let done = open.chunks(GROUP).try_for_each(|group| self.find(group));
+        self.worker.open = open;
         if done.is_ok() {
             self.write();
         }
@@ -439,8 +475,8 @@ impl Run<'_> {
         done
     }
 
-    /// The ids of some misses, the first of which is number `from`.
-    fn find(&mut self, misses: &[Miss], from: usize) -> Result<()> {
+    /// The ids of some misses, by their numbers.
+    fn find(&mut self, group: &[u32]) -> Result<()> {
         let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
         let remembers = matches!(special, Specials::None);
         let Worker {
@@ -455,9 +491,12 @@ impl Run<'_> {
             long_memo,
             short_keys,
             long_keys,
+            misses,
+            hot,
             ..
         } = &mut **worker;
-        for (i, miss) in misses.iter().enumerate() {
+        let misses = || group.iter().map(|&at| (at as usize, &misses[at as usize])).enumerate();
+        for (i, (_, miss)) in misses() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
             if len <= ShortMemo::MOST {
                 short_keys[i] = short_memo.key(text, len);
@@ -469,7 +508,7 @@ impl Run<'_> {
         }
         jobs.clear();
         let (mut remembered, mut plain) = ([false; GROUP], [false; GROUP]);
-        for (i, miss) in misses.iter().enumerate() {
+        for (i, (at, miss)) in misses() {
             let start = tokens.len();
             let known = match miss.len as usize {
                 _ if !remembers => 0,
@@ -478,7 +517,7 @@ impl Run<'_> {
                 _ => 0,
             };
             if known > 0 {
-                found[from + i] = Found { start: start as u32, len: known as u32 };
+                found[at] = Found { start: start as u32, len: known as u32 };
                 remembered[i] = true;
                 continue;
             }
@@ -487,10 +526,10 @@ impl Run<'_> {
             if encoder.fast().is_some() && is_text() {
                 let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
                 if let Some(id) = entry {
-                    found[from + i] = Found { start: tokens.len() as u32, len: 1 };
+                    found[at] = Found { start: tokens.len() as u32, len: 1 };
                     tokens.push(id);
                 } else {
-                    jobs.push(Job { start: miss.start, len: miss.len, slot: (from + i) as u32 });
+                    jobs.push(Job { start: miss.start, len: miss.len, slot: at as u32 });
                 }
             } else {
                 plain[i] = true;
@@ -498,13 +537,14 @@ impl Run<'_> {
         }
         if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
             fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
-            for job in &*jobs {
-                plain[job.slot as usize - from] |= found[job.slot as usize].len == 0;
+            for (i, (at, _)) in misses() {
+                plain[i] |= !remembered[i] && found[at].len == 0;
             }
         }
         let added_up = model.as_sum_of_words();
-        for (i, miss) in misses.iter().enumerate() {
-            let place = &mut found[from + i];
+        let keeps_hot = encoder.words().is_some();
+        for (i, (at, miss)) in misses() {
+            let place = &mut found[at];
             let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
             let start = tokens.len();
             if let Some(unigram) = added_up {
@@ -522,16 +562,17 @@ impl Run<'_> {
                 if !lasts {
                     continue;
                 }
-            } else if remembered[i] {
-                continue;
             } else if plain[i] {
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
                 model.encode(vocab, text, *go_on, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
+            if keeps_hot && text.len() <= words::MOST {
+                hot.put(Key::of(text), ids);
+            }
             match miss.len as usize {
-                _ if !remembers => {}
+                _ if !remembers || remembered[i] => {}
                 len if len <= ShortMemo::MOST => short_memo.put(&short_keys[i], ids),
                 len if len <= LongMemo::MOST => long_memo.put(&long_keys[i], ids),
                 _ => {}
@@ -595,19 +636,5 @@ fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
             out.truncate(before + len);
         }
         _ => out.extend_from_slice(&list[from..from + len]),
-    }
-}
-
-/// Sixteen bytes of a text, with zeros beyond its end.
-#[inline(always)]
-fn sixteen(text: &[u8], at: usize) -> [u8; 16] {
-    match text.get(at..).and_then(|rest| rest.first_chunk()) {
-        Some(bytes) => *bytes,
-        None => {
-            let mut bytes = [0; 16];
-            let rest = &text[at..];
-            bytes[..rest.len()].copy_from_slice(rest);
-            bytes
-        }
     }
 }

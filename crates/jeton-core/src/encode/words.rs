@@ -6,18 +6,24 @@
 //! is incomplete.
 //!
 //! The table is made once and only read, so all threads share it. Memory: 64 bytes for 1.5 entries.
+//!
+//! Many are looked for at once: first all keys are made and their lines fetched, then the lines are looked at. What this costs is
+//! the number of instructions, some forty a pretoken with vectors and a hundred without.
 
 use std::fmt;
 
-use crate::simd;
+use super::BATCH;
+use crate::simd::{self, Level};
 
 /// Bytes of a key's text at most.
 pub(super) const MOST: usize = 15;
 
-/// What [`Words::get`] gives for a text of at most [`MOST`] bytes that is no entry. All that is not an id is at least [`UNKNOWN`].
+/// What [`Words::get`] gives for a text of at most [`MOST`] bytes that is no entry. All that is not an id is at least [`NO_ID`].
 pub(super) const NO_WORD: u32 = u32::MAX;
 /// ... that may be an entry, for its line has no room.
 pub(super) const UNKNOWN: u32 = u32::MAX - 1;
+
+const NO_ID: u32 = 1 << 31;
 
 /// Up to 15 bytes, zeros, and in the last byte how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +50,7 @@ impl Key {
     }
 
     /// Of a text.
-    fn of(text: &[u8]) -> Self {
+    pub(super) fn of(text: &[u8]) -> Self {
         let mut sixteen = [0; 16];
         let len = text.len().min(16);
         sixteen[..len].copy_from_slice(&text[..len]);
@@ -67,19 +73,106 @@ struct Line {
 
 const EMPTY: Line = Line { keys: [Key(0); 3], ids: [NO_WORD; 4] };
 
+/// Keys and their places, while their lines are fetched.
+pub(super) struct Batch {
+    pub(super) keys: [Key; BATCH],
+    places: [u32; BATCH],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { keys: [Key(0); BATCH], places: [0; BATCH] }
+    }
+}
+
+/// The id that a line has for a key, or what it says about keys that are not there.
+trait Look {
+    fn look(line: &Line, key: &Key) -> u32;
+}
+
+struct Portable;
+
+impl Look for Portable {
+    #[inline(always)]
+    fn look(line: &Line, key: &Key) -> u32 {
+        let [first, second, third] = line.keys.map(|there| usize::from(there == *key));
+        line.ids[(3 - 3 * first - 2 * second - third) & 3]
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Key, Line, Look};
+
+    /// Of a bit for each half of a key that is the same: the number of the first key with both halves, else 3.
+    #[inline(always)]
+    fn number(same: u32) -> usize {
+        ((same & same >> 1 & 0b01_01_01 | 1 << 6).trailing_zeros() / 2) as usize
+    }
+
+    /// Only code that runs after AVX2 was found uses it.
+    pub(super) struct Avx2;
+
+    impl Look for Avx2 {
+        #[inline(always)]
+        fn look(line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads lie within the key and the line's 48 bytes of keys; AVX2 is there (see the type).
+            let same = unsafe {
+                let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
+                let keys = line.keys.as_ptr().cast::<__m128i>();
+                let two = _mm256_cmpeq_epi64(_mm256_loadu_si256(keys.cast()), _mm256_broadcastsi128_si256(key));
+                let third = _mm_cmpeq_epi64(_mm_loadu_si128(keys.add(2)), key);
+                _mm256_movemask_pd(_mm256_castsi256_pd(two)) | _mm_movemask_pd(_mm_castsi128_pd(third)) << 4
+            };
+            line.ids[number(same as u32) & 3]
+        }
+    }
+
+    /// Only code that runs after AVX-512 F was found uses it.
+    pub(super) struct Avx512;
+
+    impl Look for Avx512 {
+        #[inline(always)]
+        fn look(line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads are of one key and of one line; AVX-512 is there (see the type).
+            let same = unsafe {
+                let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
+                _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(line).cast()), key)
+            };
+            line.ids[number(same.into()) & 3]
+        }
+    }
+}
+
 /// The table.
 pub(super) struct Words {
     lines: Box<[Line]>,
     shift: u32,
+    longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
+}
+
+/// log2 of the bits of `longer`.
+const LONGER_BITS: u32 = 17;
+
+/// Of a text of at least 16 bytes.
+#[inline(always)]
+fn longer_hash(text: &[u8]) -> usize {
+    let eight = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes));
+    let mixed = eight(text.first_chunk()) ^ eight(text.last_chunk()).rotate_left(29) ^ text.len() as u64;
+    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LONGER_BITS)) as usize
 }
 
 impl Words {
-    /// Of `(content, id)` by falling importance; contents are not empty. Those of more than 15 bytes are left out.
+    /// Of `(content, id)` by falling importance; contents are not empty. Those of more than 15 bytes are not here.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count * 2 / 3).max(16).next_power_of_two().trailing_zeros();
-        let mut words = Self { lines: vec![EMPTY; 1 << bits].into_boxed_slice(), shift: 64 - bits };
+        let mut words = Self { longer: vec![0; 1 << (LONGER_BITS - 6)].into(), ..Self::empty(bits) };
         for (content, id) in entries {
             if content.len() > MOST {
+                let hash = longer_hash(content);
+                words.longer[hash / 64] |= 1 << (hash % 64);
                 continue;
             }
             let key = Key::of(content);
@@ -93,24 +186,134 @@ impl Words {
         words
     }
 
-    /// Where a key's line is.
-    #[inline(always)]
-    pub(super) fn place(&self, key: Key) -> u32 {
-        (key.hash() >> self.shift) as u32
+    /// With room for three times 2^`bits` entries, and none.
+    pub(super) fn empty(bits: u32) -> Self {
+        Self { lines: vec![EMPTY; 1 << bits].into_boxed_slice(), shift: 64 - bits, longer: Box::default() }
     }
 
-    /// Fetches a line that will be looked at soon.
+    /// Puts an entry that is not there into a free slot of its line, or in the place of another; returns the number of the slot, which `id` is
+    /// told.
+    pub(super) fn put(&mut self, key: Key, id: impl FnOnce(usize) -> u32) -> usize {
+        let place = self.place(key) as usize;
+        let line = &mut self.lines[place];
+        let any = (key.hash() >> 8) as usize % 3;
+        let at = line.keys.iter().position(|&there| there == Key(0) || there == key).unwrap_or(any);
+        let slot = 3 * place + at;
+        (line.keys[at], line.ids[at]) = (key, id(slot));
+        slot
+    }
+
+    /// Whether a text of more than 15 bytes may be an entry.
+    #[inline]
+    pub(super) fn may_be_longer(&self, text: &[u8]) -> bool {
+        let hash = longer_hash(text);
+        self.longer.get(hash / 64).is_some_and(|bits| bits >> (hash % 64) & 1 != 0)
+    }
+
+    /// Fetches the line of a key that will be looked at soon.
     #[inline(always)]
-    pub(super) fn prefetch(&self, place: u32) {
-        simd::prefetch(&self.lines[place as usize]);
+    pub(super) fn prefetch(&self, key: Key) {
+        simd::prefetch(&self.lines[self.place(key) as usize]);
     }
 
     /// The id of the entry with this key, [`NO_WORD`] or [`UNKNOWN`].
     #[inline(always)]
-    pub(super) fn get(&self, key: Key, place: u32) -> u32 {
-        let line = &self.lines[place as usize];
-        let [first, second, third] = line.keys.map(|there| usize::from(there == key));
-        line.ids[(3 - 3 * first - 2 * second - third) & 3]
+    pub(super) fn get(&self, key: Key) -> u32 {
+        Portable::look(&self.lines[self.place(key) as usize], &key)
+    }
+
+    /// Where a key's line is.
+    #[inline(always)]
+    fn place(&self, key: Key) -> u32 {
+        (key.hash() >> self.shift) as u32
+    }
+
+    /// The ids of the parts of `text` between neighboring `bounds`, of which there are at most [`BATCH`]: [`NO_WORD`] or [`UNKNOWN`]
+    /// where they are not here. Which these are goes into `missed`; returns how many.
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        batch: &mut Batch,
+        ids: &mut [u32],
+        missed: &mut [u8; BATCH],
+    ) -> usize {
+        match simd::level() {
+            // SAFETY: the level says what the processor has.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { self.find_avx512(text, bounds, batch, ids, missed) },
+            // SAFETY: the level says what the processor has.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { self.find_avx2(text, bounds, batch, ids, missed) },
+            _ => self.find_at::<Portable>(text, bounds, batch, ids, missed),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn find_avx2(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        batch: &mut Batch,
+        ids: &mut [u32],
+        missed: &mut [u8; BATCH],
+    ) -> usize {
+        self.find_at::<x86::Avx2>(text, bounds, batch, ids, missed)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
+    fn find_avx512(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        batch: &mut Batch,
+        ids: &mut [u32],
+        missed: &mut [u8; BATCH],
+    ) -> usize {
+        self.find_at::<x86::Avx512>(text, bounds, batch, ids, missed)
+    }
+
+    #[inline(always)]
+    fn find_at<L: Look>(
+        &self,
+        text: &[u8],
+        bounds: &[u32],
+        batch: &mut Batch,
+        ids: &mut [u32],
+        missed: &mut [u8; BATCH],
+    ) -> usize {
+        let count = ids.len().min(bounds.len().saturating_sub(1)).min(BATCH);
+        let (keys, places) = (&mut batch.keys[..count], &mut batch.places[..count]);
+        let parts = || bounds.iter().zip(&bounds[1..]).map(|(&start, &end)| (start as usize, (end - start) as usize));
+        // Those of which sixteen bytes can be read where they stand.
+        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
+        let mut make = |at: usize, sixteen: [u8; 16], len: usize| {
+            let key = Key::new(sixteen, len);
+            (keys[at], places[at]) = (key, self.place(key));
+            simd::prefetch(&self.lines[places[at] as usize]);
+        };
+        if let Some(last) = text.len().checked_sub(16) {
+            for (at, (start, len)) in parts().take(inside).enumerate() {
+                let start = start.min(last);
+                // SAFETY: `start` is at least 16 bytes from the end.
+                make(at, unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() }, len);
+            }
+        }
+        for (at, (start, len)) in parts().enumerate().take(count).skip(inside) {
+            let mut sixteen = [0; 16];
+            let rest = &text[start..];
+            sixteen[..rest.len()].copy_from_slice(rest);
+            make(at, sixteen, len);
+        }
+        let mut num_missed = 0;
+        for (at, (id, (key, &place))) in ids[..count].iter_mut().zip(keys.iter().zip(&*places)).enumerate() {
+            *id = L::look(&self.lines[place as usize], key);
+            missed[num_missed & (BATCH - 1)] = at as u8;
+            num_missed += usize::from(*id >= NO_ID);
+        }
+        num_missed
     }
 }
 
@@ -128,11 +331,19 @@ mod tests {
     fn every_entry_is_found_or_may_be_there() {
         let contents: Vec<String> = (0..20_000u32).map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B1))).collect();
         let words = Words::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());
-        let get = |text: &str| words.get(Key::of(text.as_bytes()), words.place(Key::of(text.as_bytes())));
+        let get = |text: &str| {
+            let (mut ids, mut missed) = ([0; 2], [0; BATCH]);
+            let both = [text, "the end of which is beyond the reach of any key"].concat();
+            let bounds = [0, text.len() as u32, both.len() as u32];
+            let found = words.find(both.as_bytes(), &bounds, &mut Batch::default(), &mut ids, &mut missed);
+            let last = words.find(text.as_bytes(), &bounds[..2], &mut Batch::default(), &mut ids[1..], &mut missed);
+            assert_eq!((ids[0], found - 1), (ids[1], last)); // the second part is never a word
+            ids[0]
+        };
         let lost = contents.iter().zip(0..).filter(|&(content, id)| get(content) != id).collect::<Vec<_>>();
         assert!(lost.iter().all(|(content, _)| get(content) == UNKNOWN) && lost.len() < 1_000, "{}", lost.len());
         for other in ["", "x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
-            assert!(get(other) >= UNKNOWN, "{other}");
+            assert!(other.is_empty() || get(other) >= UNKNOWN, "{other}");
         }
     }
 }

@@ -126,9 +126,10 @@ impl Pretokenizer {
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
         let (mut from, mut found) = (0, Vec::new());
         while from < text.len() {
-            let end = finder.window(&mut starts, &text[from..]);
-            found.extend(starts.positions().iter().map(|&at| from + at as usize));
-            from += end;
+            finder.window(&mut starts, &text[from..]);
+            let Some((&end, positions)) = starts.bounds().split_last() else { break };
+            found.extend(positions.iter().map(|&at| from + at as usize));
+            from += end as usize;
         }
         Some(found)
     }

@@ -225,11 +225,12 @@ impl Tokenizer {
         watch: Watch<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
-        let groups = groups(&texts);
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total);
         // Also one thread is a thread: the calling one watches.
         let threads = if total < LONG_TEXT { 0 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
+        // One thread writes its ids one after the other, and nothing has to be joined.
+        let groups = groups(&texts, if threads <= 1 { usize::MAX } else { GROUP });
         let small = |group: usize, go_on: GoOn<'_>| {
             let texts = &texts[groups[group].clone()];
             if matches!(texts, [only] if only.bytes.len() >= LONG_TEXT) {
@@ -247,7 +248,12 @@ impl Tokenizer {
         let mut done = parallel::jobs(groups.len(), threads, watch, small);
         let mut offsets = Vec::with_capacity(texts.len() + 1);
         offsets.push(0);
+        let written =
+            |result: &Result<Option<Written>>| result.as_ref().ok()?.as_ref().map(|written| written.ids.len());
         let mut ids = Vec::new();
+        if done.len() > 1 {
+            ids.reserve_exact(done.iter().filter_map(written).sum());
+        }
         for (group, result) in groups.iter().zip(done.drain(..)) {
             let written = match result {
                 Ok(Some(written)) => written,
@@ -262,7 +268,7 @@ impl Tokenizer {
                     .map_err(|(i, error)| (group.start + i, error))?,
             };
             offsets.extend(written.ends.iter().map(|&end| (ids.len() + end) as i64));
-            if ids.is_empty() {
+            if ids.capacity() == 0 {
                 ids = written.ids;
             } else {
                 ids.extend_from_slice(&written.ids);
@@ -288,8 +294,8 @@ impl Tokenizer {
     }
 }
 
-/// Consecutive texts of about [`GROUP`] bytes each; a long text is a group of its own.
-fn groups(texts: &[Input<'_>]) -> Vec<std::ops::Range<usize>> {
+/// Consecutive texts of about `size` bytes each; a long text is a group of its own.
+fn groups(texts: &[Input<'_>], size: usize) -> Vec<std::ops::Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, text) in texts.iter().enumerate() {
@@ -299,7 +305,7 @@ fn groups(texts: &[Input<'_>]) -> Vec<std::ops::Range<usize>> {
             start = i;
         }
         bytes += len + 1; // an empty text is some work, too
-        if bytes >= GROUP || len >= LONG_TEXT {
+        if bytes >= size || len >= LONG_TEXT {
             groups.push(start..i + 1);
             (start, bytes) = (i + 1, 0);
         }

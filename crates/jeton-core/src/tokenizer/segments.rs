@@ -97,6 +97,15 @@ impl Tokenizer {
                 Ok(())
             }
         };
+        if let Ok(valid) = std::str::from_utf8(&text[stretch.start..stretch.end]) {
+            if valid.is_empty() {
+                return Ok(());
+            }
+            return match &self.plain {
+                Some(pretokenizer) => self.plain_pretokens(valid, stretch.start, pretokenizer, permit, go_on, each),
+                None => self.drafted(valid, stretch.start, permit, traced, go_on, each),
+            };
+        }
         let mut at = stretch.start;
         let mut broken_from = at; // start of the present run of bytes that are not UTF-8
         for chunk in text[stretch.start..stretch.end].utf8_chunks() {

@@ -11,11 +11,10 @@
 //! Time is linear in the text: a hard place is cut again from no earlier than the last one's end. Memory is that of a window.
 
 mod algebra;
-mod block;
 
-use self::block::{Block, Portable};
 use super::scanner::{end_of_pretoken, Family};
 use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
+use crate::simd::block::{self, Block, Portable};
 use crate::simd::{self, Level};
 
 /// Bytes in a window: text, starts and positions fit the first cache (48 KiB).
@@ -35,13 +34,12 @@ pub(crate) struct Starts {
 pub(crate) struct Finder(Find);
 
 /// Safe where the processor has the instructions that the function was compiled for.
-type Find = unsafe fn(&mut Starts, &Classes, &[u8]) -> usize;
+type Find = unsafe fn(&mut Starts, &Classes, &[u8]);
 
 impl Finder {
-    /// The starts of the first window of a text that begins with a pretoken and is not empty; returns where the window ends,
-    /// which is where the next one begins.
+    /// The starts of the first window of a text that begins with a pretoken and is not empty.
     #[inline]
-    pub(crate) fn window(self, starts: &mut Starts, text: &str) -> usize {
+    pub(crate) fn window(self, starts: &mut Starts, text: &str) {
         debug_assert!(!text.is_empty());
         // SAFETY: `finder` chose a function for the level of this processor.
         unsafe { (self.0)(starts, Classes::get(), text.as_bytes()) }
@@ -49,14 +47,14 @@ impl Finder {
 }
 
 impl Starts {
-    /// The positions at which the pretokens of the last window start, relative to the first.
+    /// Where the pretokens of the last window start, relative to the first, and where the last one ends: there the next window begins.
     #[inline]
-    pub(crate) fn positions(&self) -> &[u32] {
-        &self.positions[..self.count]
+    pub(crate) fn bounds(&self) -> &[u32] {
+        &self.positions[..=self.count]
     }
 
     #[inline(always)]
-    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8]) -> usize {
+    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8]) {
         let len = text.len().min(WINDOW);
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
@@ -64,8 +62,8 @@ impl Starts {
         self.algebra::<F, B>(classes, text, len);
         self.bits[0] |= 1;
         let end = self.recut_hard::<F>(classes, text, len);
-        self.list(len);
-        end
+        self.list::<B>(len);
+        self.positions[self.count] = end as u32;
     }
 
     /// Cuts again at all hard places; returns where the last pretoken of the window ends.
@@ -147,7 +145,7 @@ impl Starts {
 
     /// Bits → positions, up to `len`.
     #[inline(always)]
-    fn list(&mut self, len: usize) {
+    fn list<B: Block>(&mut self, len: usize) {
         let Self { bits, positions, count, .. } = self;
         if !len.is_multiple_of(64) {
             bits[len / 64] &= (1 << (len % 64)) - 1;
@@ -160,18 +158,8 @@ impl Starts {
         for (block, &mask) in bits[..len.div_ceil(64)].iter().enumerate() {
             let base = block as u32 * 64;
             let Some(room) = positions[*count..].first_chunk_mut::<64>() else { return };
-            // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
-            let (mut rest, found) = (mask, mask.count_ones() as usize);
-            for eight in room.as_chunks_mut::<8>().0 {
-                for position in eight {
-                    *position = base + rest.trailing_zeros();
-                    rest &= rest.wrapping_sub(1);
-                }
-                if rest == 0 {
-                    break;
-                }
-            }
-            *count += found;
+            B::places(mask, base, room);
+            *count += mask.count_ones() as usize;
         }
     }
 }
@@ -198,18 +186,18 @@ pub(super) fn finder<F: Family>(level: Level) -> Finder {
     })
 }
 
-fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
     starts.find::<F, Portable>(classes, text)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
     starts.find::<F, block::Avx2>(classes, text)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) -> usize {
+fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
     starts.find::<F, block::Avx512>(classes, text)
 }

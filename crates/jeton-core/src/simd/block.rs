@@ -4,7 +4,7 @@
 //! instruction set.
 
 /// 64 bytes of a text.
-pub(super) trait Block: Copy {
+pub(crate) trait Block: Copy {
     fn load(bytes: &[u8; 64]) -> Self;
     /// The bytes that are `byte`.
     fn equal(self, byte: u8) -> u64;
@@ -12,11 +12,27 @@ pub(super) trait Block: Copy {
     fn within(self, low: u8, high: u8) -> u64;
     /// The bytes of characters that are not ASCII.
     fn wide(self) -> u64;
+
+    /// Where the bits of a mask are, counted from `base`, at the front of `places`. What stands behind them is anything.
+    #[inline(always)]
+    fn places(mask: u64, base: u32, places: &mut [u32; 64]) {
+        // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
+        let mut rest = mask;
+        for eight in places.as_chunks_mut::<8>().0 {
+            for place in eight {
+                *place = base + rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+            }
+            if rest == 0 {
+                break;
+            }
+        }
+    }
 }
 
 /// Eight bytes in each of eight integers.
 #[derive(Clone, Copy)]
-pub(super) struct Portable([u64; 8]);
+pub(crate) struct Portable([u64; 8]);
 
 const fn each(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
@@ -76,7 +92,7 @@ impl Block for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512};
+pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -86,7 +102,7 @@ mod x86 {
 
     /// Two vectors. Only code that runs after AVX2 was found makes one.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx2(__m256i, __m256i);
+    pub(crate) struct Avx2(__m256i, __m256i);
 
     impl Block for Avx2 {
         #[inline(always)]
@@ -128,7 +144,7 @@ mod x86 {
 
     /// One vector. Only code that runs after AVX-512 BW was found makes one.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx512(__m512i);
+    pub(crate) struct Avx512(__m512i);
 
     impl Block for Avx512 {
         #[inline(always)]
@@ -157,6 +173,22 @@ mod x86 {
             // SAFETY: AVX-512 BW is there (see the type).
             unsafe { _mm512_movepi8_mask(self.0) }
         }
+
+        #[inline(always)]
+        fn places(mask: u64, base: u32, places: &mut [u32; 64]) {
+            let mut count = 0;
+            for from in [0, 16, 32, 48] {
+                let some = (mask >> from) as u16;
+                let Some(room) = places[count..].first_chunk_mut::<16>() else { return };
+                // SAFETY: sixteen places are written, and there is room for them; AVX-512 F is there (see the type).
+                unsafe {
+                    let first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+                    let all = _mm512_add_epi32(first, _mm512_set1_epi32((base + from) as i32));
+                    _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(some, all));
+                }
+                count += some.count_ones() as usize;
+            }
+        }
     }
 }
 
@@ -183,6 +215,37 @@ mod tests {
                 [(0, 127), (9, 13), (65, 90), (97, 122), (48, 57), (127, 127), (128, 191), (0xE5, 0xE9), (0xF0, 255)]
             {
                 assert_eq!(block.within(low, high), mask(&|byte| (low..=high).contains(&byte)), "{low} to {high}");
+            }
+        }
+    }
+
+    fn check_places<B: Block>() {
+        let mut mask = 1u64;
+        for i in 0..2_000 {
+            mask = match i {
+                0 => 0,
+                1 => u64::MAX,
+                _ => {
+                    mask.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17) & [u64::MAX, mask >> 3, 0xFFFF][i % 3] | 1
+                }
+            };
+            let mut places = [0; 64];
+            B::places(mask, 1_000, &mut places);
+            let expected: Vec<u32> = (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| 1_000 + bit).collect();
+            assert_eq!(places[..expected.len()], expected);
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_bits() {
+        check_places::<Portable>();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if simd::level() >= Level::Avx2 {
+                check_places::<Avx2>();
+            }
+            if simd::level() >= Level::Avx512 {
+                check_places::<Avx512>();
             }
         }
     }

@@ -3,6 +3,8 @@
 //! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the same
 //! results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and measurements.
 
+pub(crate) mod block;
+
 use std::sync::OnceLock;
 
 /// Instruction sets, weakest first.
