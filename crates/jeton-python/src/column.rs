@@ -1,4 +1,4 @@
-//! `Column`: integers that NumPy reads and writes where they are.
+//! Integers that NumPy reads and writes where they are.
 //!
 //! Not rust-numpy's arrays: loading its interface runs Python code, and a Ctrl-C that arrives there is a panic.
 
@@ -6,8 +6,14 @@ use std::ffi::c_int;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
-/// A buffer of integers, little-endian, that can be written.
+/// A view of integers, little-endian, that can be written. They live as long as something looks at them.
+pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, PyMemoryView>> {
+    PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
+}
+
+/// Who owns them.
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
@@ -35,7 +41,6 @@ impl From<Vec<i64>> for Column {
 
 #[pymethods]
 impl Column {
-    /// Bytes.
     fn __len__(&self) -> usize {
         match &self.0 {
             Integers::Ids(ids) => std::mem::size_of_val(&ids[..]),

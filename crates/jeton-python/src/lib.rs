@@ -26,8 +26,6 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::column::Column;
-    #[pymodule_export]
     use crate::counts::{Counter, Counts};
     #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};

@@ -11,10 +11,10 @@ use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::arguments::{self, Text};
-use crate::column::Column;
+use crate::column;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
@@ -69,32 +69,32 @@ impl Tokenizer {
     }
 
     #[pyo3(signature = (text, special=None, *, threads, template=false))]
-    fn encode_array(
+    fn encode_array<'py>(
         &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        special: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
         threads: usize,
         template: bool,
-    ) -> PyResult<Column> {
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         let mut ids = self.encode_long(py, text, special, threads)?;
         if template {
             ids = self.0.template().apply(&ids, None, true, |id| id).tokens;
         }
-        Ok(ids.into())
+        column::view(py, ids)
     }
 
     /// (ids, offsets) of many texts: u32 and i64, little-endian.
     #[pyo3(signature = (texts, special=None, *, threads, template=false))]
     #[allow(clippy::type_complexity)]
-    fn encode_batch(
+    fn encode_batch<'py>(
         &self,
-        py: Python<'_>,
-        texts: Vec<Bound<'_, PyAny>>,
-        special: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyAny>>,
+        special: Option<&Bound<'py, PyAny>>,
         threads: usize,
         template: bool,
-    ) -> PyResult<(Column, Column)> {
+    ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
         let permit = self.permit(py, special)?;
         let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
@@ -110,7 +110,7 @@ impl Tokenizer {
         if template {
             (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
         }
-        Ok((ids.into(), offsets.into()))
+        Ok((column::view(py, ids)?, column::view(py, offsets)?))
     }
 
     #[pyo3(signature = (text, special=None, *, threads))]

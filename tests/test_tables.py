@@ -1,0 +1,77 @@
+"""The tables of the fast way are made when texts are long enough, and memory has a bound: ids know of neither."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import jeton
+
+# Short texts, so many that the tables come somewhere on the way; then the same again, with what is remembered.
+PROGRAM = """
+import hashlib, random, jeton
+words = random.Random(5)
+texts = ["".join(words.choice(["the", " old", " man", " told", "今天", "é", " ", "\\n", "x9"]) for _ in range(400))
+         for _ in range(1200)]
+tok = jeton.train(texts[:200], 320, pattern="gpt2", progress=False)
+digest = hashlib.sha256()
+for text in texts + texts:
+    digest.update(tok.encode_array(text).tobytes())
+batch = tok.encode_batch(texts, threads=2)
+digest.update(batch.ids.tobytes())
+print(sum(len(text.encode()) for text in texts) > 1 << 20, digest.hexdigest())
+"""
+
+
+@pytest.fixture(scope="module")
+def digest() -> str:
+    return _run({})
+
+
+def _run(settings: dict[str, str]) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "JETON_TABLES"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment | settings, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    is_enough, digest = done.stdout.split()
+    assert is_enough == "True", "the texts have to be long enough for tables"
+    return digest
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"JETON_TABLES": "always"},
+        {"JETON_CACHE_MB": "0"},
+        {"JETON_CACHE_MB": "1000"},
+        {"JETON_CACHE_MB": "much"},
+        {"JETON_TABLES": "always", "JETON_SIMD": "avx2"},
+        {"JETON_TABLES": "always", "JETON_SIMD": "portable"},
+    ],
+)
+def test_ids_are_the_same_with_and_without_tables(settings: dict[str, str], digest: str) -> None:
+    assert _run(settings) == digest
+
+
+def test_arrays_are_the_callers_own() -> None:
+    tok = jeton.train(["the old man told"], 260, progress=False)
+    first, second = tok.encode_array("the old man"), tok.encode_array("the old man")
+    assert first.dtype == np.uint32
+    assert first.flags.writeable
+    first[:] = 0
+    assert second.tolist() == tok.encode("the old man")
+    view = second[2:]
+    del second
+    assert view.tolist() == tok.encode("the old man")[2:]  # what it looks at lives on
+
+
+def test_no_ids_are_an_empty_array() -> None:
+    tok = jeton.train(["the old man told"], 260, progress=False)
+    assert tok.encode_array("").shape == (0,)
+    assert tok.encode_batch([]).ids.shape == (0,)
+    assert tok.encode_batch([]).offsets.tolist() == [0]
