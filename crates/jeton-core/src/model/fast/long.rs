@@ -21,9 +21,6 @@ use crate::vocab::Vocab;
 /// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
 const WINDOW: usize = 256;
 
-/// Symbols that a character may need room for.
-const ROOM: usize = 4;
-
 /// Priorities whose minima are kept.
 const GROUP: usize = 16;
 
@@ -125,10 +122,10 @@ impl Window {
 
     /// Whether two tokens stay as they are beside each other; None where they are too long for a window.
     #[inline(always)]
-    fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
+    pub(super) fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
         let len = first.len() + second.len();
-        if len + ROOM > WINDOW {
+        if len + tables.units.room() > WINDOW {
             return None;
         }
         let mut both = [0; WINDOW];

@@ -288,3 +288,24 @@ fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     }
     Some(results)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::vocab::Kind;
+
+    /// Where the joint of two tokens is not known, a text goes to the heap; runs of spaces are full of tokens as long as these.
+    #[test]
+    fn two_tokens_fill_a_window() {
+        let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
+        let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
+        let model =
+            Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
+        let Fast { ranks, results, units } = &Fast::new(&vocab, &model.unwrap()).unwrap();
+        let tables = Tables { vocab: &vocab, units, ranks, results };
+        let mut joint = |left, right| Window::default().joint(&tables, left, right);
+        assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
+    }
+}

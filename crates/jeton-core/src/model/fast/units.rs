@@ -163,6 +163,15 @@ impl Units {
         self.is_complete
     }
 
+    /// Symbols beyond those of a text that [`Units::spell`] wants room for.
+    pub(super) fn room(&self) -> usize {
+        if self.is_chars {
+            4
+        } else {
+            0
+        }
+    }
+
     /// The symbols that merging begins with, whatever stands beside the text, which fits.
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
