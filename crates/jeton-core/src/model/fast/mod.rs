@@ -305,7 +305,7 @@ mod tests {
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
         let Fast { ranks, results, units } = &Fast::new(&vocab, &model.unwrap()).unwrap();
         let tables = Tables { vocab: &vocab, units, ranks, results };
-        let mut joint = |left, right| Window::default().joint(&tables, left, right);
+        let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
     }
 }
