@@ -1,7 +1,8 @@
 //! What pretokens that are no entries became, remembered: bounded, and found again in one or two lines of memory.
 //!
 //! A place follows from a hash of the pretoken, and a new one takes the place of what was there, so no order has to be kept. Where that
-//! happens often there is more to remember than room, and the table doubles, as long as the caller has memory for it. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
+//! happened twice as often as there are places, there is more to remember than room, and the table doubles, as long as the caller has memory for
+//! it; sooner costs more than it gives. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
 use crate::simd;
 
@@ -51,7 +52,7 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
 
     /// The bytes that it needs to double, where it should.
     pub(super) fn wants(&self) -> usize {
-        let should = self.displaced > self.places.len() / 8 && self.places.len() < self.most;
+        let should = self.displaced > 2 * self.places.len() && self.places.len() < self.most;
         if should {
             size_of_val(&*self.places) + size_of_val(&*self.ring)
         } else {
