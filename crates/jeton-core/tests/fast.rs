@@ -174,7 +174,9 @@ fn make_words(random: &mut Random) -> Made {
         1 => format!(r#""type":"Pieces","byte_fallback":{bytes}"#),
         _ => format!(r#""type":"Unigram","precision":"f32","byte_fallback":{bytes}"#),
     };
-    let options = format!(r#"{{"model":{{{model},"unk":{unk}}}}}"#);
+    let pattern = ["none", "none", "gpt2", "whitespace"][random.below(4)];
+    let options =
+        format!(r#"{{"model":{{{model},"unk":{unk}}},"pretokenizer":[{{"type":"Pattern","name":"{pattern}"}}]}}"#);
     let entries = (0..).zip(&contents).map(|(id, (kind, content))| (id, *kind, content.as_bytes()));
     let vocab = Vocab::new(entries).unwrap();
     let (merges, scores) = if kind == 0 { (merges, Vec::new()) } else { (Vec::new(), scores) };
@@ -190,7 +192,7 @@ fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
         let times = if random.below(12) == 0 { 1 + random.below(100) } else { 1 };
         let part = match random.below(4) {
             0 => "▁".as_bytes(),
-            1 => ["z", "Ж", "😀", "zz", "\u{2582}", "\u{2600}"][random.below(6)].as_bytes(),
+            1 => ["z", " ", "Ж", "😀", "zz", "\u{2582}", "\u{2600}"][random.below(7)].as_bytes(),
             _ => &contents[random.below(contents.len())],
         };
         text.extend(part.repeat(times));

@@ -350,7 +350,7 @@ impl Run<'_> {
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
             cuts.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
-            self.look_up(&bytes[start..], &parts, is_text, start == 0);
+            self.look_up(&bytes[start..], &parts, is_text, [start == 0, false]);
             start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
             self.flush_if_full()?;
@@ -385,7 +385,7 @@ impl Run<'_> {
                 bounds = &bounds[..=inside];
             }
             let end = bounds.last().map_or(0, |&end| end as usize);
-            self.look_up(rest.as_bytes(), bounds, true, true);
+            self.look_up(rest.as_bytes(), bounds, true, [true; 2]);
             self.worker.starts = starts;
             self.flush_if_full()?;
             from += end;
@@ -393,11 +393,12 @@ impl Run<'_> {
         Ok(from)
     }
 
-    /// Looks up the pretokens between neighboring `bounds`; or the parts of one, `is_first` where they begin it.
-    fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, is_first: bool) {
+    /// Looks up the pretokens between neighboring `bounds`; or the parts of one. `begin`: whether the first begins a pretoken,
+    /// and whether the others do.
+    fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, begin: [bool; 2]) {
         let Some(words) = self.encoder.words().filter(|_| is_text) else {
             for (i, range) in bounds.windows(2).enumerate() {
-                self.miss(&text[range[0] as usize..range[1] as usize], true, is_text, is_first && i == 0);
+                self.miss(&text[range[0] as usize..range[1] as usize], true, is_text, begin[usize::from(i > 0)]);
             }
             return;
         };
