@@ -60,7 +60,7 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the places of a memo, at first and at most: ¾ MiB for both, and 32.
+/// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
 const SHORT_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
