@@ -115,6 +115,8 @@ fn no_place_in_a_block_or_window_is_special() {
         "字A",
         "字aB",
         "!\u{301}a",
+        "?!)\u{301}'lLa",
+        "?!)\u{301}'llLa",
         "\u{301}AB",
         "aB",
         "漢字。",

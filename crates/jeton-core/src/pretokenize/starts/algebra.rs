@@ -6,7 +6,7 @@
 //!
 //! The algebra is exact on *easy* text. What it cannot decide from the neighborhood it marks as *hard* for the caller to cut
 //! again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a mark after a
-//! symbol, a contraction over the end of a block. White space that reaches the end of the text is the caller's, too.
+//! symbol. White space that reaches the end of the text is the caller's, too.
 //!
 //! The idea of classifying bytes into masks and deriving boundaries from them is simdjson's (Langdale and Lemire 2019, arXiv
 //! 1902.08318); gigatoken and Hugging Face's tokenizers 1.0 cut text so. The algebra is our own.
@@ -241,7 +241,10 @@ impl Starts {
         }
         self.bits[at / 64] |= starts;
 
-        // Contractions.
+        // Contractions. One may have begun in the block before.
+        if *contraction_end > at {
+            self.clear(at, *contraction_end);
+        }
         let apostrophes = block.equal(b'\'');
         let mut candidates = apostrophes & if rules.contraction == Contraction::Suffix { after_letter } else { free };
         while candidates != 0 {
@@ -255,9 +258,6 @@ impl Starts {
             *contraction_end = apostrophe + 1 + length;
             let from = if rules.contraction == Contraction::Suffix { apostrophe } else { apostrophe + 1 };
             self.clear(from, *contraction_end);
-            if *contraction_end > at + 64 {
-                hard |= 1 << bit; // the next block may set a bit inside it
-            }
             self.set(*contraction_end);
         }
 
