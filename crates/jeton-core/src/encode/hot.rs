@@ -1,36 +1,52 @@
-//! What a thread met lately: pretokens of up to 15 bytes → one token or a few, in less than a megabyte.
+//! What a thread met lately: pretokens of up to 15 bytes → their tokens, close together and bounded.
 //!
 //! The words of a vocabulary take 8 MiB or 16, and those that a text uses are spread over all of it, so that most look-ups leave the second cache.
-//! A text keeps using the same few thousand; here these stand close together. A new one takes the place of one in its line,
-//! whichever. Nothing depends on what is here: the plain version is to look further.
+//! A text keeps using the same few thousand; here these stand close together, with what was merged of others. A new one takes the
+//! place of one in its line, whichever; where much had to go, the table doubles, as long as the caller has memory for it. Nothing depends
+//! on what is here: the plain version is to look further.
+//!
+//! Several tokens stand in a ring, the oldest of which are overwritten. Each list there begins with the hash of its pretoken, so that
+//! a slot whose tokens go is found and emptied.
 
 use super::words::{Batch, Key, Words};
-use super::BATCH;
+use super::{Remember, BATCH};
+use crate::simd;
 
-/// Lines, with three pretokens each: 512 KiB.
-const BITS: u32 = 13;
+/// Tokens of a pretoken at most: one for each byte.
+const MOST: usize = 15;
 
-/// Tokens of a pretoken at most.
-pub(super) const MOST: usize = 4;
-
-/// What [`Hot::find`] gives for several tokens is at least this.
+/// What [`Hot::find`] gives for several tokens: this, how many, and where they are.
 const SEVERAL: u32 = 1 << 31;
-const COUNT_SHIFT: u32 = 24;
+const COUNT_SHIFT: u32 = 27;
+const PLACE: u32 = (1 << COUNT_SHIFT) - 1;
+
+/// The ring is divided into fours, and has so many for each line.
+const FOURS: usize = 4;
+
+/// A list in the ring begins with the high bits of a hash and, in the lowest, its length in fours.
+const LENGTH: u32 = 7;
+
+/// What is read goes beyond a list.
+const PADDING: usize = 5;
 
 /// The table.
 pub(super) struct Hot {
     words: Words,
-    tokens: Box<[[u32; MOST]]>, // of each key, where there are several
-}
-
-impl Default for Hot {
-    fn default() -> Self {
-        Self { words: Words::empty(BITS), tokens: vec![[0; MOST]; 3 << BITS].into_boxed_slice() }
-    }
+    ring: Box<[[u32; 4]]>,
+    next: usize, // where the next list goes
+    old: usize,  // where the first list of the last round is that is still there
+    most: usize, // lines
+    displaced: usize,
 }
 
 impl Hot {
-    /// As [`Words::find`]; the tokens of what has several are missed as well.
+    /// With 2^`bits` lines of three pretokens, at first, and 2^`most_bits` at most; of 128 bytes each, with their share of the ring.
+    pub(super) fn new(bits: u32, most_bits: u32) -> Self {
+        let ring = vec![[0; 4]; (FOURS << bits) + PADDING].into_boxed_slice();
+        Self { words: Words::empty(bits), ring, next: 0, old: 0, most: 1 << most_bits, displaced: 0 }
+    }
+
+    /// As [`Words::find`]; what has several tokens is missed as well.
     #[inline]
     pub(super) fn find(
         &self,
@@ -43,23 +59,162 @@ impl Hot {
         self.words.find(text, bounds, batch, ids, missed)
     }
 
-    /// The tokens that `found` stands for, and how many.
-    #[inline]
-    pub(super) fn tokens(&self, found: u32) -> ([u32; MOST], usize) {
-        let slot = (found & ((1 << COUNT_SHIFT) - 1)) as usize;
-        (self.tokens[slot % self.tokens.len()], ((found & !SEVERAL) >> COUNT_SHIFT) as usize)
+    /// Fetches the line of a key.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, key: Key) {
+        self.words.prefetch(key);
     }
 
-    /// Remembers the tokens of a pretoken, if they are not too many.
-    pub(super) fn put(&mut self, key: Key, ids: &[u32]) {
-        match ids {
-            [] => {}
-            &[id] if id < SEVERAL => drop(self.words.put(key, |_| id)),
-            [..] if ids.len() <= MOST => {
-                let slot = self.words.put(key, |slot| SEVERAL | (ids.len() as u32) << COUNT_SHIFT | slot as u32);
-                self.tokens[slot][..ids.len()].copy_from_slice(ids);
-            }
-            _ => {}
+    /// What [`Hot::find`] gives for one key.
+    #[inline(always)]
+    pub(super) fn get(&self, key: Key) -> u32 {
+        self.words.get(key)
+    }
+
+    /// Fetches the tokens that `found` stands for, if they are several.
+    #[inline(always)]
+    pub(super) fn prefetch_tokens(&self, found: u32) {
+        if let Some(list) = self.ring.get((found & PLACE) as usize) {
+            simd::prefetch(list);
         }
+    }
+
+    /// Appends the tokens that `found` stands for, which is something; returns how many.
+    #[inline(always)]
+    pub(super) fn append(&self, found: u32, out: &mut Vec<u32>) -> usize {
+        if found < SEVERAL {
+            out.push(found);
+            return 1;
+        }
+        let (count, at) = ((found >> COUNT_SHIFT) as usize & MOST, (found & PLACE) as usize);
+        let before = out.len();
+        // Always all: a copy of fixed length costs less.
+        if let Some(tokens) = self.ring.as_flattened()[4 * at + 1..].first_chunk::<16>() {
+            out.extend_from_slice(tokens);
+            out.truncate(before + count);
+        }
+        count
+    }
+
+    /// Remembers the tokens of a pretoken, if there are any.
+    #[inline]
+    pub(super) fn put(&mut self, key: Key, ids: &[u32]) {
+        let found = match *ids {
+            [] => return,
+            [id] if id < SEVERAL => id,
+            _ if ids.len() <= MOST => {
+                let length = (1 + ids.len()).div_ceil(4);
+                let at = self.make_room(length);
+                let list = self.ring[at..at + length].as_flattened_mut();
+                list[0] = (key.hash() >> 32) as u32 & !LENGTH | length as u32;
+                list[1..=ids.len()].copy_from_slice(ids);
+                SEVERAL | (ids.len() as u32) << COUNT_SHIFT | at as u32
+            }
+            _ => return,
+        };
+        self.displaced += usize::from(self.words.put(key, found));
+    }
+
+    /// A place in the ring for `length` fours, which no slot has any more.
+    fn make_room(&mut self, length: usize) -> usize {
+        let end = self.ring.len() - PADDING;
+        if self.next + length > end {
+            self.close_gap();
+            (self.next, self.old) = (0, 0);
+        }
+        let at = self.next;
+        self.next += length;
+        while self.old < self.next {
+            let first = self.ring[self.old][0];
+            if first == 0 {
+                self.old = end; // nothing was written from here on
+                break;
+            }
+            let is_here = |found: u32| found >= SEVERAL && (found & PLACE) as usize == self.old;
+            let hash = u64::from(first & !LENGTH) << 32;
+            self.displaced += usize::from(self.words.remove(hash, is_here));
+            self.old += (first & LENGTH) as usize;
+        }
+        at
+    }
+
+    /// Makes a list of nobody's of what lies between this round and the last one, for the next will go over it.
+    fn close_gap(&mut self) {
+        let end = self.ring.len() - PADDING;
+        let gap = self.old.min(end) - self.next;
+        if gap > 0 {
+            self.ring[self.next][0] = gap as u32;
+        }
+    }
+}
+
+impl Remember for Hot {
+    fn wants(&self) -> usize {
+        let lines = self.words.num_lines();
+        if self.displaced > lines && lines < self.most {
+            128 * lines
+        } else {
+            0
+        }
+    }
+
+    fn grow(&mut self) {
+        self.words.double();
+        let end = self.ring.len() - PADDING;
+        if self.old < end {
+            self.close_gap();
+            self.next = end;
+        }
+        // Zeros that nobody wrote are no memory yet.
+        let mut ring = vec![[0; 4]; 2 * end + PADDING].into_boxed_slice();
+        ring[..end].copy_from_slice(&self.ring[..end]);
+        self.ring = ring;
+        self.old = 2 * end;
+        self.displaced = 0;
+    }
+
+    fn stay(&mut self) {
+        self.displaced = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::NO_WORD;
+    use super::*;
+
+    #[test]
+    fn what_is_found_was_put_there() {
+        let mut hot = Hot::new(4, 7);
+        let key = |i: usize| Key::of(format!("{i}{}", ".".repeat(i % 12)).as_bytes());
+        let ids = |i: usize| (0..1 + i % MOST).map(|k| (1000 * k + i) as u32).collect::<Vec<_>>();
+        let get = |hot: &Hot, i: usize| {
+            let (found, mut tokens) = (hot.get(key(i)), vec![7]);
+            if found != NO_WORD {
+                assert_eq!(hot.append(found, &mut tokens), tokens.len() - 1);
+            }
+            tokens.split_off(1)
+        };
+        let mut grown = 0;
+        for i in 0..3_000 {
+            let i = i * 7 % 2_000;
+            hot.put(key(i), &ids(i));
+            assert_eq!(get(&hot, i), ids(i));
+            if i % 50 == 0 {
+                let known = |hot: &Hot| {
+                    let all = (0..2_000).map(|i| (i, get(hot, i)));
+                    all.filter(|(i, there)| assert!(there.is_empty() || *there == ids(*i)) == () && !there.is_empty())
+                        .count()
+                };
+                let before = known(&hot);
+                assert!(before > 0);
+                if hot.wants() > 0 {
+                    hot.grow();
+                    grown += 1;
+                    assert_eq!(known(&hot), before);
+                }
+            }
+        }
+        assert!(grown == 3 && hot.wants() == 0);
     }
 }

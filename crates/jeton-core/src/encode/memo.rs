@@ -4,6 +4,7 @@
 //! happened twice as often as there are places, there is more to remember than room, and the table doubles, as long as the caller has memory for
 //! it; sooner costs more than it gives. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
+use super::Remember;
 use crate::simd;
 
 /// Words of 8 bytes, the last byte of which says how many bytes of text there are, and 0 in a free place.
@@ -48,34 +49,6 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
         let places = vec![empty; 1 << bits].into_boxed_slice();
         let ring = vec![0; (IDS / 2) << bits].into_boxed_slice();
         Self { places, shift: 64 - bits.max(1), ring, written: 0, most: 1 << most_bits, displaced: 0 }
-    }
-
-    /// The bytes that it needs to double, where it should.
-    pub(super) fn wants(&self) -> usize {
-        let should = self.displaced > 2 * self.places.len() && self.places.len() < self.most;
-        if should {
-            size_of_val(&*self.places) + size_of_val(&*self.ring)
-        } else {
-            0
-        }
-    }
-
-    /// Doubles.
-    pub(super) fn grow(&mut self) {
-        let most = self.most.trailing_zeros();
-        let old = std::mem::replace(self, Self::new(self.places.len().trailing_zeros() + 1, most));
-        for place in &old.places {
-            let count = place.key[WORDS - 1] >> 48 & 0xFF;
-            let mut key = place.key;
-            key[WORDS - 1] ^= count << 48;
-            self.put(&Key { key, hash: hash(&key) }, old.ids(place, count as usize));
-        }
-        self.displaced = 0;
-    }
-
-    /// Remains as it is.
-    pub(super) fn stay(&mut self) {
-        self.displaced = 0;
     }
 
     /// The key of the first `len` bytes of `text`, which goes on for at least as many as a key has.
@@ -167,6 +140,33 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
         } else {
             place.ids[..ids.len()].copy_from_slice(ids);
         }
+    }
+}
+
+impl<const WORDS: usize, const IDS: usize> Remember for Memo<WORDS, IDS> {
+    fn wants(&self) -> usize {
+        let should = self.displaced > 2 * self.places.len() && self.places.len() < self.most;
+        if should {
+            size_of_val(&*self.places) + size_of_val(&*self.ring)
+        } else {
+            0
+        }
+    }
+
+    fn grow(&mut self) {
+        let most = self.most.trailing_zeros();
+        let old = std::mem::replace(self, Self::new(self.places.len().trailing_zeros() + 1, most));
+        for place in &old.places {
+            let count = place.key[WORDS - 1] >> 48 & 0xFF;
+            let mut key = place.key;
+            key[WORDS - 1] ^= count << 48;
+            self.put(&Key { key, hash: hash(&key) }, old.ids(place, count as usize));
+        }
+        self.displaced = 0;
+    }
+
+    fn stay(&mut self) {
+        self.displaced = 0;
     }
 }
 

@@ -23,6 +23,7 @@ mod hot;
 mod memo;
 mod words;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -60,12 +61,18 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
+/// log2 of the lines of `hot`, at first and at most: 1 MiB, and 16.
+const HOT_BITS: [u32; 2] = [13, 17];
+
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
 const SHORT_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Bytes by which the memos of all workers together may grow.
 const MOST_GROWTH: usize = 48 << 20;
+
+/// Ids that are copied together.
+const FIXED: usize = 16;
 
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
@@ -113,7 +120,7 @@ struct Tables {
 /// A pretoken that is not one known token, and the place its ids belong.
 #[derive(Debug, Clone, Copy, Default)]
 struct Miss {
-    at: u32, // among the waiting ids
+    at: u32, // before which of the waiting ids
     start: u32,
     len: u32,
     may_be_entry: bool,
@@ -125,25 +132,36 @@ struct Miss {
 pub struct Worker {
     starts: Starts,
     batch: Box<words::Batch>,
+    looked: Box<[u32; BATCH + FIXED]>, // what `hot` says of a batch
     missed: Box<[u8; BATCH]>,
     hot: Hot,
     parts: Vec<u32>, // starts of the parts of a pretoken
     ids: Vec<u32>,
     misses: Vec<Miss>,
-    open: Vec<u32>,  // the misses that have to be found
-    bytes: Vec<u8>,  // of the misses
-    marks: Vec<u32>, // ends of texts, among `ids`
+    bytes: Vec<u8>,   // of the misses
+    marks: Vec<Mark>, // ends of texts
     found: Vec<Found>,
     tokens: Vec<u32>,
     jobs: Vec<Job>,
     sum: f64, // of the scores of the present pretoken, where they are added up
     bench: Bench,
     scratch: Scratch,
+    hot_keys: Box<[Key; GROUP]>,
     short_keys: Box<[memo::Key<4>; GROUP]>,
     long_keys: Box<[memo::Key<8>; GROUP]>,
     short_memo: ShortMemo,
     long_memo: LongMemo,
     growth: usize, // bytes that the memos have grown by
+}
+
+/// What remembers, and grows if it may.
+trait Remember {
+    /// The bytes that it needs to double, where it should; else 0.
+    fn wants(&self) -> usize;
+    /// Doubles.
+    fn grow(&mut self);
+    /// Remains as it is.
+    fn stay(&mut self);
 }
 
 impl std::fmt::Debug for Worker {
@@ -238,7 +256,7 @@ impl Encoder {
     }
 
     /// Gives a memo more room, if it should have it and there is memory.
-    fn let_grow<const WORDS: usize, const IDS: usize>(&self, memo: &mut Memo<WORDS, IDS>, growth: &mut usize) {
+    fn let_grow(&self, memo: &mut impl Remember, growth: &mut usize) {
         let bytes = memo.wants();
         if bytes == 0 {
             return;
@@ -259,12 +277,12 @@ impl Default for Worker {
         Self {
             starts: Starts::default(),
             batch: Box::default(),
+            looked: Box::new([0; BATCH + FIXED]),
             missed: Box::new([0; BATCH]),
-            hot: Hot::default(),
+            hot: Hot::new(HOT_BITS[0], HOT_BITS[1]),
             parts: Vec::new(),
             ids: Vec::new(),
             misses: Vec::new(),
-            open: Vec::new(),
             bytes: Vec::new(),
             marks: Vec::new(),
             found: Vec::new(),
@@ -273,6 +291,7 @@ impl Default for Worker {
             sum: 0.0,
             bench: Bench::default(),
             scratch: Scratch::default(),
+            hot_keys: Box::new([Key::default(); GROUP]),
             short_keys: Box::new([memo::Key::default(); GROUP]),
             long_keys: Box::new([memo::Key::default(); GROUP]),
             short_memo: ShortMemo::new(SHORT_BITS[0], SHORT_BITS[1]),
@@ -287,7 +306,6 @@ impl Worker {
     fn clear(&mut self) {
         self.ids.clear();
         self.misses.clear();
-        self.open.clear();
         self.found.clear();
         self.bytes.clear();
         self.bytes.shrink_to(4 * WAITING_BYTES);
@@ -326,7 +344,8 @@ impl Run<'_> {
     /// The end of a text.
     #[inline]
     pub fn end_of_text(&mut self) {
-        self.worker.marks.push(self.worker.ids.len() as u32);
+        let Worker { marks, ids, misses, .. } = &mut *self.worker;
+        marks.push(Mark { ids: ids.len() as u32, misses: misses.len() as u32 });
     }
 
     /// One pretoken; `is_text` where it is known to be UTF-8.
@@ -402,53 +421,55 @@ impl Run<'_> {
             }
             return;
         };
-        let Worker { batch, missed, hot, ids, misses, open, bytes, found, tokens, .. } = &mut *self.worker;
+        let Worker { batch, looked, missed, hot, ids, misses, bytes, .. } = &mut *self.worker;
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
-            let first = ids.len();
-            ids.resize(first + bounds.len() - 1, 0);
-            let num_missed = hot.find(text, bounds, batch, &mut ids[first..], missed);
+            let count = bounds.len() - 1;
+            let num_missed = hot.find(text, bounds, batch, &mut looked[..count], missed);
             let missed = &missed[..num_missed];
-            missed.iter().for_each(|&at| words.prefetch(batch.keys[usize::from(at)]));
+            for &at in missed {
+                match looked[usize::from(at)] {
+                    NO_WORD => words.prefetch(batch.keys[usize::from(at)]),
+                    several => hot.prefetch_tokens(several),
+                }
+            }
+            ids.reserve(count + FIXED);
+            let mut from = 0;
             for &at in missed {
                 let at = usize::from(at);
-                let id = &mut ids[first + at];
-                let miss = Miss { at: (first + at) as u32, is_text: true, is_first: true, ..Miss::default() };
-                if *id != NO_WORD {
-                    let (several, count) = hot.tokens(*id);
-                    found.push(Found { start: tokens.len() as u32, len: count as u32 });
-                    tokens.extend_from_slice(&several);
-                    misses.push(miss);
+                append(ids, &**looked, from, at - from);
+                from = at + 1;
+                let found = looked[at];
+                if found != NO_WORD {
+                    hot.append(found, ids);
                     continue;
                 }
                 let key = batch.keys[at];
-                *id = words.get(key);
-                if *id < words::UNKNOWN {
-                    hot.put(key, &[*id]);
+                let id = words.get(key);
+                if id < words::UNKNOWN {
+                    hot.put(key, &[id]);
+                    ids.push(id);
                     continue;
                 }
-                let (from, to) = (bounds[at] as usize, bounds[at + 1] as usize);
-                let is_long = to - from > words::MOST;
-                let may_be_entry = if is_long { words.may_be_longer(&text[from..to]) } else { *id != NO_WORD };
-                let (start, len) = copy(bytes, text, from, to);
-                open.push(misses.len() as u32);
-                found.push(Found::default());
-                misses.push(Miss { start, len, may_be_entry, ..miss });
+                let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
+                let is_long = end - start > words::MOST;
+                let may_be_entry = if is_long { words.may_be_longer(&text[start..end]) } else { id != NO_WORD };
+                let (start, len) = copy(bytes, text, start, end);
+                misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text: true, is_first: true });
             }
+            append(ids, &**looked, from, count - from);
         }
     }
 
     fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool, is_first: bool) {
-        let Worker { ids, misses, open, bytes, found, .. } = &mut *self.worker;
+        let Worker { ids, misses, bytes, .. } = &mut *self.worker;
         let (start, len) = copy(bytes, pretoken, 0, pretoken.len());
-        open.push(misses.len() as u32);
-        found.push(Found::default());
         misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text, is_first });
-        ids.push(NO_WORD);
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        if self.worker.ids.len() >= WAITING || self.worker.bytes.len() >= WAITING_BYTES {
+        let Worker { ids, misses, bytes, .. } = &*self.worker;
+        if ids.len() + misses.len() >= WAITING || bytes.len() >= WAITING_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -463,12 +484,13 @@ impl Run<'_> {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
-        let Worker { short_memo, long_memo, growth, .. } = &mut *self.worker;
+        let Worker { hot, short_memo, long_memo, growth, .. } = &mut *self.worker;
+        self.encoder.let_grow(hot, growth);
         self.encoder.let_grow(short_memo, growth);
         self.encoder.let_grow(long_memo, growth);
-        let open = std::mem::take(&mut self.worker.open);
-        let done = open.chunks(GROUP).try_for_each(|group| self.find(group));
-        self.worker.open = open;
+        let num = self.worker.misses.len();
+        self.worker.found.resize(num, Found::default());
+        let done = (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)));
         if done.is_ok() {
             self.write();
         }
@@ -477,7 +499,7 @@ impl Run<'_> {
     }
 
     /// The ids of some misses, by their numbers.
-    fn find(&mut self, group: &[u32]) -> Result<()> {
+    fn find(&mut self, group: Range<usize>) -> Result<()> {
         let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
         let remembers = matches!(special, Specials::None);
         let Worker {
@@ -488,18 +510,24 @@ impl Run<'_> {
             sum,
             bench,
             scratch,
+            hot,
             short_memo,
             long_memo,
+            hot_keys,
             short_keys,
             long_keys,
             misses,
-            hot,
             ..
         } = &mut **worker;
-        let misses = || group.iter().map(|&at| (at as usize, &misses[at as usize])).enumerate();
-        for (i, (_, miss)) in misses() {
+        // What is looked for in `words` is remembered in `hot`, if it is as short.
+        let hottest = if remembers && encoder.words().is_some() { words::MOST } else { 0 };
+        let misses = || misses[group.clone()].iter().zip(group.clone()).enumerate();
+        for (i, (miss, _)) in misses() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
-            if len <= ShortMemo::MOST {
+            if len <= hottest {
+                hot_keys[i] = Key::new(text.first_chunk().copied().unwrap_or_default(), len);
+                hot.prefetch(hot_keys[i]);
+            } else if len <= ShortMemo::MOST {
                 short_keys[i] = short_memo.key(text, len);
                 short_memo.prefetch(&short_keys[i]);
             } else if len <= LongMemo::MOST {
@@ -509,10 +537,14 @@ impl Run<'_> {
         }
         jobs.clear();
         let (mut remembered, mut plain) = ([false; GROUP], [false; GROUP]);
-        for (i, (at, miss)) in misses() {
+        for (i, (miss, at)) in misses() {
             let start = tokens.len();
             let known = match miss.len as usize {
                 _ if !remembers => 0,
+                len if len <= hottest => match hot.get(hot_keys[i]) {
+                    NO_WORD => 0,
+                    found => hot.append(found, tokens),
+                },
                 len if len <= ShortMemo::MOST => short_memo.get(&short_keys[i], tokens),
                 len if len <= LongMemo::MOST => long_memo.get(&long_keys[i], tokens),
                 _ => 0,
@@ -538,13 +570,12 @@ impl Run<'_> {
         }
         if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
             fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
-            for (i, (at, _)) in misses() {
+            for (i, (_, at)) in misses() {
                 plain[i] |= !remembered[i] && found[at].len == 0;
             }
         }
         let added_up = model.as_sum_of_words();
-        let keeps_hot = encoder.words().is_some();
-        for (i, (at, miss)) in misses() {
+        for (i, (miss, at)) in misses() {
             let place = &mut found[at];
             let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
             let start = tokens.len();
@@ -569,11 +600,9 @@ impl Run<'_> {
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
-            if keeps_hot && text.len() <= words::MOST {
-                hot.put(Key::of(text), ids);
-            }
             match miss.len as usize {
                 _ if !remembers || remembered[i] => {}
+                len if len <= hottest => hot.put(hot_keys[i], ids),
                 len if len <= ShortMemo::MOST => short_memo.put(&short_keys[i], ids),
                 len if len <= LongMemo::MOST => long_memo.put(&long_keys[i], ids),
                 _ => {}
@@ -582,35 +611,42 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The waiting ids with their gaps filled.
+    /// The waiting ids, and between them those of what was missed.
     fn write(&mut self) {
         let Worker { ids, misses, marks, found, tokens, .. } = &*self.worker;
         let out = &mut *self.out;
-        let total = ids.len() - misses.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
-        let mut written = out.count; // before `from`
+        let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
+        let before = out.count;
         out.count += total;
         if !out.counts_only {
-            out.ids.reserve(total + 16);
+            out.ids.reserve(total + FIXED);
         }
-        let mut marks = marks.iter().map(|&mark| mark as usize).peekable();
-        let mut from = 0;
-        for (miss, found) in misses.iter().zip(found) {
-            let at = miss.at as usize;
-            while let Some(mark) = marks.next_if(|&mark| mark <= at) {
-                out.ends.push(written + mark - from);
+        let mut marks = marks.iter().peekable();
+        let (mut from, mut filled) = (0, 0);
+        for (number, (miss, found)) in misses.iter().zip(found).enumerate() {
+            while let Some(mark) = marks.next_if(|mark| mark.misses as usize <= number) {
+                out.ends.push(before + filled + mark.ids as usize);
             }
+            filled += found.len as usize;
             if !out.counts_only {
+                let at = miss.at as usize;
                 append(&mut out.ids, ids, from, at - from);
                 append(&mut out.ids, tokens, found.start as usize, found.len as usize);
+                from = at;
             }
-            written += at - from + found.len as usize;
-            from = at + 1;
         }
-        out.ends.extend(marks.map(|mark| written + mark - from));
+        out.ends.extend(marks.map(|mark| before + filled + mark.ids as usize));
         if !out.counts_only {
             out.ids.extend_from_slice(&ids[from..]);
         }
     }
+}
+
+/// What is waited for at the end of a text.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    ids: u32,
+    misses: u32,
 }
 
 /// Appends a part of a text; returns where it is, and its length. Most parts are short, and a copy of fixed length costs less.
@@ -630,12 +666,14 @@ fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32
 /// Appends a part of a list, likewise.
 #[inline(always)]
 fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
-    match list[from..].first_chunk::<16>() {
-        Some(chunk) if len <= 16 => {
-            let before = out.len();
-            out.extend_from_slice(chunk);
-            out.truncate(before + len);
-        }
-        _ => out.extend_from_slice(&list[from..from + len]),
+    let (end, len_after) = (from + len, out.len() + len);
+    let mut at = from;
+    while let (true, Some(chunk)) = (at < end, list[at..].first_chunk::<FIXED>()) {
+        out.extend_from_slice(chunk);
+        at += FIXED;
     }
+    if at < end {
+        out.extend_from_slice(&list[at..end]);
+    }
+    out.truncate(len_after);
 }

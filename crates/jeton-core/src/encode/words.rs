@@ -26,7 +26,7 @@ pub(super) const UNKNOWN: u32 = u32::MAX - 1;
 const NO_ID: u32 = 1 << 31;
 
 /// Up to 15 bytes, zeros, and in the last byte how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key(u128);
 
 const MASKS: [u128; 17] = masks();
@@ -58,7 +58,7 @@ impl Key {
     }
 
     #[inline(always)]
-    fn hash(self) -> u64 {
+    pub(super) fn hash(self) -> u64 {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
         low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
     }
@@ -191,16 +191,50 @@ impl Words {
         Self { lines: vec![EMPTY; 1 << bits].into_boxed_slice(), shift: 64 - bits, longer: Box::default() }
     }
 
-    /// Puts an entry that is not there into a free slot of its line, or in the place of another; returns the number of the slot, which `id` is
-    /// told.
-    pub(super) fn put(&mut self, key: Key, id: impl FnOnce(usize) -> u32) -> usize {
-        let place = self.place(key) as usize;
-        let line = &mut self.lines[place];
+    /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
+    #[inline]
+    pub(super) fn put(&mut self, key: Key, id: u32) -> bool {
+        let line = &mut self.lines[self.place(key) as usize];
         let any = (key.hash() >> 8) as usize % 3;
-        let at = line.keys.iter().position(|&there| there == Key(0) || there == key).unwrap_or(any);
-        let slot = 3 * place + at;
-        (line.keys[at], line.ids[at]) = (key, id(slot));
-        slot
+        let slot_of = |key: Key| line.keys.iter().position(|&there| there == key);
+        let own = slot_of(key).or_else(|| slot_of(Key(0)));
+        let at = own.unwrap_or(any);
+        (line.keys[at], line.ids[at]) = (key, id);
+        own.is_none()
+    }
+
+    /// Empties the slot of a key with this hash and an id that is `gone`, if there is one.
+    #[inline]
+    pub(super) fn remove(&mut self, hash: u64, gone: impl Fn(u32) -> bool) -> bool {
+        let line = &mut self.lines[(hash >> self.shift) as usize];
+        let slot = (0..3).find(|&slot| line.keys[slot] != Key(0) && gone(line.ids[slot]));
+        if let Some(slot) = slot {
+            line.keys[slot] = Key(0);
+        }
+        slot.is_some()
+    }
+
+    pub(super) fn num_lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Twice as many lines, with the same entries.
+    pub(super) fn double(&mut self) {
+        let shift = self.shift - 1;
+        let mut lines = Vec::with_capacity(2 * self.lines.len());
+        for line in &self.lines {
+            let mut both = [EMPTY; 2];
+            let mut used = [0; 2];
+            for (&key, &id) in line.keys.iter().zip(&line.ids) {
+                if key != Key(0) {
+                    let half = (key.hash() >> shift) as usize & 1;
+                    (both[half].keys[used[half]], both[half].ids[used[half]]) = (key, id);
+                    used[half] += 1;
+                }
+            }
+            lines.extend(both);
+        }
+        *self = Self { lines: lines.into(), shift, longer: std::mem::take(&mut self.longer) };
     }
 
     /// Whether a text of more than 15 bytes may be an entry.
