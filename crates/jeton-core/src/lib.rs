@@ -13,6 +13,7 @@
 pub mod error;
 pub mod hash;
 pub mod interrupt;
+mod pages;
 pub mod parallel;
 pub mod simd;
 

@@ -10,7 +10,7 @@
 
 use super::words::{Batch, Key, Words};
 use super::{Remember, BATCH};
-use crate::simd;
+use crate::{pages, simd};
 
 /// Tokens of a pretoken at most: one for each byte.
 const MOST: usize = 15;
@@ -165,8 +165,7 @@ impl Remember for Hot {
             self.close_gap();
             self.next = end;
         }
-        // Zeros that nobody wrote are no memory yet.
-        let mut ring = vec![[0; 4]; 2 * end + PADDING].into_boxed_slice();
+        let mut ring = pages::filled([0; 4], 2 * end + PADDING);
         ring[..end].copy_from_slice(&self.ring[..end]);
         self.ring = ring;
         self.old = 2 * end;

@@ -5,7 +5,7 @@
 //! it; sooner costs more than it gives. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
 use super::Remember;
-use crate::simd;
+use crate::{pages, simd};
 
 /// Words of 8 bytes, the last byte of which says how many bytes of text there are, and 0 in a free place.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     /// Room for 2^`bits` pretokens, at first, and for 2^`most_bits` at most.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let empty = Place { key: [0; WORDS], ids: [0; IDS] };
-        let places = vec![empty; 1 << bits].into_boxed_slice();
+        let places = pages::filled(empty, 1 << bits);
         let ring = vec![0; (IDS / 2) << bits].into_boxed_slice();
         Self { places, shift: 64 - bits.max(1), ring, written: 0, most: 1 << most_bits, displaced: 0 }
     }

@@ -34,6 +34,7 @@ use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
+use crate::pages;
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::vocab::{Kind, Vocab};
 
@@ -181,6 +182,8 @@ pub struct Written {
     pub count: usize,
     /// Ids are counted only.
     pub counts_only: bool,
+    /// For how many ids there will be room at once.
+    pub expected: usize,
 }
 
 impl Tables {
@@ -618,8 +621,10 @@ impl Run<'_> {
         let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
         let before = out.count;
         out.count += total;
-        if !out.counts_only {
-            out.ids.reserve(total + FIXED);
+        if !out.counts_only && out.ids.capacity() - out.ids.len() < total + FIXED {
+            let more = out.ids.len().max(out.expected.saturating_sub(out.ids.len()));
+            out.ids.reserve_exact(more.max(total + FIXED));
+            pages::large(out.ids.spare_capacity_mut());
         }
         let mut marks = marks.iter().peekable();
         let (mut from, mut filled) = (0, 0);

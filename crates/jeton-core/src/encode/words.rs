@@ -13,6 +13,7 @@
 use std::fmt;
 
 use super::BATCH;
+use crate::pages;
 use crate::simd::{self, Level};
 
 /// Bytes of a key's text at most.
@@ -188,7 +189,7 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: vec![EMPTY; 1 << bits].into_boxed_slice(), shift: 64 - bits, longer: Box::default() }
+        Self { lines: pages::filled(EMPTY, 1 << bits), shift: 64 - bits, longer: Box::default() }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
@@ -222,6 +223,7 @@ impl Words {
     pub(super) fn double(&mut self) {
         let shift = self.shift - 1;
         let mut lines = Vec::with_capacity(2 * self.lines.len());
+        pages::large(lines.spare_capacity_mut());
         for line in &self.lines {
             let mut both = [EMPTY; 2];
             let mut used = [0; 2];

@@ -15,6 +15,9 @@ use crate::pretokenize::Span;
 /// 50 ms, and starting threads would cost more than a tenth of the work.
 const LONG_TEXT: usize = 1 << 20;
 
+/// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
+const USUAL_BYTES_PER_TOKEN: usize = 4;
+
 /// Texts of a batch are handed to threads in groups of about this many bytes.
 const GROUP: usize = 1 << 18;
 
@@ -111,10 +114,14 @@ impl Tokenizer {
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
         } else if text.bytes.len() < LONG_TEXT {
-            self.run(permit, counts_only, &|| true, |run| self.run_text(text, permit, run)).map(|written| vec![written])
+            let bytes = text.bytes.len();
+            let run = self.run(permit, counts_only, bytes, &|| true, |run| self.run_text(text, permit, run));
+            run.map(|written| vec![written])
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
-            let work =
-                |_, go_on: GoOn<'_>| self.run(permit, counts_only, go_on, |run| self.run_text(text, permit, run));
+            let bytes = text.bytes.len();
+            let work = |_, go_on: GoOn<'_>| {
+                self.run(permit, counts_only, bytes, go_on, |run| self.run_text(text, permit, run))
+            };
             parallel::jobs(1, 1, watch, work).into_iter().collect() // the calling thread watches
         } else {
             self.stretches_in_parts(text, permit, threads, watch, counts_only)
@@ -134,15 +141,17 @@ impl Tokenizer {
         }
     }
 
-    /// Runs `work` on this thread, with all that encoding takes.
+    /// Runs `work` on this thread, with all that encoding so many bytes takes.
     fn run(
         &self,
         permit: &Permit<'_>,
         counts_only: bool,
+        bytes: usize,
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let mut out = Written { counts_only, ..Written::default() };
+        let expected = if bytes < LONG_TEXT { 0 } else { bytes / USUAL_BYTES_PER_TOKEN };
+        let mut out = Written { counts_only, expected, ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
@@ -201,7 +210,7 @@ impl Tokenizer {
             let parts = parallel::plan(&texts, pretokenizer, threads)?;
             let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
-                let written = self.run(permit, counts_only, go_on, |run| {
+                let written = self.run(permit, counts_only, text.len() / parts.len(), go_on, |run| {
                     landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
                     Ok(())
                 })?;
@@ -236,7 +245,8 @@ impl Tokenizer {
             if matches!(texts, [only] if only.bytes.len() >= LONG_TEXT) {
                 return Ok(None); // cut for all threads instead
             }
-            let run = self.run(permit, false, go_on, |run| {
+            let bytes = texts.iter().map(|text| text.bytes.len()).sum();
+            let run = self.run(permit, false, bytes, go_on, |run| {
                 texts.iter().try_for_each(|&text| {
                     self.run_text(text, permit, run)?;
                     run.end_of_text();

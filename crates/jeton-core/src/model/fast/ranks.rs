@@ -10,6 +10,7 @@
 //! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on. `pairs` has them all, and is the plain version.
 
 use crate::model::pairs::Pairs;
+use crate::pages;
 
 /// No rank.
 pub(super) const NONE: u32 = u32::MAX;
@@ -62,7 +63,7 @@ impl Ranks {
         let num_buckets = num_slots / 4;
         let bucket_shift = 64 - num_buckets.trailing_zeros();
         let mut table = Self {
-            slots: vec![EMPTY; num_slots].into_boxed_slice(),
+            slots: pages::filled(EMPTY, num_slots),
             moves: vec![0; num_buckets].into_boxed_slice(),
             seed,
             bucket_shift,
