@@ -8,14 +8,14 @@
 //! Several tokens stand in a ring, the oldest of which are overwritten. Each list there begins with the hash of its pretoken, so that
 //! a slot whose tokens go is found and emptied.
 
-use super::words::{Batch, Key, Words};
-use super::{Remember, BATCH};
-use crate::{pages, simd};
+use super::words::{Key, Words};
+use super::Remember;
+use crate::pages::Table;
 
 /// Tokens of a pretoken at most: one for each byte.
 const MOST: usize = 15;
 
-/// What [`Hot::find`] gives for several tokens: this, how many, and where they are.
+/// Stands for several tokens: this, how many, and where they are.
 const SEVERAL: u32 = 1 << 31;
 const COUNT_SHIFT: u32 = 27;
 const PLACE: u32 = (1 << COUNT_SHIFT) - 1;
@@ -32,7 +32,7 @@ const PADDING: usize = 5;
 /// The table.
 pub(super) struct Hot {
     words: Words,
-    ring: Box<[[u32; 4]]>,
+    ring: Table<[u32; 4]>,
     next: usize, // where the next list goes
     old: usize,  // where the first list of the last round is that is still there
     most: usize, // lines
@@ -42,21 +42,8 @@ pub(super) struct Hot {
 impl Hot {
     /// With 2^`bits` lines of three pretokens, at first, and 2^`most_bits` at most; of 128 bytes each, with their share of the ring.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
-        let ring = vec![[0; 4]; (FOURS << bits) + PADDING].into_boxed_slice();
+        let ring = Table::filled([0; 4], (FOURS << bits) + PADDING);
         Self { words: Words::empty(bits), ring, next: 0, old: 0, most: 1 << most_bits, displaced: 0 }
-    }
-
-    /// As [`Words::find`]; what has several tokens is missed as well.
-    #[inline]
-    pub(super) fn find(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        batch: &mut Batch,
-        ids: &mut [u32],
-        missed: &mut [u8; BATCH],
-    ) -> usize {
-        self.words.find(text, bounds, batch, ids, missed)
     }
 
     /// Fetches the line of a key.
@@ -65,18 +52,10 @@ impl Hot {
         self.words.prefetch(key);
     }
 
-    /// What [`Hot::find`] gives for one key.
+    /// What stands for the tokens of a pretoken: their id, if it is one, or where they are; [`NO_WORD`](super::words::NO_WORD) if it is not here.
     #[inline(always)]
     pub(super) fn get(&self, key: Key) -> u32 {
         self.words.get(key)
-    }
-
-    /// Fetches the tokens that `found` stands for, if they are several.
-    #[inline(always)]
-    pub(super) fn prefetch_tokens(&self, found: u32) {
-        if let Some(list) = self.ring.get((found & PLACE) as usize) {
-            simd::prefetch(list);
-        }
     }
 
     /// Appends the tokens that `found` stands for, which is something; returns how many.
@@ -165,7 +144,7 @@ impl Remember for Hot {
             self.close_gap();
             self.next = end;
         }
-        let mut ring = pages::filled([0; 4], 2 * end + PADDING);
+        let mut ring = Table::filled([0; 4], 2 * end + PADDING);
         ring[..end].copy_from_slice(&self.ring[..end]);
         self.ring = ring;
         self.old = 2 * end;

@@ -5,7 +5,8 @@
 //! it; sooner costs more than it gives. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
 use super::Remember;
-use crate::{pages, simd};
+use crate::pages::Table;
+use crate::simd;
 
 /// Words of 8 bytes, the last byte of which says how many bytes of text there are, and 0 in a free place.
 #[derive(Clone, Copy)]
@@ -18,9 +19,9 @@ struct Place<const WORDS: usize, const IDS: usize> {
 /// Pretokens up to `8 * WORDS - 2` bytes. Up to `IDS` ids stand beside the key, more of them in a ring: words of a script that the vocabulary hardly
 /// knows are many ids, nearly one for each byte.
 pub(super) struct Memo<const WORDS: usize, const IDS: usize> {
-    places: Box<[Place<WORDS, IDS>]>,
+    places: Table<Place<WORDS, IDS>>,
     shift: u32,
-    ring: Box<[u32]>, // ids where they are many; the oldest are overwritten
+    ring: Table<u32>, // ids where they are many; the oldest are overwritten
     written: u64,     // into the ring, ever
     most: usize,      // places
     displaced: usize, // what had to go since the table has this size
@@ -46,8 +47,8 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     /// Room for 2^`bits` pretokens, at first, and for 2^`most_bits` at most.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let empty = Place { key: [0; WORDS], ids: [0; IDS] };
-        let places = pages::filled(empty, 1 << bits);
-        let ring = vec![0; (IDS / 2) << bits].into_boxed_slice();
+        let places = Table::filled(empty, 1 << bits);
+        let ring = Table::filled(0, (IDS / 2) << bits);
         Self { places, shift: 64 - bits.max(1), ring, written: 0, most: 1 << most_bits, displaced: 0 }
     }
 
@@ -156,7 +157,7 @@ impl<const WORDS: usize, const IDS: usize> Remember for Memo<WORDS, IDS> {
     fn grow(&mut self) {
         let most = self.most.trailing_zeros();
         let old = std::mem::replace(self, Self::new(self.places.len().trailing_zeros() + 1, most));
-        for place in &old.places {
+        for place in old.places.iter() {
             let count = place.key[WORDS - 1] >> 48 & 0xFF;
             let mut key = place.key;
             key[WORDS - 1] ^= count << 48;

@@ -62,8 +62,8 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the lines of `hot`, at first and at most: 1 MiB, and 16.
-const HOT_BITS: [u32; 2] = [13, 17];
+/// log2 of the lines of `hot`, at first and at most: 2 MiB, and 16.
+const HOT_BITS: [u32; 2] = [14, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
 const SHORT_BITS: [u32; 2] = [13, 18];
@@ -428,30 +428,18 @@ impl Run<'_> {
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
             let count = bounds.len() - 1;
-            let num_missed = hot.find(text, bounds, batch, &mut looked[..count], missed);
+            let num_missed = words.find(text, bounds, batch, &mut looked[..count], missed);
             let missed = &missed[..num_missed];
-            for &at in missed {
-                match looked[usize::from(at)] {
-                    NO_WORD => words.prefetch(batch.keys[usize::from(at)]),
-                    several => hot.prefetch_tokens(several),
-                }
-            }
+            missed.iter().for_each(|&at| hot.prefetch(batch.keys[usize::from(at)]));
             ids.reserve(count + FIXED);
             let mut from = 0;
             for &at in missed {
                 let at = usize::from(at);
                 append(ids, &**looked, from, at - from);
                 from = at + 1;
-                let found = looked[at];
+                let (id, found) = (looked[at], hot.get(batch.keys[at]));
                 if found != NO_WORD {
                     hot.append(found, ids);
-                    continue;
-                }
-                let key = batch.keys[at];
-                let id = words.get(key);
-                if id < words::UNKNOWN {
-                    hot.put(key, &[id]);
-                    ids.push(id);
                     continue;
                 }
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);

@@ -13,7 +13,7 @@
 use std::fmt;
 
 use super::BATCH;
-use crate::pages;
+use crate::pages::Table;
 use crate::simd::{self, Level};
 
 /// Bytes of a key's text at most.
@@ -30,13 +30,15 @@ const NO_ID: u32 = 1 << 31;
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key(u128);
 
-const MASKS: [u128; 17] = masks();
+/// By the length of a text: the bytes of sixteen that are its own, and the last byte of its key. A longer text has a key that no entry has.
+const MASKS: [[u128; 2]; 17] = masks();
 
-const fn masks() -> [u128; 17] {
-    let mut masks = [0; 17];
-    let mut len = 1;
-    while len <= MOST {
-        masks[len] = u128::MAX >> (128 - 8 * len);
+const fn masks() -> [[u128; 2]; 17] {
+    let mut masks = [[0; 2]; 17];
+    let mut len = 0;
+    while len <= 16 {
+        let own = if len == 0 || len > MOST { 0 } else { u128::MAX >> (128 - 8 * len) };
+        masks[len] = [own, (len as u128) << 120];
         len += 1;
     }
     masks
@@ -46,8 +48,8 @@ impl Key {
     /// Of `len` bytes that begin `sixteen`; of a longer text a key that no entry has.
     #[inline(always)]
     pub(super) fn new(sixteen: [u8; 16], len: usize) -> Self {
-        let len = len.min(16);
-        Self(u128::from_le_bytes(sixteen) & MASKS[len] | (len as u128) << 120)
+        let [own, length] = MASKS[len.min(16)];
+        Self(u128::from_le_bytes(sixteen) & own | length)
     }
 
     /// Of a text.
@@ -149,7 +151,7 @@ mod x86 {
 
 /// The table.
 pub(super) struct Words {
-    lines: Box<[Line]>,
+    lines: Table<Line>,
     shift: u32,
     longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
 }
@@ -189,13 +191,14 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: pages::filled(EMPTY, 1 << bits), shift: 64 - bits, longer: Box::default() }
+        Self { lines: Table::filled(EMPTY, 1 << bits), shift: 64 - bits, longer: Box::default() }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
     #[inline]
     pub(super) fn put(&mut self, key: Key, id: u32) -> bool {
-        let line = &mut self.lines[self.place(key) as usize];
+        let place = self.place(key) as usize;
+        let line = &mut self.lines[place];
         let any = (key.hash() >> 8) as usize % 3;
         let slot_of = |key: Key| line.keys.iter().position(|&there| there == key);
         let own = slot_of(key).or_else(|| slot_of(Key(0)));
@@ -222,10 +225,8 @@ impl Words {
     /// Twice as many lines, with the same entries.
     pub(super) fn double(&mut self) {
         let shift = self.shift - 1;
-        let mut lines = Vec::with_capacity(2 * self.lines.len());
-        pages::large(lines.spare_capacity_mut());
-        for line in &self.lines {
-            let mut both = [EMPTY; 2];
+        let mut lines = Table::filled(EMPTY, 2 * self.lines.len());
+        for (line, both) in self.lines.iter().zip(lines.as_chunks_mut::<2>().0) {
             let mut used = [0; 2];
             for (&key, &id) in line.keys.iter().zip(&line.ids) {
                 if key != Key(0) {
@@ -234,9 +235,8 @@ impl Words {
                     used[half] += 1;
                 }
             }
-            lines.extend(both);
         }
-        *self = Self { lines: lines.into(), shift, longer: std::mem::take(&mut self.longer) };
+        *self = Self { lines, shift, longer: std::mem::take(&mut self.longer) };
     }
 
     /// Whether a text of more than 15 bytes may be an entry.
@@ -249,19 +249,32 @@ impl Words {
     /// Fetches the line of a key that will be looked at soon.
     #[inline(always)]
     pub(super) fn prefetch(&self, key: Key) {
-        simd::prefetch(&self.lines[self.place(key) as usize]);
+        self.prefetch_line(self.place(key));
+    }
+
+    #[inline(always)]
+    fn prefetch_line(&self, place: u32) {
+        simd::prefetch(self.line(place));
     }
 
     /// The id of the entry with this key, [`NO_WORD`] or [`UNKNOWN`].
     #[inline(always)]
     pub(super) fn get(&self, key: Key) -> u32 {
-        Portable::look(&self.lines[self.place(key) as usize], &key)
+        Portable::look(self.line(self.place(key)), &key)
     }
 
     /// Where a key's line is.
     #[inline(always)]
     fn place(&self, key: Key) -> u32 {
         (key.hash() >> self.shift) as u32
+    }
+
+    /// The line at a place that [`Words::place`] gave.
+    #[inline(always)]
+    fn line(&self, place: u32) -> &Line {
+        debug_assert!((place as usize) < self.lines.len());
+        // SAFETY: a place has as many bits as the number of lines, which is a power of two, says (see `empty` and `double`).
+        unsafe { self.lines.get_unchecked(place as usize) }
     }
 
     /// The ids of the parts of `text` between neighboring `bounds`, of which there are at most [`BATCH`]: [`NO_WORD`] or [`UNKNOWN`]
@@ -325,27 +338,28 @@ impl Words {
         let parts = || bounds.iter().zip(&bounds[1..]).map(|(&start, &end)| (start as usize, (end - start) as usize));
         // Those of which sixteen bytes can be read where they stand.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
-        let mut make = |at: usize, sixteen: [u8; 16], len: usize| {
-            let key = Key::new(sixteen, len);
-            (keys[at], places[at]) = (key, self.place(key));
-            simd::prefetch(&self.lines[places[at] as usize]);
+        let make = |key: &mut Key, place: &mut u32, sixteen: [u8; 16], len: usize| {
+            *key = Key::new(sixteen, len);
+            *place = self.place(*key);
+            self.prefetch_line(*place);
         };
         if let Some(last) = text.len().checked_sub(16) {
-            for (at, (start, len)) in parts().take(inside).enumerate() {
+            let room = keys.iter_mut().zip(&mut *places);
+            for ((start, len), (key, place)) in parts().zip(room).take(inside) {
                 let start = start.min(last);
                 // SAFETY: `start` is at least 16 bytes from the end.
-                make(at, unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() }, len);
+                make(key, place, unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() }, len);
             }
         }
         for (at, (start, len)) in parts().enumerate().take(count).skip(inside) {
             let mut sixteen = [0; 16];
             let rest = &text[start..];
             sixteen[..rest.len()].copy_from_slice(rest);
-            make(at, sixteen, len);
+            make(&mut keys[at], &mut places[at], sixteen, len);
         }
         let mut num_missed = 0;
         for (at, (id, (key, &place))) in ids[..count].iter_mut().zip(keys.iter().zip(&*places)).enumerate() {
-            *id = L::look(&self.lines[place as usize], key);
+            *id = L::look(self.line(place), key);
             missed[num_missed & (BATCH - 1)] = at as u8;
             num_missed += usize::from(*id >= NO_ID);
         }

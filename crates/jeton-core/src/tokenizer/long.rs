@@ -150,7 +150,7 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let expected = if bytes < LONG_TEXT { 0 } else { bytes / USUAL_BYTES_PER_TOKEN };
+        let expected = bytes / USUAL_BYTES_PER_TOKEN;
         let mut out = Written { counts_only, expected, ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
