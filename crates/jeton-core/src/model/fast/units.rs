@@ -193,60 +193,55 @@ impl Units {
     /// Writes the first symbols of `text`, as many as have room; `text` is UTF-8.
     #[inline(always)]
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Found {
-        let (mut at, mut count, mut inner) = (0, 0, 0u64);
-        let mut before = NONE; // lowest rank across the boundary at `at`
+        let (mut rest, mut count, mut inner) = (text, 0, 0u64);
+        let mut before = NONE; // lowest rank across the boundary where `rest` begins
         let mut is_ascii = true;
-        while at < text.len() && count + 4 <= symbols.len() {
-            let byte = text[at];
+        while let (&[byte, ..], Some(room)) = (rest, symbols[count..].first_chunk_mut::<4>()) {
             if byte < 0x80 {
-                symbols[count] = self.bytes[usize::from(byte)];
+                room[0] = self.bytes[usize::from(byte)];
                 count += 1;
-                at += 1;
-                before = self.lowest_crossing(text, at);
+                rest = &rest[1..];
+                before = match rest {
+                    &[next @ 0x80..=0xFF, ..] => self.lowest_crossing(byte, next),
+                    _ => NONE,
+                };
                 continue;
             }
             is_ascii = false;
-            let length = match byte {
-                0x80..0xC0 => 1, // the text begins inside a character
-                0xC0..0xE0 => 2,
-                0xE0..0xF0 => 3,
-                _ => 4,
+            let (length, last, code) = match *rest {
+                [a @ 0xE0..0xF0, b, c, ..] => {
+                    (3, c, usize::from(a & 0xF) << 12 | usize::from(b & 63) << 6 | usize::from(c & 63))
+                }
+                [a @ 0xC0..0xE0, b, ..] => (2, b, usize::from(a & 0x1F) << 6 | usize::from(b & 63)),
+                [0xF0..=0xFF, _, _, d, ..] => (4, d, 0),
+                [0..0xC0, ..] => (1, byte, 0), // the text begins inside a character
+                _ => break,
             };
-            let Some(character) = text.get(at..at + length) else { break };
-            let after = self.lowest_crossing(text, at + length);
-            let code = match *character {
-                [a, b] => usize::from(a & 0x1F) << 6 | usize::from(b & 0x3F),
-                [a, b, c] => usize::from(a & 0x0F) << 12 | usize::from(b & 0x3F) << 6 | usize::from(c & 0x3F),
-                _ => 0,
-            };
+            let after = rest.get(length).map_or(NONE, |&next| self.lowest_crossing(last, next));
             let packed = self.characters[code];
             let ids = [packed & MASK, packed >> BITS & MASK, packed >> (2 * BITS) & MASK].map(|id| id as u32);
             let top = if self.tops.is_empty() { ids[0].max(ids[1]).max(ids[2]) } else { self.tops[code] };
             let parts = (packed >> (3 * BITS)) as usize;
             if parts > 0 && before.min(after) > top {
-                symbols[count..count + 3].copy_from_slice(&ids);
+                *room = [ids[0], ids[1], ids[2], NO_SYMBOL];
                 // the parts do not merge with each other
                 inner |= ((1 << (parts - 1)) - 1) << (count & 63);
                 count += parts;
             } else {
-                for (symbol, &byte) in symbols[count..].iter_mut().zip(character) {
+                for (symbol, &byte) in room.iter_mut().zip(&rest[..length]) {
                     *symbol = self.bytes[usize::from(byte)];
                 }
                 count += length;
             }
-            at += length;
+            rest = &rest[length..];
             before = after;
         }
-        Found { symbols: count, bytes: at, inner, is_ascii }
+        Found { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
+    /// The lowest rank of a token that crosses the boundary of a character between these bytes, and begins or ends inside one.
     #[inline(always)]
-    fn lowest_crossing(&self, text: &[u8], at: usize) -> u32 {
-        match text.get(at) {
-            Some(&byte) if byte >= 0x80 || text[at - 1] >= 0x80 => {
-                self.crossing[usize::from(text[at - 1]) << 8 | usize::from(byte)]
-            }
-            _ => NONE,
-        }
+    fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
+        self.crossing[usize::from(left) << 8 | usize::from(right)]
     }
 }
