@@ -17,7 +17,7 @@ CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
 SHARED = {"error", "hash", "interrupt", "pages", "simd"}
-BASE = SHARED | {"alphabet", "byte_alphabet", "vocab"}
+BASE = SHARED | {"alphabet", "byte_alphabet", "seams", "vocab"}
 MAY_USE = {
     "error": set(),
     "hash": set(),
@@ -28,11 +28,12 @@ MAY_USE = {
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},
     "classes": SHARED,
+    "seams": set(),
     "regex": SHARED | {"classes"},
     "draft": SHARED,
     "special": SHARED | {"draft"},
     "normalize": SHARED | {"draft", "byte_alphabet", "regex"},
-    "pretokenize": SHARED | {"draft", "byte_alphabet", "classes", "regex"},
+    "pretokenize": SHARED | {"draft", "byte_alphabet", "classes", "regex", "seams"},
     "model": BASE,
     "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,

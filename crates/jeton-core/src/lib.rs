@@ -22,6 +22,7 @@ pub mod alphabet;
 pub mod byte_alphabet;
 mod classes;
 mod regex;
+mod seams;
 pub mod vocab;
 
 // text → ids, ids → text

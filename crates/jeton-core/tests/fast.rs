@@ -13,7 +13,8 @@ use jeton_core::vocab::{Kind, Vocab};
 use pretokenize_texts::{rounds, Random, FRAGMENTS};
 
 /// What the merges of a vocabulary are drawn from: characters of one to four bytes, and what repeats.
-const PARTS: [&str; 14] = ["a", "b", "ab", " ", "  ", "the", "é", "Ж", "中", "文字", "한", "😀", "'s", "\u{301}"];
+const PARTS: [&str; 17] =
+    ["a", "b", "ab", " ", "  ", "the", "é", "Ж", "中", "文字", "한", "字", "。", "국中", "😀", "'s", "\u{301}"];
 
 struct Made {
     tok: Tokenizer,

@@ -36,6 +36,7 @@ use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pages;
 use crate::pretokenize::{Pretokenizer, Starts};
+use crate::seams::Seams;
 use crate::vocab::{Kind, Vocab};
 
 /// Pretokens whose keys are made, and whose lines are fetched, before the first is looked at.
@@ -116,6 +117,7 @@ pub struct Encoder {
 struct Tables {
     words: Option<Words>,
     fast: Option<Fast>,
+    seams: Option<Seams>, // where pretokens are cut further
 }
 
 /// A pretoken that is not one known token, and the place its ids belong.
@@ -204,7 +206,9 @@ impl Tables {
             }
             _ => None,
         };
-        Self { words, fast }
+        let seams =
+            fast.as_ref().filter(|fast| words.is_some() && fast.merges_bytes()).map(|fast| fast.seams(vocab, model));
+        Self { words, fast, seams }
     }
 }
 
@@ -396,11 +400,12 @@ impl Run<'_> {
             }
             return Ok(text.len());
         };
+        let seams = self.encoder.tables.get().and_then(|tables| tables.seams.as_ref());
         let mut from = from;
         while from < until.min(text.len()) {
             let rest = &text[from..];
             let mut starts = std::mem::take(&mut self.worker.starts);
-            finder.window(&mut starts, rest);
+            finder.window(&mut starts, rest, seams);
             let mut bounds = starts.bounds();
             if bounds.last().is_some_and(|&end| end as usize > until - from) {
                 let inside = bounds.partition_point(|&at| (at as usize) < until - from);

@@ -126,7 +126,7 @@ impl Pretokenizer {
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
         let (mut from, mut found) = (0, Vec::new());
         while from < text.len() {
-            finder.window(&mut starts, &text[from..]);
+            finder.window(&mut starts, &text[from..], None);
             let Some((&end, positions)) = starts.bounds().split_last() else { break };
             found.extend(positions.iter().map(|&at| from + at as usize));
             from += end as usize;

@@ -19,16 +19,20 @@ mod ranks;
 mod row;
 mod units;
 
+use std::collections::HashSet;
+
 use self::lanes::{Rank, Work};
 use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use self::row::{Array, Row};
 use self::units::Units;
+use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
-use super::{bpe, Model};
+use super::Model;
 use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
 use crate::error::Result;
 use crate::interrupt::GoOn;
+use crate::seams::Seams;
 use crate::simd::{self, Level};
 use crate::vocab::Vocab;
 
@@ -137,6 +141,21 @@ impl Fast {
             return Vec::new();
         }
         ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect()
+    }
+
+    /// Whether it merges bytes, and each has a symbol.
+    pub fn merges_bytes(&self) -> bool {
+        self.units.merges_bytes()
+    }
+
+    /// The boundaries over which no token reaches.
+    pub fn seams(&self, vocab: &Vocab, model: &Model) -> Seams {
+        let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
+        let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
+        let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
+        let made: HashSet<u32> = self.made(vocab, ended()).into_iter().collect();
+        let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
+        Seams::new(vocab.iter().map(|entry| entry.2), wholes)
     }
 
     /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.

@@ -158,6 +158,11 @@ impl Units {
         }
     }
 
+    /// Whether bytes are the symbols, all of them.
+    pub(super) fn merges_bytes(&self) -> bool {
+        self.is_complete && !self.is_chars
+    }
+
     /// Whether every byte has a symbol.
     pub(super) fn is_complete(&self) -> bool {
         self.is_complete

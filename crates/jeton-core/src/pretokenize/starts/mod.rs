@@ -14,6 +14,7 @@ mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
 use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
+use crate::seams::Seams;
 use crate::simd::block::{self, Block, Portable};
 use crate::simd::{self, Level};
 
@@ -34,15 +35,16 @@ pub(crate) struct Starts {
 pub(crate) struct Finder(Find);
 
 /// Safe where the processor has the instructions that the function was compiled for.
-type Find = unsafe fn(&mut Starts, &Classes, &[u8]);
+type Find = unsafe fn(&mut Starts, &Classes, &[u8], Option<&Seams>);
 
 impl Finder {
-    /// The starts of the first window of a text that begins with a pretoken and is not empty.
+    /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where pretokens are to be cut
+    /// further.
     #[inline]
-    pub(crate) fn window(self, starts: &mut Starts, text: &str) {
+    pub(crate) fn window(self, starts: &mut Starts, text: &str, seams: Option<&Seams>) {
         debug_assert!(!text.is_empty());
         // SAFETY: `finder` chose a function for the level of this processor.
-        unsafe { (self.0)(starts, Classes::get(), text.as_bytes()) }
+        unsafe { (self.0)(starts, Classes::get(), text.as_bytes(), seams) }
     }
 }
 
@@ -54,7 +56,7 @@ impl Starts {
     }
 
     #[inline(always)]
-    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8]) {
+    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
         let len = text.len().min(WINDOW);
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
@@ -62,6 +64,9 @@ impl Starts {
         self.algebra::<F, B>(classes, text, len);
         self.bits[0] |= 1;
         let end = self.recut_hard::<F>(classes, text, len);
+        if let Some(seams) = seams {
+            self.cut::<B>(text, len, seams);
+        }
         self.list::<B>(len);
         self.positions[self.count] = end as u32;
     }
@@ -143,6 +148,33 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
+    /// Adds the seams.
+    #[inline(always)]
+    fn cut<B: Block>(&mut self, text: &[u8], len: usize, seams: &Seams) {
+        let mut before = 0; // first bytes of characters of three, as their last three bits
+        for (block, at) in (0..len).step_by(64).enumerate() {
+            let rest = &text[at..];
+            let mut copy = [0; 64];
+            let bytes = rest.first_chunk().unwrap_or_else(|| {
+                copy[..rest.len()].copy_from_slice(rest);
+                &copy
+            });
+            let leads = B::load(bytes).within(0xE0, 0xEF);
+            let mut maybe = leads & (leads << 3 | before) & !self.bits[block];
+            before = leads >> 61;
+            while maybe != 0 {
+                let bit = maybe.trailing_zeros();
+                maybe &= maybe - 1;
+                let left = at + bit as usize - 3;
+                let pair = match text[left..].first_chunk() {
+                    Some(&eight) => u64::from_le_bytes(eight),
+                    None => text[left..].iter().rev().fold(0, |pair, &byte| pair << 8 | u64::from(byte)),
+                };
+                self.bits[block] |= u64::from(seams.between(pair)) << bit;
+            }
+        }
+    }
+
     /// Bits → positions, up to `len`.
     #[inline(always)]
     fn list<B: Block>(&mut self, len: usize) {
@@ -186,18 +218,18 @@ pub(super) fn finder<F: Family>(level: Level) -> Finder {
     })
 }
 
-fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
-    starts.find::<F, Portable>(classes, text)
+fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    starts.find::<F, Portable>(classes, text, seams)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
-    starts.find::<F, block::Avx2>(classes, text)
+fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    starts.find::<F, block::Avx2>(classes, text, seams)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8]) {
-    starts.find::<F, block::Avx512>(classes, text)
+fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    starts.find::<F, block::Avx512>(classes, text, seams)
 }

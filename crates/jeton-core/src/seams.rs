@@ -1,0 +1,131 @@
+//! Seams: boundaries between two characters that no token of a vocabulary reaches over.
+//!
+//! A merge over a boundary makes a token that holds what stands on both sides. Where there is none, the sides merge as if each stood alone, whatever
+//! the ranks: a pretoken may be cut there. Texts without spaces fall into words of a few characters by it, which repeat, where whole
+//! clauses hardly do; of new Chinese a fourteenth is left to merge.
+//!
+//! Only characters of three bytes are looked at, which are most of those that stand without spaces. Pairs of them that some
+//! token holds are bits at a hash, 64 KiB; so a seam may be missed, by chance or where tokens begin or end inside characters, and none is
+//! made up.
+
+/// log2 of the bits for pairs.
+const BITS: u32 = 19;
+
+/// Of two characters of three bytes, the first byte lowest.
+const FIRST: u64 = 0xFF_FFFF;
+
+/// The boundaries that are none.
+#[derive(Debug, Clone)]
+pub struct Seams {
+    pairs: Box<[u64; 1 << (BITS - 6)]>,
+    split: [u16; 64], // last byte of a character, low 6 bits -> a bit for the next one's first byte: tokens that hold only a part of one
+    has_wholes: bool,
+}
+
+#[inline(always)]
+fn place(pair: u64) -> usize {
+    (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+}
+
+/// A character of three bytes.
+fn three(bytes: &[u8]) -> Option<u64> {
+    match *bytes {
+        [a @ 0xE0..=0xEF, b, c] => Some(u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16),
+        _ => None,
+    }
+}
+
+/// Bytes of the character that begins with this one.
+fn length(lead: u8) -> usize {
+    match lead {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    }
+}
+
+impl Seams {
+    /// Of the contents of all tokens. `wholes` are those that only a whole pretoken becomes: what is cut off never is like one of them.
+    pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut seams = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
+        for token in tokens {
+            let mut before: Option<&[u8]> = None; // the last character, if all of it is there
+            let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
+            while at < token.len() {
+                let now = token.get(at..at + length(token[at]));
+                match (before.and_then(three), now.and_then(three)) {
+                    (Some(left), Some(right)) => seams.add(left | right << 24),
+                    _ if before.is_none() && at > 0 || now.is_none() => {
+                        if let (Some(&left @ 0x80..), right @ 0xE0..0xF0) = (token[..at].last(), token[at]) {
+                            seams.split[usize::from(left & 0x3F)] |= 1 << (right & 0xF);
+                        }
+                    }
+                    _ => {}
+                }
+                before = now;
+                at += now.map_or(token.len(), <[u8]>::len);
+            }
+        }
+        for whole in wholes {
+            let (first, last) =
+                (whole.get(..3).and_then(three), whole.len().checked_sub(3).and_then(|at| three(&whole[at..])));
+            first.iter().for_each(|first| seams.add(first << 24));
+            last.iter().for_each(|&last| seams.add(last));
+            seams.has_wholes |= first.is_some() || last.is_some();
+        }
+        seams
+    }
+
+    fn add(&mut self, pair: u64) {
+        let place = place(pair);
+        self.pairs[place / 64] |= 1 << (place % 64);
+    }
+
+    #[inline(always)]
+    fn holds(&self, pair: u64) -> bool {
+        let place = place(pair);
+        self.pairs[place / 64] >> (place % 64) & 1 != 0
+    }
+
+    /// Whether a pretoken may be cut between two characters of three bytes, the low 48 bits of `pair` with the first byte lowest.
+    #[inline(always)]
+    pub fn between(&self, pair: u64) -> bool {
+        let pair = pair & 0xFFFF_FFFF_FFFF;
+        let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
+        let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
+        !is_none && !(self.has_wholes && (self.holds(pair & FIRST) || self.holds(pair & !FIRST)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_reaches_over_a_seam() {
+        let inside = "語".as_bytes();
+        let both = ["字".as_bytes(), &inside[..2]].concat(); // ends inside a character
+        let tokens = ["中文", "文字", "a中", "。", "𠮷中"].map(str::as_bytes);
+        let tokens = tokens.into_iter().chain([
+            both.as_slice(),
+            &inside[1..],
+            b"\xA9\xE4\xB8\xAD",
+            b"\xE4",
+            b"\xE4\xE4\xB8\xAD",
+        ]);
+        let wholes = ["한국", "x국"].map(str::as_bytes);
+        let seams = Seams::new(tokens, wholes.into_iter());
+        let is_seam = |text: &str| {
+            let mut bytes = [0; 8];
+            bytes[..6].copy_from_slice(text.as_bytes());
+            seams.between(u64::from_le_bytes(bytes) | 0xABCD << 48)
+        };
+        for text in ["中文", "文字", "字語", "詩中", "好한", "국好", "字誰"] {
+            assert!(!is_seam(text), "{text}");
+        }
+        for text in ["文中", "字中", "好人", "한好", "好국", "語字"] {
+            assert!(is_seam(text), "{text}");
+        }
+    }
+}
