@@ -29,6 +29,20 @@ pub fn large<T>(room: &mut [MaybeUninit<T>]) {
     let _ = (first, last);
 }
 
+/// Room for `more` values, twice as much as there was where that is more, in large pages if it fills some.
+#[inline]
+pub fn reserve<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        grow(list, more);
+    }
+}
+
+#[cold]
+fn grow<T>(list: &mut Vec<T>, more: usize) {
+    list.reserve_exact(more.max(list.len()));
+    large(list.spare_capacity_mut());
+}
+
 /// A list of fixed length, in large pages if it fills at least half of one.
 pub struct Table<T: Copy> {
     start: NonNull<T>,
@@ -130,7 +144,7 @@ mod tests {
             drop(table);
             assert!(copy.len() == len && copy.last().is_none_or(|&last| last == [1, 2]));
         }
-        assert!(Table::filled(0u64, LARGE).as_ptr() as usize % LARGE == 0);
+        assert!((Table::filled(0u64, LARGE).as_ptr() as usize).is_multiple_of(LARGE));
     }
 
     #[test]

@@ -27,6 +27,15 @@ fn place(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
+/// The first 8 bytes of a text that has at least 6.
+#[inline(always)]
+pub fn pair(text: &[u8]) -> u64 {
+    match text.first_chunk() {
+        Some(&eight) => u64::from_le_bytes(eight),
+        None => text.iter().rev().fold(0, |pair, &byte| pair << 8 | u64::from(byte)),
+    }
+}
+
 /// A character of three bytes.
 fn three(bytes: &[u8]) -> Option<u64> {
     match *bytes {

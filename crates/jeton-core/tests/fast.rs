@@ -119,10 +119,10 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
 
 /// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added up.
 fn make_words(random: &mut Random) -> Made {
-    const LETTERS: [&str; 12] = ["▁", "a", "b", "c", "é", "中", "文", "▁▁", "▁a", "▁the", "x", "'"];
+    const LETTERS: [&str; 13] = ["▁", "a", "b", "c", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
     let kind = random.below(4);
     let mut contents: Vec<(Kind, String)> =
-        LETTERS[..random.below(3) + 8].iter().map(|&c| (Kind::Token, c.into())).collect();
+        LETTERS[..random.below(3) + 9].iter().map(|&c| (Kind::Token, c.into())).collect();
     let mut known: HashSet<String> = contents.iter().map(|(_, content)| content.clone()).collect();
     let mut merges = Vec::new();
     let inside = random.below(6) == 0; // pieces may reach over the start of a word

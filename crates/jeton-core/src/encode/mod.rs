@@ -614,10 +614,9 @@ impl Run<'_> {
         let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
         let before = out.count;
         out.count += total;
-        if !out.counts_only && out.ids.capacity() - out.ids.len() < total + FIXED {
-            let more = out.ids.len().max(out.expected.saturating_sub(out.ids.len()));
-            out.ids.reserve_exact(more.max(total + FIXED));
-            pages::large(out.ids.spare_capacity_mut());
+        if !out.counts_only {
+            let expected = out.expected.saturating_sub(out.ids.len());
+            pages::reserve(&mut out.ids, expected.max(total + FIXED));
         }
         let mut marks = marks.iter().peekable();
         let (mut from, mut filled) = (0, 0);

@@ -20,6 +20,7 @@ pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
 use crate::error::{Error, Result};
 use crate::interrupt::GoOn;
+use crate::seams::Seams;
 use crate::vocab::{show, Kind, Vocab};
 
 /// Where the ranks come from.
@@ -182,7 +183,8 @@ impl Bpe {
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
         let is_known = |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false }).is_some();
-        Some(Cuts::new(|c| is_free && !is_known(c)))
+        let seams = is_free.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
+        Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }
 
     /// The merge of two neighbors, if they have one.

@@ -1,5 +1,5 @@
-//! Where a pretoken falls into parts that the model encodes by themselves: before a `▁` that follows something else, and around each
-//! character that is spelled in bytes.
+//! Where a pretoken falls into parts that the model encodes by themselves: before a `▁` that follows something else, around each
+//! character that is spelled in bytes, and at seams.
 //!
 //! SentencePiece's models and their descendants have whole texts for pretokens. Where no piece reaches over the start of a word,
 //! and nothing merges with the bytes of an unknown character, their ids are those of the parts in a row, and parts repeat.
@@ -8,6 +8,7 @@
 
 use super::unknown::char_len;
 use crate::alphabet::WORD_START;
+use crate::seams::{self, Seams};
 use crate::simd::block::{self, Block};
 use crate::simd::{self, Level};
 
@@ -16,6 +17,7 @@ use crate::simd::{self, Level};
 pub struct Cuts {
     alone: Box<[u64; 1 << 10]>, // a bit for each character up to U+FFFF that is a part of its own
     ascii: Vec<(u8, u8)>,       // the same for ASCII, as ranges
+    seams: Option<Seams>,
 }
 
 const MARK: u32 = WORD_START as u32;
@@ -23,8 +25,8 @@ const MARK_BYTES: [u8; 3] = [0xE2, 0x96, 0x81];
 
 impl Cuts {
     /// Where these characters are parts of their own.
-    pub(super) fn new(is_alone: impl Fn(char) -> bool) -> Self {
-        let mut cuts = Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new() };
+    pub(super) fn new(is_alone: impl Fn(char) -> bool, seams: Option<Seams>) -> Self {
+        let mut cuts = Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams };
         for c in (0..1 << 16).filter_map(char::from_u32).filter(|&c| is_alone(c)) {
             cuts.alone[c as usize / 64] |= 1 << (c as u32 % 64);
             match (cuts.ascii.last_mut(), u8::try_from(c)) {
@@ -66,8 +68,8 @@ impl Cuts {
     fn bounds_at<B: Block>(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         bounds.clear();
         bounds.push(0);
-        // Of the character before `at`: it is a `▁`; it is a part of its own.
-        let (mut at, mut after_mark, mut after_alone) = (0, false, false);
+        // Of the character before `at`: it is a `▁`; it is a part of its own; it has three bytes and is none.
+        let (mut at, mut after_mark, mut after_alone, mut after_three) = (0, false, false, false);
         while at < text.len() && (at < most || bounds.len() == 1) {
             if let Some(step) = text.get(at..).and_then(|rest| rest.first_chunk::<66>()) {
                 let [first, second, third] = [step.first_chunk(), step[1..].first_chunk(), step[2..].first_chunk()]
@@ -88,6 +90,7 @@ impl Cuts {
                     let len = if marks >> 62 == 0 { 64 } else { 66 - marks.leading_zeros() as usize };
                     after_mark = marks >> (len - 3) & 1 != 0;
                     after_alone = len == 64 && alone >> 63 != 0;
+                    after_three = false;
                     at += len;
                     continue;
                 }
@@ -96,15 +99,27 @@ impl Cuts {
             while at < stop {
                 let (code, len) = character(text, at);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
-                if at > 0 && (is_alone || after_alone || is_mark && !after_mark) {
+                let is_three = len == 3 && !is_mark;
+                if at > 0
+                    && (is_alone
+                        || after_alone
+                        || is_mark && !after_mark
+                        || is_three && after_three && self.is_seam(text, at))
+                {
                     bounds.push(at as u32);
                 }
-                (at, after_mark, after_alone) = (at + len, is_mark, is_alone);
+                (at, after_mark, after_alone, after_three) = (at + len, is_mark, is_alone, is_three);
             }
         }
         if at >= text.len() {
             bounds.push(text.len() as u32);
         }
+    }
+
+    /// Between two characters of three bytes, the second at `at`.
+    #[inline(always)]
+    fn is_seam(&self, text: &[u8], at: usize) -> bool {
+        self.seams.as_ref().is_some_and(|seams| seams.between(seams::pair(&text[at - 3..])))
     }
 
     #[inline(always)]
@@ -147,8 +162,28 @@ mod tests {
 
     #[test]
     fn parts_of_a_text() {
-        let cuts = Cuts::new(|c| c == '\n' || c == '\t' || c == '龘');
-        let parts = ["▁the", "▁▁old", "\n", "\n", "▁man", "\t", "中", "龘", "文😀", "▁▁▁", "龘", "▁x", "\t", "\n", "y"];
+        let seams = Seams::new(["中文", "▁▁"].map(str::as_bytes).into_iter(), [].into_iter());
+        let cuts = Cuts::new(|c| c == '\n' || c == '\t' || c == '龘', Some(seams));
+        let parts = [
+            "▁the",
+            "▁▁old",
+            "\n",
+            "\n",
+            "▁man",
+            "\t",
+            "中",
+            "龘",
+            "文😀",
+            "▁▁▁",
+            "龘",
+            "中文",
+            "中",
+            "字",
+            "▁x",
+            "\t",
+            "\n",
+            "y",
+        ];
         check(&cuts, &parts.concat(), &parts);
         // At each place of a step, and over its end.
         for fill in 1..140 {

@@ -244,7 +244,7 @@ impl Model {
         match self {
             Self::Bpe(model) => model.cuts(vocab),
             Self::Pieces(model) => model.cuts(vocab),
-            Self::Unigram(model) => model.is_sum_of_words().then(|| Cuts::new(|_| false)),
+            Self::Unigram(model) => model.is_sum_of_words().then(|| Cuts::new(|_| false, None)),
             _ => None,
         }
     }

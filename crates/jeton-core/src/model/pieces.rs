@@ -29,6 +29,7 @@ use super::{Out, Scratch};
 use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
+use crate::seams::Seams;
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -108,7 +109,8 @@ impl Pieces {
             user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
         let spells = self.unknown.is_spelled() && !self.has_odd;
         let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
-        Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c)))
+        let seams = spells.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
+        Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c), seams))
     }
 
     /// What merges, where nothing else happens: no unused pieces, and every character of a piece is one.

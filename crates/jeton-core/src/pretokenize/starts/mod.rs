@@ -14,7 +14,7 @@ mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
 use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
-use crate::seams::Seams;
+use crate::seams::{self, Seams};
 use crate::simd::block::{self, Block, Portable};
 use crate::simd::{self, Level};
 
@@ -166,11 +166,7 @@ impl Starts {
                 let bit = maybe.trailing_zeros();
                 maybe &= maybe - 1;
                 let left = at + bit as usize - 3;
-                let pair = match text[left..].first_chunk() {
-                    Some(&eight) => u64::from_le_bytes(eight),
-                    None => text[left..].iter().rev().fold(0, |pair, &byte| pair << 8 | u64::from(byte)),
-                };
-                self.bits[block] |= u64::from(seams.between(pair)) << bit;
+                self.bits[block] |= u64::from(seams.between(seams::pair(&text[left..]))) << bit;
             }
         }
     }
