@@ -1,9 +1,7 @@
-//! What a thread met lately: pretokens of up to 15 bytes → their tokens, close together and bounded.
+//! What a thread met lately: pretokens of up to 15 bytes that are no entries → their tokens.
 //!
-//! The words of a vocabulary take 8 MiB or 16, and those that a text uses are spread over all of it, so that most look-ups leave the second cache.
-//! A text keeps using the same few thousand; here these stand close together, with what was merged of others. A new one takes the
-//! place of one in its line, whichever; where much had to go, the table doubles, as long as the caller has memory for it. Nothing depends
-//! on what is here: the plain version is to look further.
+//! Lines are those of `words`. A new pretoken takes the place of one in its line, whichever; where much had to go, the table
+//! doubles, as long as the caller has memory for it. Nothing depends on what is here: the plain version is to merge again.
 //!
 //! Several tokens stand in a ring, the oldest of which are overwritten. Each list there begins with the hash of its pretoken, so that
 //! a slot whose tokens go is found and emptied.
@@ -44,6 +42,11 @@ impl Hot {
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let ring = Table::filled([0; 4], (FOURS << bits) + PADDING);
         Self { words: Words::empty(bits), ring, next: 0, old: 0, most: 1 << most_bits, displaced: 0 }
+    }
+
+    /// It has hardly any room.
+    pub(super) fn is_small(&self) -> bool {
+        self.words.num_lines() <= 2
     }
 
     /// Fetches the line of a key.

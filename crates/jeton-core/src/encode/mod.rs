@@ -5,18 +5,18 @@
 //! they depend on the caller.
 //!
 //! ```text
-//! starts of pretokens ─► words: is it one token? ─► a list of ids, with gaps
-//!                        gaps: memo ─► model, many at once ─► filled in order
+//! starts of pretokens, and seams ─► words: is it one token? ─► hot: met lately? ─► a list of ids, with gaps
+//!                                   gaps: memo ─► model, many at once ─► filled in order
 //! ```
 //!
-//! Most pretokens of most languages are one token, and are found in `words` without a branch. The others wait until some
-//! hundreds of them are there, also from many short texts: their places in `memo` are fetched together, and those that are new
-//! are merged side by side.
+//! Most pretokens of most languages are one token, and are found in `words` without a branch; most of the others were met lately, and are in
+//! `hot`. What is left waits until some hundreds of them are there, also from many short texts: longer ones may be in `memo`, and those
+//! that are new are merged side by side.
 //!
 //! The tables are made when texts of [`WORTH_TABLES`] bytes were asked for; until then, and where a model has none, every pretoken takes the
 //! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 2 MiB, kept for the next call, and 48 MiB that the memos of all may
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 48 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod hot;
@@ -252,6 +252,9 @@ impl Encoder {
         // A process that was forked while another thread held the lock would wait forever; a new worker costs a fraction of a millisecond.
         let kept = self.workers.try_lock().ok().and_then(|mut workers| workers.pop());
         let mut worker = kept.unwrap_or_default();
+        if self.words().is_some() && worker.hot.is_small() {
+            worker.hot = Hot::new(HOT_BITS[0], HOT_BITS[1]);
+        }
         let result = work(&mut worker);
         worker.clear();
         let growth = worker.growth;
@@ -286,7 +289,7 @@ impl Default for Worker {
             batch: Box::default(),
             looked: Box::new([0; BATCH + FIXED]),
             missed: Box::new([0; BATCH]),
-            hot: Hot::new(HOT_BITS[0], HOT_BITS[1]),
+            hot: Hot::new(1, 1), // until there are words
             parts: Vec::new(),
             ids: Vec::new(),
             misses: Vec::new(),
