@@ -334,34 +334,34 @@ impl Words {
         missed: &mut [u8; BATCH],
     ) -> usize {
         let count = ids.len().min(bounds.len().saturating_sub(1)).min(BATCH);
-        let (keys, places) = (&mut batch.keys[..count], &mut batch.places[..count]);
-        let parts = || bounds.iter().zip(&bounds[1..]).map(|(&start, &end)| (start as usize, (end - start) as usize));
+        // Lengths that the compiler knows to be enough spare a check in each step.
+        let (Some(bounds), Some(ids)) = (bounds.get(..=count), ids.get_mut(..count)) else { return 0 };
+        let Batch { keys, places } = batch;
         // Those of which sixteen bytes can be read where they stand.
-        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
-        let make = |key: &mut Key, place: &mut u32, sixteen: [u8; 16], len: usize| {
-            *key = Key::new(sixteen, len);
-            *place = self.place(*key);
-            self.prefetch_line(*place);
-        };
+        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()).min(count);
         if let Some(last) = text.len().checked_sub(16) {
-            let room = keys.iter_mut().zip(&mut *places);
-            for ((start, len), (key, place)) in parts().zip(room).take(inside) {
-                let start = start.min(last);
+            for at in 0..inside {
+                let start = (bounds[at] as usize).min(last);
                 // SAFETY: `start` is at least 16 bytes from the end.
-                make(key, place, unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() }, len);
+                let sixteen = unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() };
+                keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
+                places[at] = self.place(keys[at]);
+                self.prefetch_line(places[at]);
             }
         }
-        for (at, (start, len)) in parts().enumerate().take(count).skip(inside) {
+        for at in inside..count {
             let mut sixteen = [0; 16];
-            let rest = &text[start..];
+            let rest = &text[bounds[at] as usize..];
             sixteen[..rest.len()].copy_from_slice(rest);
-            make(&mut keys[at], &mut places[at], sixteen, len);
+            keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
+            places[at] = self.place(keys[at]);
+            self.prefetch_line(places[at]);
         }
         let mut num_missed = 0;
-        for (at, (id, (key, &place))) in ids[..count].iter_mut().zip(keys.iter().zip(&*places)).enumerate() {
-            *id = L::look(self.line(place), key);
+        for at in 0..count {
+            ids[at] = L::look(self.line(places[at]), &keys[at]);
             missed[num_missed & (BATCH - 1)] = at as u8;
-            num_missed += usize::from(*id >= NO_ID);
+            num_missed += (ids[at] / NO_ID) as usize;
         }
         num_missed
     }
