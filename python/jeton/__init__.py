@@ -13,37 +13,41 @@ Examples:
 
 from __future__ import annotations
 
-# understanding
-from .analysis import Measure, measure
+# Modules are loaded when something of theirs is used: a program that only counts tokens need not wait for training.
+TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of this
+if TYPE_CHECKING:
+    # understanding
+    from .analysis.measure import Measure as Measure
+    from .analysis.measure import measure as measure
 
-# corpus → counts → tokenizer
-from .definition import TrainingFacts
+    # corpus → counts → tokenizer
+    from .definition import TrainingFacts
 
-# text → ids → text
-from .encoding import Encoding, Token, TokenBatch
+    # text → ids → text
+    from .encoding import Encoding, Token, TokenBatch
 
-# what can go wrong
-from .errors import (
-    ConfigError,
-    DecodeError,
-    DownloadError,
-    FormatError,
-    InvalidTextError,
-    JetonError,
-    LossyConversionWarning,
-    MissingDependencyError,
-    SpecialTokenError,
-    TrainingError,
-    UnknownTokenError,
-    UnsupportedFeatureError,
-)
-from .explanation import Explanation
+    # what can go wrong
+    from .errors import (
+        ConfigError,
+        DecodeError,
+        DownloadError,
+        FormatError,
+        InvalidTextError,
+        JetonError,
+        LossyConversionWarning,
+        MissingDependencyError,
+        SpecialTokenError,
+        TrainingError,
+        UnknownTokenError,
+        UnsupportedFeatureError,
+    )
+    from .explanation import Explanation
 
-# tokenizer ↔ files
-from .formats import load
-from .progress import ProgressEvent
-from .tokenizer import Tokenizer
-from .training import Counts, count_pretokens, train
+    # tokenizer ↔ files
+    from .formats import load
+    from .progress import ProgressEvent
+    from .tokenizer import Tokenizer
+    from .training import Counts, count_pretokens, train
 
 __version__ = "0.1.0"
 
@@ -74,3 +78,58 @@ __all__ = [
     "measure",
     "train",
 ]
+
+# module -> what it has for everybody
+_NAMES = {
+    "analysis": (
+        "Measure",
+        "measure",
+    ),
+    "definition": ("TrainingFacts",),
+    "encoding": (
+        "Encoding",
+        "Token",
+        "TokenBatch",
+    ),
+    "errors": (
+        "ConfigError",
+        "DecodeError",
+        "DownloadError",
+        "FormatError",
+        "InvalidTextError",
+        "JetonError",
+        "LossyConversionWarning",
+        "MissingDependencyError",
+        "SpecialTokenError",
+        "TrainingError",
+        "UnknownTokenError",
+        "UnsupportedFeatureError",
+    ),
+    "explanation": ("Explanation",),
+    "formats": ("load",),
+    "progress": ("ProgressEvent",),
+    "tokenizer": ("Tokenizer",),
+    "training": (
+        "Counts",
+        "count_pretokens",
+        "train",
+    ),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    if module != "errors":
+        import_module(".formats", __name__)  # so that every tokenizer can be saved
+    value: object = getattr(import_module("." + module, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -22,6 +22,9 @@ use crate::watch::Watch;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
+/// Bytes of a text for which the interpreter is not left: that would cost more than it gives to others.
+const SHORT: usize = 1 << 11;
+
 type Spans = Vec<(usize, usize)>;
 type Candidate = (u32, u32, u32); // left, right, rank
 type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
@@ -386,6 +389,10 @@ impl Tokenizer {
         threads: usize,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        if text.bytes().len() < SHORT {
+            let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
+            return done.map_err(|failed| text.error(py, failed));
+        }
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
