@@ -8,6 +8,7 @@ use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
 use crate::model::{Scratch, Specials};
+use crate::pages;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 
@@ -81,7 +82,8 @@ impl Tokenizer {
         if let [only] = &mut parts[..] {
             return Ok(std::mem::take(&mut only.ids));
         }
-        let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
+        let mut ids = Vec::new();
+        pages::reserve(&mut ids, parts.iter().map(|part| part.ids.len()).sum());
         parts.iter().for_each(|part| ids.extend_from_slice(&part.ids));
         Ok(ids)
     }
@@ -262,7 +264,7 @@ impl Tokenizer {
             |result: &Result<Option<Written>>| result.as_ref().ok()?.as_ref().map(|written| written.ids.len());
         let mut ids = Vec::new();
         if done.len() > 1 {
-            ids.reserve_exact(done.iter().filter_map(written).sum());
+            pages::reserve(&mut ids, done.iter().filter_map(written).sum());
         }
         for (group, result) in groups.iter().zip(done.drain(..)) {
             let written = match result {
