@@ -80,7 +80,7 @@ const FIXED: usize = 16;
 const PADDING: usize = 64;
 
 /// Bytes of text from which on the tables pay: to make o200k's takes as long as a few MB take without.
-const WORTH_TABLES: usize = 1 << 20;
+const WORTH_TABLES: usize = 4 << 20;
 
 /// [`WORTH_TABLES`], or 0 where `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
 fn worth_tables() -> usize {
