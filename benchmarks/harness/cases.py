@@ -113,11 +113,11 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
 
     for vocab in MODELS:
         for row in WORST:
-            turns = everybody(worst_engines(vocab), f"worst: {row} × 1", whole)
+            turns = everybody(worst_engines(vocab), f"worst: {row} × 1", {**whole, "tables": True})
             yield Case(f"worst: {vocab}, {row}", "worst", vocab, row, "ms/MB", turns)
     for vocab in MODELS:
         for row in WORST:
-            small = {**whole, "stack_kib": SMALL_STACK}
+            small = {**whole, "tables": True, "stack_kib": SMALL_STACK}
             sizes = [(f"worst: {row} × {length}", f"{length} MB") for length in LENGTHS]
             turns = tuple(Turn(JETON, text, label=label, same=label, job=small) for text, label in sizes)
             yield Case(f"length: {vocab}, {row}", "length", vocab, row, "ms/MB", turns, once=True)

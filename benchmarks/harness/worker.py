@@ -15,6 +15,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import os
 import resource
 import sys
 import threading
@@ -66,6 +67,8 @@ def in_thread(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def work(job: dict[str, Any]) -> dict[str, Any]:
+    if job.get("tables"):
+        os.environ["JETON_TABLES"] = "always"  # a service's setting: tables are made before the first text
     adapter = importlib.import_module(f"engines.{job['adapter']}")
     clock = Clock()
     engine = adapter.Engine(job["vocab"], job["threads"])

@@ -13,7 +13,7 @@
 //! `hot`. What is left waits until some hundreds of them are there, also from many short texts: longer ones may be in `memo`, and those
 //! that are new are merged side by side.
 //!
-//! The tables are made when texts of [`WORTH_TABLES`] bytes were asked for; until then, and where a model has none, every pretoken takes the
+//! The tables are made when texts of [`WORTH_TABLES`] bytes are asked for; until then, and where a model has none, every pretoken takes the
 //! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
 //! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 48 MiB that the memos of all may
@@ -79,14 +79,15 @@ const FIXED: usize = 16;
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
 
-/// Bytes of text from which on the tables pay: to make o200k's takes as long as a few MB take without.
-const WORTH_TABLES: usize = 4 << 20;
+/// Bytes of text from which on the tables pay, in one call, and in all: to make o200k's takes as long as four MB take without, and a text
+/// that was made to be slow is slower without.
+const WORTH_TABLES: [usize; 2] = [1 << 20, 4 << 20];
 
 /// [`WORTH_TABLES`], or 0 where `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
-fn worth_tables() -> usize {
-    static WORTH: OnceLock<usize> = OnceLock::new();
+fn worth_tables() -> [usize; 2] {
+    static WORTH: OnceLock<[usize; 2]> = OnceLock::new();
     *WORTH.get_or_init(|| match std::env::var("JETON_TABLES").as_deref() {
-        Ok("always") => 0,
+        Ok("always") => [0; 2],
         _ => WORTH_TABLES,
     })
 }
@@ -230,8 +231,9 @@ impl Encoder {
         if self.tables.get().is_some() {
             return;
         }
-        let before = self.seen.fetch_add(bytes.min(WORTH_TABLES), Ordering::Relaxed);
-        if before.saturating_add(bytes) >= worth_tables() {
+        let [one_call, all] = worth_tables();
+        let before = self.seen.fetch_add(bytes.min(all), Ordering::Relaxed);
+        if bytes >= one_call || before.saturating_add(bytes) >= all {
             // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
             if let Ok(_guard) = self.making.try_lock() {
                 self.tables.get_or_init(|| Tables::new(vocab, model));
