@@ -119,11 +119,13 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in ("analysis", "formats", "training"):
+        return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     if module != "errors":
         import_module(".formats", __name__)  # so that every tokenizer can be saved
     value: object = getattr(import_module("." + module, __name__), name)
@@ -132,4 +134,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({name for name in globals() if not name.isupper()} | {*__all__})

@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
@@ -635,7 +636,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> jeton.load(path).encode("h")
             [104]
         """
-        _need(FILES.save)(self, path, format, accept_loss)
+        _need(_files().save)(self, path, format, accept_loss)
 
     def to_bytes(self) -> bytes:
         """The tokenizer as one byte string (a `tokenizer.json`), which `from_bytes` reads. Options are not part of it.
@@ -645,7 +646,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(tok.to_bytes()).fingerprint == tok.fingerprint
             True
         """
-        return _need(FILES.to_bytes)(self)
+        return _need(_files().to_bytes)(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
@@ -655,7 +656,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
             [104]
         """
-        return _need(FILES.from_bytes)(data)
+        return _need(_files().from_bytes)(data)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.to_bytes(), self._defaults)
@@ -699,7 +700,14 @@ def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     return tok
 
 
+def _files() -> _Files:
+    if FILES.save is None:
+        # Who unpickles a tokenizer has imported this module alone. By name: nothing here knows what stands above it.
+        import_module("jeton.formats")
+    return FILES
+
+
 def _need(hook: Callable[_P, _T] | None) -> Callable[_P, _T]:
     if hook is None:
-        raise RuntimeError("jeton.formats is not imported: import jeton, not one of its modules alone")
+        raise RuntimeError("jeton.formats did not say how tokenizers are saved")
     return hook
