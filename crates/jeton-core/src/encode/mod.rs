@@ -16,7 +16,7 @@
 //! The tables are made when texts of [`WORTH_TABLES`] bytes are asked for; until then, and where a model has none, every pretoken takes the
 //! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 48 MiB that the memos of all may
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 40 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod hot;
@@ -71,7 +71,7 @@ const SHORT_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Bytes by which the memos of all workers together may grow.
-const MOST_GROWTH: usize = 48 << 20;
+const MOST_GROWTH: usize = 40 << 20;
 
 /// Ids that are copied together.
 const FIXED: usize = 16;
