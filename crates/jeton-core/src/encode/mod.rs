@@ -79,15 +79,14 @@ const FIXED: usize = 16;
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
 
-/// Bytes of text from which on the tables pay, in one call, and in all: to make o200k's takes as long as four MB take without, and a text
-/// that was made to be slow is slower without.
-const WORTH_TABLES: [usize; 2] = [1 << 20, 4 << 20];
+/// Bytes of text from which on the tables pay: to make o200k's takes as long as a few MB take without.
+const WORTH_TABLES: usize = 1 << 20;
 
 /// [`WORTH_TABLES`], or 0 where `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
-fn worth_tables() -> [usize; 2] {
-    static WORTH: OnceLock<[usize; 2]> = OnceLock::new();
+fn worth_tables() -> usize {
+    static WORTH: OnceLock<usize> = OnceLock::new();
     *WORTH.get_or_init(|| match std::env::var("JETON_TABLES").as_deref() {
-        Ok("always") => [0; 2],
+        Ok("always") => 0,
         _ => WORTH_TABLES,
     })
 }
@@ -231,9 +230,8 @@ impl Encoder {
         if self.tables.get().is_some() {
             return;
         }
-        let [one_call, all] = worth_tables();
-        let before = self.seen.fetch_add(bytes.min(all), Ordering::Relaxed);
-        if bytes >= one_call || before.saturating_add(bytes) >= all {
+        let before = self.seen.fetch_add(bytes.min(WORTH_TABLES), Ordering::Relaxed);
+        if before.saturating_add(bytes) >= worth_tables() {
             // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
             if let Ok(_guard) = self.making.try_lock() {
                 self.tables.get_or_init(|| Tables::new(vocab, model));
