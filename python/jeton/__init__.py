@@ -126,8 +126,6 @@ def __getattr__(name: str) -> object:
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if module != "errors":
-        import_module(".formats", __name__)  # so that every tokenizer can be saved
     value: object = getattr(import_module("." + module, __name__), name)
     globals()[name] = value
     return value

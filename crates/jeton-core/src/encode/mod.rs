@@ -121,7 +121,7 @@ struct Tables {
 }
 
 /// A pretoken that is not one known token, and the place its ids belong.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Miss {
     at: u32, // before which of the waiting ids
     start: u32,
@@ -135,7 +135,7 @@ struct Miss {
 pub struct Worker {
     starts: Starts,
     batch: Box<words::Batch>,
-    looked: Box<[u32; BATCH + FIXED]>, // what `hot` says of a batch
+    looked: Box<[u32; BATCH + FIXED]>, // what `words` says of a batch
     missed: Box<[u8; BATCH]>,
     hot: Hot,
     parts: Vec<u32>, // starts of the parts of a pretoken
