@@ -7,5 +7,6 @@ mod cells;
 pub mod count;
 mod heap;
 pub mod learn;
+pub mod rules;
 pub mod sequences;
 mod tokens;
