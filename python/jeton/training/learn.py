@@ -116,7 +116,7 @@ def train(
             counts = count(opened, plan.pattern, plan.special_tokens, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _learn(counts, plan, report, began)
+        tok = _learn(counts, plan, num_threads(threads), report, began)
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
@@ -143,7 +143,7 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     return counts
 
 
-def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokenizer:
+def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: float) -> Tokenizer:
     preset = PRESETS[plan.preset] if plan.preset else None
     first = len(plan.special_tokens) if preset and preset.special_tokens_first else 0
     room = plan.vocab_size - len(plan.special_tokens)
@@ -157,6 +157,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
             first_id=first,
             by_code_point=bool(preset and preset.by_code_point),
             min_frequency=plan.min_frequency,
+            threads=threads,
             progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
         )
     except ConfigError as error:

@@ -5,8 +5,11 @@
 
 mod cells;
 pub mod count;
+mod crew;
 mod heap;
+mod layout;
 pub mod learn;
 pub mod rules;
 pub mod sequences;
+mod shard;
 mod tokens;
