@@ -31,12 +31,14 @@ pub fn lay_out(
     options: &Options<'_>,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<(Vec<Shard>, Tokens, u64)> {
-    let ranges = ranges(counts, options);
+    let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
+    let ranges = ranges(counts, bytes, options);
+    let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 0 } else { ranges.len() };
     let alphabet = symbols.alphabet(options.level, options.end, None);
     let mut tokens = Tokens::new(symbols, options)?;
     let job =
         |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &alphabet, options, tokens.len(), go_on);
-    let laid = parallel::jobs(ranges.len(), ranges.len(), watch, job).into_iter().collect::<Result<Vec<_>>>()?;
+    let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
     let mut cells = 0;
     for sequences in &laid {
@@ -47,16 +49,19 @@ pub fn lay_out(
         }
     }
     if total > i64::MAX as u128 {
-        return Err(Error::training("the counts add up to more than 2^63 symbols"));
+        return Err(too_many());
     }
     let num_ids = tokens.len() + options.first.len() + options.num_merges.min(cells); // a merge takes a cell, or is asked for
     let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids)).collect();
     Ok((shards, tokens, total as u64))
 }
 
+fn too_many() -> Error {
+    Error::training("the counts add up to more than 2^63 symbols")
+}
+
 /// Cuts the pretokens into ranges of about equal bytes.
-fn ranges(counts: &Counts, options: &Options<'_>) -> Vec<std::ops::Range<usize>> {
-    let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
+fn ranges(counts: &Counts, bytes: usize, options: &Options<'_>) -> Vec<std::ops::Range<usize>> {
     let shards = options.threads.min(bytes / options.tuning.shard_bytes.max(1)).max(1);
     let mut ranges = Vec::with_capacity(shards);
     let (mut start, mut done) = (0, 0);
@@ -108,7 +113,7 @@ impl Sequences {
     fn push(&mut self, ids: impl ExactSizeIterator<Item = u32> + Clone, count: u64) -> Result<()> {
         for id in ids.clone() {
             let uses = &mut self.uses[id as usize];
-            *uses = uses.checked_add(count).ok_or_else(|| Error::training("a symbol occurs 2^64 times or more"))?;
+            *uses = uses.checked_add(count).ok_or_else(too_many)?;
         }
         if ids.len() > 1 && count > 0 {
             if self.cells.len() + ids.len() > MAX_CELLS {

@@ -258,8 +258,10 @@ impl<'a> Learner<'a> {
     fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let num_ids = self.tokens.len();
         let num_shards = self.board.shards().len();
+        let cells: usize = self.board.shards().map(|shard| shard.cells.len()).sum();
+        let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 0 } else { num_shards };
         let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
-        parallel::jobs(num_shards, num_shards, watch, survey).into_iter().collect::<Result<()>>()?;
+        parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
         (self.pairs, self.index) = (Vec::new(), HashTable::new());
         for shard in self.board.shards() {
             for &((left, right), weight, _) in &shard.survey.pairs {
@@ -278,7 +280,7 @@ impl<'a> Learner<'a> {
             let listed: Vec<u32> = shard.survey.pairs.iter().map(listed).collect();
             shard.list_survey(&listed, self.pairs.len(), go_on)
         };
-        parallel::jobs(num_shards, num_shards, watch, list).into_iter().collect::<Result<()>>()?;
+        parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
         let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
         Ok(())
