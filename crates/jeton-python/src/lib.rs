@@ -17,6 +17,7 @@ mod files;
 mod formats;
 mod models;
 mod parts;
+mod presets;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -40,6 +41,8 @@ mod _core {
     use crate::models::BareModel;
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
+    #[pymodule_export]
+    use crate::presets::character_map;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]
