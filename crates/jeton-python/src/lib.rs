@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod column;
+mod counter;
 mod counts;
 mod decoders;
 mod error;
@@ -27,7 +28,9 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::counts::{Counter, Counts};
+    use crate::counter::Counter;
+    #[pymodule_export]
+    use crate::counts::Counts;
     #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]

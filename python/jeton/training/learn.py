@@ -23,6 +23,7 @@ from ..tokenizer import Tokenizer
 from .counts import Counts, count
 from .log import TrainingLog, write_log
 from .options import PRESETS, Plan
+from .stages import Stages
 from .trace import trace_training
 
 __all__ = ["train"]
@@ -113,7 +114,7 @@ def train(
             counts = _check_pattern(corpus, plan, pattern)
         else:
             opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
-            counts = count(opened, plan.pattern, plan.special_tokens, num_threads(threads), report, kept)
+            counts = count(opened, Stages.of(plan.pattern), plan.special_tokens, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)
@@ -127,14 +128,14 @@ def train(
 
 def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     """Counts carry the pattern they were made with; with another one the tokenizer would split otherwise."""
-    if counts.pattern is not None and counts.pattern != plan.pattern:
+    if counts.stages is not None and not counts.stages.is_same(Stages.of(plan.pattern)):
         asked = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
         raise ConfigError(
-            f"the counts were made with pattern {counts.pattern.text!r}, and {asked} is another; pass the same",
+            f"the counts were made with {counts.stages.describe()}, and {asked} is another; pass the same",
             option="pattern",
         )
     uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
-    if counts.pattern is not None and uncut:
+    if counts.stages is not None and uncut:
         raise ConfigError(
             f"the counts were not cut at the special token {uncut[0]!r}, so it could be learned; pass special_tokens= "
             "to count_pretokens, or add it afterwards with add_tokens",
