@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
-    use crate::presets::character_map;
+    use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

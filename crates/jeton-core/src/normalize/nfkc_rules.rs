@@ -16,7 +16,16 @@ use unicode_normalization::UnicodeNormalization;
 use super::compile::Rules;
 
 /// What Unicode 18 decomposes and Unicode 17 did not have.
-const LATER: [(char, char); 0] = [];
+const LATER: [(char, char); 8] = [
+    ('\u{558}', '\u{558}'),
+    ('\u{58B}', '\u{58C}'),
+    ('\u{209D}', '\u{209F}'),
+    ('\u{107BB}', '\u{107BF}'),
+    ('\u{1B123}', '\u{1B126}'),
+    ('\u{1D6A6}', '\u{1D6A6}'),
+    ('\u{1DF95}', '\u{1DF95}'),
+    ('\u{1DFCD}', '\u{1DFFF}'),
+];
 
 /// `nmt_nfkc`: these become a space.
 const SPACES: &str = "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";

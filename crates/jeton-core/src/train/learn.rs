@@ -21,8 +21,10 @@
 //! `learn_bpe.py`); the proof above is ours.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use hashbrown::HashTable;
+use serde::Deserialize;
 
 use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
@@ -36,7 +38,8 @@ use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TieBreak {
     /// The one whose first occurrence in the current sequences comes first.
     First,
@@ -94,6 +97,36 @@ pub fn learn(
     options: &Options<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Merge>> {
+    Ok(run(counts, symbols, options, watch)?.0)
+}
+
+/// As [`learn`]; and, where fewer merges were found than asked for, the pairs that merges of other pairs have taken every occurrence of.
+///
+/// # Errors
+/// As [`learn`].
+pub fn learn_and_what_is_gone(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<(Vec<Merge>, Vec<(u32, u32)>)> {
+    let (merges, learner) = run(counts, symbols, options, watch)?;
+    let is_gone = |pair: &&Pair| pair.count == 0 && learner.allows(pair.left, pair.right);
+    let mut gone: Vec<(u32, u32)> = Vec::new();
+    if merges.len() < options.num_merges {
+        gone = learner.pairs.iter().filter(is_gone).map(|pair| (pair.left, pair.right)).collect();
+        let merged: HashSet<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
+        gone.retain(|pair| !merged.contains(pair));
+    }
+    Ok((merges, gone))
+}
+
+fn run<'a>(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'a>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<(Vec<Merge>, Learner<'a>)> {
     let mut learner = Learner::new(counts, symbols, options, &mut || watch(0))?;
     let mut merges = Vec::new();
     while merges.len() < options.num_merges {
@@ -103,7 +136,7 @@ pub fn learn(
         let Some(pair) = learner.best() else { break };
         merges.push(learner.merge(pair)?);
     }
-    Ok(merges)
+    Ok((merges, learner))
 }
 
 #[derive(Debug, Clone, Copy)]
