@@ -100,7 +100,8 @@ pub fn learn(
     Ok(run(counts, symbols, options, watch)?.0)
 }
 
-/// As [`learn`]; and, where fewer merges were found than asked for, the pairs that merges of other pairs have taken every occurrence of.
+/// As [`learn`]; and, where fewer merges were found than asked for, the pairs that merges of other pairs have taken every
+/// occurrence of, some of them while they were done (`abab`: `ab`, then `a`, before the second `ab`).
 ///
 /// # Errors
 /// As [`learn`].
@@ -111,13 +112,13 @@ pub fn learn_and_what_is_gone(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<(Vec<Merge>, Vec<(u32, u32)>)> {
     let (merges, learner) = run(counts, symbols, options, watch)?;
-    let is_gone = |pair: &&Pair| pair.count == 0 && learner.allows(pair.left, pair.right);
-    let mut gone: Vec<(u32, u32)> = Vec::new();
-    if merges.len() < options.num_merges {
-        gone = learner.pairs.iter().filter(is_gone).map(|pair| (pair.left, pair.right)).collect();
-        let merged: HashSet<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
-        gone.retain(|pair| !merged.contains(pair));
+    if merges.len() == options.num_merges {
+        return Ok((merges, Vec::new()));
     }
+    let merged: HashSet<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
+    let gone = learner.pairs.iter().filter(|pair| pair.count == 0).map(|pair| (pair.left, pair.right));
+    let gone = gone.chain(learner.unborn.iter().copied());
+    let gone = gone.filter(|pair| !merged.contains(pair) && learner.allows(pair.0, pair.1)).collect();
     Ok((merges, gone))
 }
 
@@ -198,6 +199,7 @@ struct Learner<'a> {
     before: Side,
     after: Side,
     corpus_tokens: u64,
+    unborn: Vec<(u32, u32)>, // pairs that stood nowhere when the merge they are from was done
 }
 
 /// Whether `a` goes before `b`.
@@ -241,6 +243,7 @@ impl<'a> Learner<'a> {
             before: Side::default(),
             after: Side::default(),
             corpus_tokens: 0,
+            unborn: Vec::new(),
         };
         learner.lay_out(counts, symbols, options, &go_on)?;
         let most_merges = options.num_merges.min(learner.cells.len()); // each takes a cell at least
@@ -489,6 +492,9 @@ impl<'a> Learner<'a> {
                 end += neighbor.num_places as usize;
                 neighbor.num_places = index as u32; // from here on: the pair to write the places of
             } else {
+                if neighbor.weight == 0 {
+                    self.unborn.push((left, right));
+                }
                 neighbor.num_places = u32::MAX;
             }
         }

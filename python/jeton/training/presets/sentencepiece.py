@@ -69,7 +69,7 @@ class SentencePiece(Preset):
         >>> by = SentencePiece(user_defined_symbols=["<sep>"], normalization_rule_name="identity")
         >>> tok = jeton.train(["low lower<sep>lowest"], 16, preset=by, progress=False)
         >>> tok.tokenize("low<sep>lower").tokens, tok.id_to_token(4)
-        ([b'low', b'<sep>', b'lowe', b'r'], 'lo')
+        ([b' ', b'low', b'<sep>', b'lowe', b'r'], 'lo')
     """
 
     name: ClassVar[str] = "sentencepiece"

@@ -42,7 +42,7 @@ class SubwordNmt(Preset):
         >>> from jeton.training.presets import SubwordNmt
         >>> tok = jeton.train({"low": 5, "lower": 2, "newest": 6}, preset=SubwordNmt(symbols=4), progress=False)
         >>> [(tok.id_to_token(left), tok.id_to_token(right)) for left, right, _ in tok.merges]
-        [('w', 'e'), ('s', 't</w>'), ('we', 'st</w>'), ('n', 'e')]
+        [('w', 'e'), ('l', 'o'), ('we', 's'), ('wes', 't</w>')]
     """
 
     name: ClassVar[str] = "subword-nmt"
