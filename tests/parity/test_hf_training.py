@@ -108,7 +108,7 @@ def without_ties(texts: list[str], vocab_size: int, preset: Hf | Bert) -> int:
         {"continuing_subword_prefix": "##", "max_token_length": 4},
         {"limit_alphabet": 9, "end_of_word_suffix": "</w>"},
         {"limit_alphabet": 7},
-        {"limit_alphabet": 3, "initial_alphabet": ["x", "y"]},
+        {"limit_alphabet": 9, "initial_alphabet": ["x", "y"]},
     ],
 )
 @pytest.mark.parametrize("seed", range(3))

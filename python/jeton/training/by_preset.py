@@ -67,7 +67,11 @@ def train_by(
             counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
+        try:
+            learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
+        except ConfigError as error:
+            error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+            raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, "merges"))
     tok = Tokenizer(recipe.definition, learned.vocabulary)

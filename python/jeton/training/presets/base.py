@@ -177,7 +177,7 @@ def checked(preset: Preset) -> None:
         if "range" in each.metadata:
             low, high = each.metadata["range"]
             is_number = isinstance(value, int) and not isinstance(value, bool)
-            if value is None and each.default is None:
+            if value is None and "None" in each.type:
                 continue
             if not is_number or not low <= value <= high:
                 what = f"an integer from {low} to {high}" if high < 1 << 63 else f"an integer from {low}"
