@@ -130,6 +130,7 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
+        threads: int,
         progress: Callable[[int], object] | None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
 

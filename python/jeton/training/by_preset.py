@@ -68,7 +68,11 @@ def train_by(
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         try:
-            learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
+            learned = recipe.learn(
+                counts,
+                num_threads(threads),
+                lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")),
+            )
         except ConfigError as error:
             error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
             raise

@@ -135,7 +135,7 @@ def train(
             counts = count(opened, Stages.of(plan.pattern), plan.special_tokens, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _learn(counts, plan, report, began)
+        tok = _learn(counts, plan, num_threads(threads), report, began)
     return _shown(tok, counts, log, trace, kept)
 
 
@@ -173,7 +173,7 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     return counts
 
 
-def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokenizer:
+def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: float) -> Tokenizer:
     room = plan.vocab_size - len(plan.special_tokens)
     try:
         vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
@@ -185,6 +185,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
             first_id=0,
             by_code_point=False,
             min_frequency=plan.min_frequency,
+            threads=threads,
             progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
         )
     except ConfigError as error:

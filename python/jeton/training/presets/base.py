@@ -120,7 +120,7 @@ class Recipe:
         stages: how documents are counted.
         special_tokens: what cuts them before.
         by_line: whether the peer takes each line of a file for a document.
-        learn: counts -> what was learned.
+        learn: counts, how many threads, who is told of progress -> what was learned.
         definition: the tokenizer around the vocabulary.
         num_merges: how many merges are asked for, from the number of initial symbols.
     """
@@ -129,7 +129,7 @@ class Recipe:
     tie_break: TieBreak
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, Report], Learned]
+    learn: Callable[[Counts, int, Report], Learned]
     definition: Definition
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ implementations/bert_wordpiece.py for BERT's defaults (facts).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -217,10 +217,11 @@ class Bert(Preset):
 
 
 def _recipe(
-    algorithm: str, options: Mapping[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
+    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
 ) -> Recipe:
-    def learn(counts: Counts, report: Report) -> Learned:
-        vocabulary, *others = _core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", report)
+    def learn(counts: Counts, threads: int, report: Report) -> Learned:
+        asked = json.dumps(options | {"threads": threads})
+        vocabulary, *others = _core.learn_hf(counts._core, asked, algorithm == "bpe", report)
         ids = list(range(len(special)))
         vocabulary = vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
         return Learned(vocabulary, *others)

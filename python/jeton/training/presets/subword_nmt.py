@@ -79,7 +79,7 @@ class SubwordNmt(Preset):
         model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, report: Report) -> Learned:
+        def learn(counts: Counts, threads: int, report: Report) -> Learned:
             symbols = _core.alphabet_size(counts._core, "char", "suffix")
             vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
                 level="char",
@@ -90,6 +90,7 @@ class SubwordNmt(Preset):
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
+                threads=threads,
                 progress=report,
             )
             for token in special:
