@@ -81,7 +81,9 @@ def test_too_long_lines_and_reserved_characters_are_left_out() -> None:
 
 
 def test_rules_of_ones_own() -> None:
-    preset = SentencePiece(normalization_rule_name="identity", normalization_rules={"Å": "aa", "x": ""}, hard_vocab_limit=False)
+    preset = SentencePiece(
+        normalization_rule_name="identity", normalization_rules={"Å": "aa", "x": ""}, hard_vocab_limit=False
+    )
     tok = jeton.train(["Åxb"] * 3, 20, preset=preset, progress=False)
     assert tok.decode(tok.encode("Åxb")) == "aab"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ ALPHABET = pre_tokenizers.ByteLevel.alphabet()
     [
         ({"initial_alphabet": ALPHABET, "max_token_length": 3}, {"max_token_length": 3}),
         ({"initial_alphabet": ALPHABET, "max_token_length": 2}, {"max_token_length": 2}),
-        ({"initial_alphabet": ALPHABET, "max_token_length": 8, "min_frequency": 3}, {"max_token_length": 8, "min_frequency": 3}),
+        (
+            {"initial_alphabet": ALPHABET, "max_token_length": 8, "min_frequency": 3},
+            {"max_token_length": 8, "min_frequency": 3},
+        ),
         ({}, {"initial_alphabet": ()}),
         ({"initial_alphabet": ["z", "é", "Ġ"]}, {"initial_alphabet": ["z", "é", "Ġ"]}),
     ],
@@ -95,7 +99,7 @@ def without_ties(texts: list[str], vocab_size: int, preset: Hf | Bert) -> int:
     assert tok.training is not None
     assert tok.training.log is not None
     counts = [step.pair_count for step in tok.training.log]
-    first = next((i for i, (a, b) in enumerate(zip(counts, counts[1:], strict=False)) if a == b), len(counts) - 1)
+    first = next((i for i, (a, b) in enumerate(pairwise(counts)) if a == b), len(counts) - 1)
     return tok.vocab_size - len(counts) + first
 
 
@@ -131,7 +135,9 @@ def test_prefix_suffix_and_limit_where_ids_do_not_matter(seed: int, options: dic
 
 
 def test_our_order_where_theirs_is_random() -> None:
-    tok = jeton.train(["ba ab bab"], 30, preset=Hf(pre_tokenizer=WHITESPACE, continuing_subword_prefix="##"), progress=False)
+    tok = jeton.train(
+        ["ba ab bab"], 30, preset=Hf(pre_tokenizer=WHITESPACE, continuing_subword_prefix="##"), progress=False
+    )
     assert [tok.id_to_token(id) for id in range(4)] == ["a", "b", "##a", "##b"]
     limited = jeton.train(["cab"], 10, preset=Hf(pre_tokenizer=WHITESPACE, limit_alphabet=2), progress=False)
     assert [limited.id_to_token(id) for id in limited.vocab] == ["a", "b", "ab"]
@@ -142,7 +148,10 @@ def test_corpora(data: Path, name: str) -> None:
     texts = read(data, name, 2_000_000).splitlines(keepends=True)
     for theirs, ours in (
         ({"initial_alphabet": ALPHABET}, {}),
-        ({"initial_alphabet": ALPHABET, "max_token_length": 6, "min_frequency": 5}, {"max_token_length": 6, "min_frequency": 5}),
+        (
+            {"initial_alphabet": ALPHABET, "max_token_length": 6, "min_frequency": 5},
+            {"max_token_length": 6, "min_frequency": 5},
+        ),
         ({}, {"initial_alphabet": ()}),
     ):
         expected = by_hf(texts, 6_000, True, special_tokens=["<|s|>"], **theirs)
@@ -168,7 +177,9 @@ def wordpiece_by_hf(texts: list[str], vocab_size: int, **options: Any) -> dict[s
     return tok.get_vocab()
 
 
-@pytest.mark.parametrize("options", [{}, {"limit_alphabet": 8}, {"min_frequency": 100}, {"initial_alphabet": ["z", "q"]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"limit_alphabet": 8}, {"min_frequency": 100}, {"initial_alphabet": ["z", "q"]}]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_wordpiece_where_ids_do_not_matter(seed: int, options: dict[str, Any]) -> None:
     texts = zipf("abcdefghijkl", seed)
@@ -200,8 +211,12 @@ def test_wordpiece_files(tmp_path: Path, lowercase: bool) -> None:
     theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     tok.save(tmp_path / "folder")
     fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
-    tok.save(tmp_path / "vocab.txt", accept_loss=("normalizer",))
-    slow = transformers.BertTokenizerFast(vocab_file=str(tmp_path / "vocab.txt"), do_lower_case=lowercase)
+    old = tmp_path / "bert"  # vocab.txt alone, as BERT came
+    old.mkdir()
+    tok.save(old / "vocab.txt", accept_loss=("normalizer",))
+    config = {"tokenizer_class": "BertTokenizer", "do_lower_case": lowercase}
+    (old / "tokenizer_config.json").write_text(json.dumps(config))
+    slow = transformers.AutoTokenizer.from_pretrained(str(old))
     for text in [CORPUS, synthetic(5, 300), "The newest, Wider!", "naïve Ünïcode 今天", ""]:
         ids = tok.encode(text)
         assert theirs.encode(text, add_special_tokens=False).ids == ids

@@ -102,7 +102,14 @@ def lines_of(seed: int, words: int = 3_000) -> list[str]:
     rng = random.Random(seed)
     text = synthetic(seed, words).replace("12 ", f"{rng.randint(0, 99_999)} ")
     lines = [line for line in text.replace("\r", "").split("\n") if line]
-    odd = ["ｆｕｌｌ ｗｉｄｔｈ １２３", "カタカナとひらがな、漢字ー", "abc<sep>the there", f"left {RARE} out", "naïve e\u0301\u0323x", "  spaces   "]
+    odd = [
+        "ｆｕｌｌ ｗｉｄｔｈ １２３",
+        "カタカナとひらがな、漢字ー",
+        "abc<sep>the there",
+        f"left {RARE} out",
+        "naïve e\u0301\u0323x",
+        "  spaces   ",
+    ]
     return [*lines, *CORPUS.replace("\r", "").split("\n"), *odd * 3, "a<s>b</s> <unk>"]
 
 
@@ -190,7 +197,14 @@ def test_equal_rules(name: str) -> None:
 def test_equal_scripts() -> None:
     """Which characters go together: code points beside one of each of six scripts, all in one training."""
     anchors = "aжαあ한ا"
-    dull = [(0x3500, 0x4D00), (0x5000, 0x9F00), (0xAC01, 0xD700), (0xD800, 0xF900), (0x12400, 0x18A00), (0x20100, 0x2A600)]
+    dull = [
+        (0x3500, 0x4D00),
+        (0x5000, 0x9F00),
+        (0xAC01, 0xD700),
+        (0xD800, 0xF900),
+        (0x12400, 0x18A00),
+        (0x20100, 0x2A600),
+    ]
     codes = [c for c in [*range(0x21, 0x32000), *range(0xE0000, 0xE0200)] if not any(a <= c < z for a, z in dull)]
     chars = [chr(code) for code in codes if chr(code) not in anchors + RARE + "\u2581\x1f"]
     lines = [char + anchor for char in chars for anchor in anchors]

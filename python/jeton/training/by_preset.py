@@ -74,7 +74,9 @@ def train_by(
                 lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")),
             )
         except ConfigError as error:
-            error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+            error.option = (
+                "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+            )
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, "merges"))

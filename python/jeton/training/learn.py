@@ -3,7 +3,8 @@
 Options are decided in `options`; learning is the core's, with the interpreter released. The result depends on the
 documents and their order alone: not on threads, and not on how documents are spread over files.
 
-Presets of the peers, and WordPiece, go through `by_preset`. Left out: Unigram. Plain version: reference/step04_train.py.
+Presets of the peers, and WordPiece, go through `by_preset`. Left out: Unigram. Plain version:
+reference/step04_train.py.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ def train(
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
         reference/step04_train.py.
     """
+    kept: list[bytes] | None = [] if trace else None
     rules = resolve(preset, algorithm)
     if isinstance(rules, MinBpe):
         pattern = pattern if rules.pattern is None else rules.pattern
@@ -114,7 +116,6 @@ def train(
             end_of_word_style,
         )  # fmt: skip
         reading = {"documents": documents, "field": field, "errors": errors}
-        kept = [] if trace else None
         tok, counts = train_by(
             rules, corpus, asked, threads=threads, progress=progress, reading=reading, kept=kept, trace=bool(trace)
         )
@@ -124,7 +125,6 @@ def train(
         special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", rules.name if rules else None,
     )  # fmt: skip
     began = time.perf_counter()
-    kept: list[bytes] | None = [] if trace else None
     with make_reporter(progress) as report:
         if isinstance(corpus, Mapping):
             counts = Counts.from_mapping(corpus)

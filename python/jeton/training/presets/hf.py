@@ -221,10 +221,10 @@ def _recipe(
 ) -> Recipe:
     def learn(counts: Counts, threads: int, report: Report) -> Learned:
         asked = json.dumps(options | {"threads": threads})
-        vocabulary, *others = _core.learn_hf(counts._core, asked, algorithm == "bpe", report)
+        learned = Learned(*_core.learn_hf(counts._core, asked, algorithm == "bpe", report))
         ids = list(range(len(special)))
-        vocabulary = vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
-        return Learned(vocabulary, *others)
+        added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
+        return learned._replace(vocabulary=added)
 
     return Recipe(
         algorithm=algorithm,
@@ -290,7 +290,7 @@ def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:
         return list(range(256))
-    units = []
+    units: list[int] = []
     for char in alphabet:
         spelled = _core.read_bytes(char)
         if spelled is None:
