@@ -114,7 +114,9 @@ fn required_chars(counts: &Counts, options: &Options) -> Result<Vec<char>> {
         }
     }
     if seen.contains_key(&RARE) {
-        return Err(Error::training("the normalized corpus holds U+2585, which SentencePiece keeps for rare characters"));
+        return Err(Error::training(
+            "the normalized corpus holds U+2585, which SentencePiece keeps for rare characters",
+        ));
     }
     let mut sorted: Vec<(char, (bool, u64))> = seen.into_iter().collect();
     sorted.sort_by_key(|&(c, key)| (std::cmp::Reverse(key), c));
@@ -158,7 +160,8 @@ fn gone(
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<HashSet<(u32, u32)>> {
     let alphabet = symbols.alphabet(Level::Char, EndOfWord::None, None);
-    let ranks: HashMap<(u32, u32), u32> = (0..).zip(merges).map(|(rank, merge)| ((merge.left, merge.right), rank)).collect();
+    let ranks: HashMap<(u32, u32), u32> =
+        (0..).zip(merges).map(|(rank, merge)| ((merge.left, merge.right), rank)).collect();
     let mut met = HashSet::new();
     let mut ids = Vec::new();
     for (i, (segment, _)) in segments.iter().enumerate() {

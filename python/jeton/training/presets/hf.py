@@ -55,7 +55,7 @@ class Hf(Preset):
         >>> words = Hf(end_of_word_suffix="</w>", pre_tokenizer=[{"type": "Whitespace"}])
         >>> tok = jeton.train(["low lower lowest"], 14, preset=words, progress=False)
         >>> [tok.id_to_token(new) for *_, new in tok.merges]
-        ['lo', 'lowe', 'low</w>']
+        ['lo', 'we', 'lowe', 'st</w>']
     """
 
     name: ClassVar[str] = "hf"
@@ -152,8 +152,8 @@ class Bert(Preset):
         >>> import jeton
         >>> from jeton.training.presets import Bert
         >>> tok = jeton.train(["low lower lowest"], 20, preset=Bert(min_frequency=0), progress=False)
-        >>> tok.tokenize("Lowest").tokens, tok.id_to_token(18)
-        ([b'lowe', b's', b't'], 'lo')
+        >>> [tok.id_to_token(id) for id in tok.encode("Lowest", add_special_tokens=True)]
+        ['[CLS]', 'low', '##e', '##s', '##t', '[SEP]']
     """
 
     name: ClassVar[str] = "bert"
