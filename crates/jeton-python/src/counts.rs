@@ -1,79 +1,19 @@
-//! `Counter` and `Counts`: documents → distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
-
-use std::sync::Mutex;
+//! `Counts`: distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
 
 use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::error::Error;
-use jeton_core::special::{Added, Matcher};
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{self, Text};
 use crate::error;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
-/// Counts documents, batch by batch.
-#[pyclass(frozen, module = "jeton._core")]
-pub struct Counter(Mutex<Option<count::Counter>>);
-
-fn finished() -> PyErr {
-    pyo3::exceptions::PyRuntimeError::new_err("the counter is finished, or failed before")
-}
-
-#[pymethods]
-impl Counter {
-    #[new]
-    #[pyo3(signature = (pattern, *, is_regex, special_tokens))]
-    fn new(py: Python<'_>, pattern: &str, is_regex: bool, special_tokens: Vec<String>) -> PyResult<Self> {
-        let pretokenizer = arguments::pretokenizer(py, pattern, is_regex)?;
-        let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
-        let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self(Mutex::new(Some(count::Counter::new(pretokenizer, special)))))
-    }
-
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a position in
-    /// bytes.
-    #[pyo3(signature = (documents, *, threads))]
-    fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize) -> PyResult<()> {
-        let mut texts = Vec::with_capacity(documents.len());
-        for document in &documents {
-            let text = Text::of(document)?;
-            texts.push(
-                std::str::from_utf8(text.bytes())
-                    .map_err(|broken| text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to())))?,
-            );
-        }
-        // Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
-        let mut counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.go_on(0)));
-        watch.finish(done, |(index, failed)| {
-            let error = error::plain(py, failed);
-            match error.value(py).setattr("document", index) {
-                Ok(()) => error,
-                Err(failed) => failed,
-            }
-        })?;
-        if let Ok(mut slot) = self.0.lock() {
-            *slot = Some(counter);
-        }
-        Ok(())
-    }
-
-    /// The counts, and (documents, bytes, special tokens met). The counter is empty afterwards.
-    fn finish(&self) -> PyResult<(Counts, u64, u64, u64)> {
-        let counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
-        let (counts, totals) = counter.finish();
-        Ok((Counts(counts), totals.documents, totals.bytes, totals.special_tokens))
-    }
-}
-
 /// Distinct pretokens and their counts.
 #[pyclass(frozen, module = "jeton._core")]
-pub struct Counts(count::Counts);
+pub struct Counts(pub count::Counts);
 
 #[pymethods]
 impl Counts {

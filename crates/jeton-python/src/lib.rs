@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod column;
+mod counter;
 mod counts;
 mod decoders;
 mod error;
@@ -17,6 +18,7 @@ mod files;
 mod formats;
 mod models;
 mod parts;
+mod presets;
 mod tokenizer;
 mod vocabulary;
 mod watch;
@@ -26,7 +28,9 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::counts::{Counter, Counts};
+    use crate::counter::Counter;
+    #[pymodule_export]
+    use crate::counts::Counts;
     #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]
@@ -40,6 +44,8 @@ mod _core {
     use crate::models::BareModel;
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
+    #[pymodule_export]
+    use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

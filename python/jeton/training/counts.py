@@ -13,10 +13,11 @@ from typing import Literal
 
 from .. import _core
 from ..corpus import Corpus, CorpusLike, Document, open_corpus
-from ..definition import Pattern
+from ..definition import Part, Pattern
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
+from .stages import Stages
 
 __all__ = ["Counts", "count", "count_pretokens"]
 
@@ -31,7 +32,7 @@ class Counts:
     """Distinct pretokens and how often each stands in a corpus, in order of first appearance.
 
     Attributes:
-        pattern: how the text was split; None for counts that a caller gave.
+        stages: what was done to each document before; None for counts that a caller gave.
         documents: how many documents were counted.
         corpus_bytes: their bytes.
         special_tokens: the special tokens that cut the documents.
@@ -50,14 +51,14 @@ class Counts:
         self,
         core: _core.Counts,
         *,
-        pattern: Pattern | None,
+        stages: Stages | None,
         documents: int,
         corpus_bytes: int,
         special_tokens: Sequence[str] = (),
         special_tokens_found: int = 0,
     ) -> None:
         self._core = core
-        self.pattern = pattern
+        self.stages = stages
         self.documents = documents
         self.corpus_bytes = corpus_bytes
         self.special_tokens = tuple(special_tokens)
@@ -81,7 +82,18 @@ class Counts:
             if pretoken:
                 items.append((_bytes(pretoken), count))
         corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
-        return cls(_core.Counts.from_items(items), pattern=None, documents=0, corpus_bytes=corpus_bytes)
+        return cls(_core.Counts.from_items(items), stages=None, documents=0, corpus_bytes=corpus_bytes)
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The pattern that split the text, where it was all that was done to it; else None.
+
+        Examples:
+            >>> import jeton
+            >>> jeton.count_pretokens(["low lower"], pattern="gpt2").pattern.text
+            'gpt2'
+        """
+        return self.stages.pattern if self.stages is not None else None
 
     def __len__(self) -> int:
         """Distinct pretokens."""
@@ -114,16 +126,25 @@ class Counts:
         """Both corpora together, this one first."""
         if not isinstance(other, Counts):
             return NotImplemented
-        if self.pattern != other.pattern or self.special_tokens != other.special_tokens:
-            raise ConfigError("counts made with different patterns or special tokens cannot be added")
+        self._check_kin(other, "added")
         return Counts(
             self._core.merged(other._core),
-            pattern=self.pattern,
+            stages=self.stages,
             documents=self.documents + other.documents,
             corpus_bytes=self.corpus_bytes + other.corpus_bytes,
             special_tokens=self.special_tokens,
             special_tokens_found=self.special_tokens_found + other.special_tokens_found,
         )
+
+    def _check_kin(self, other: Counts, done: str) -> None:
+        """Counts of texts that were split otherwise are counts of something else."""
+        mine, others = self.stages, other.stages
+        if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):
+            names = [stages.describe() if stages else "a mapping" for stages in (mine, others)]
+            raise ConfigError(f"counts made with {names[0]} and with {names[1]} cannot be {done}")
+        if set(self.special_tokens) != set(other.special_tokens):
+            tokens = [list(counts.special_tokens) for counts in (self, other)]
+            raise ConfigError(f"counts cut at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
 
     def __repr__(self) -> str:
         return f"Counts({len(self)} distinct pretokens, {self.total} in all)"
@@ -140,6 +161,8 @@ def count_pretokens(
     corpus: CorpusLike,
     *,
     pattern: str | None = "o200k",
+    normalizer: Sequence[Part] = (),
+    pretokenizer: Sequence[Part] | None = None,
     special_tokens: Sequence[str] = (),
     documents: Literal["file", "line"] = "file",
     field: str = "text",
@@ -152,6 +175,8 @@ def count_pretokens(
     Args:
         corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s.
         pattern: how to split: a name or a regex. None does not split.
+        normalizer: parts that rewrite each document before, as in `Definition`: ``[{"type": "NFC"}]``. None by default.
+        pretokenizer: parts that cut it, in the place of `pattern`: ``tok.definition.pretokenizer``.
         special_tokens: cut the documents where they stand and are never counted.
         documents: a text file is one document, or one a line.
         field: the field of JSONL that holds the text.
@@ -171,10 +196,14 @@ def count_pretokens(
         >>> import jeton
         >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2").most_common(1)
         [(b' be', 2)]
+        >>> jeton.count_pretokens(["To be"], pattern="gpt2", normalizer=[{"type": "Lowercase"}]).items()
+        [(b'to', 1), (b' be', 1)]
     """
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
     with make_reporter(progress) as report:
-        return count(opened, Pattern.of(pattern), list(special_tokens), num_threads(threads), report)
+        return count(
+            opened, Stages.make(pattern, normalizer, pretokenizer), list(special_tokens), num_threads(threads), report
+        )
 
 
 def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[list[Document]]:
@@ -198,14 +227,14 @@ def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iter
 
 def count(
     corpus: Corpus,
-    pattern: Pattern,
+    stages: Stages,
     special_tokens: list[str],
     threads: int,
     report: Reporter,
     kept: list[bytes] | None = None,
 ) -> Counts:
     """Counts an opened corpus. Documents are also appended to `kept`, for those who want to see them again."""
-    counter = _core.Counter(pattern.text, is_regex=pattern.is_regex, special_tokens=special_tokens)
+    counter = _core.Counter(stages.core_json(), special_tokens=special_tokens)
     for batch in _batches(corpus, report, kept):
         try:
             counter.add([document.data for document in batch], threads=threads)
@@ -217,7 +246,7 @@ def count(
         _log.warning("%s: %d places that are not UTF-8 became U+FFFD", file, places)
     return Counts(
         core,
-        pattern=pattern,
+        stages=stages,
         documents=documents,
         corpus_bytes=corpus_bytes,
         special_tokens=special_tokens,

@@ -25,6 +25,7 @@
 use std::sync::MutexGuard;
 
 use hashbrown::HashTable;
+use serde::Deserialize;
 
 use super::count::Counts;
 use super::crew::{with_crew, Board, Crew, Job};
@@ -41,7 +42,8 @@ use crate::interrupt::GoOn;
 use crate::parallel;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TieBreak {
     /// The one whose first occurrence in the current sequences comes first.
     First,

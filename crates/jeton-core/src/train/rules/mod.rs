@@ -5,6 +5,9 @@
 //!
 //! A spelling is what the tie rules compare: the token's bytes, and the end-of-word mark where it ends a word.
 
+pub mod hf;
+pub mod sentencepiece;
+
 /// Says which pairs may merge.
 pub trait Rule: Sync {
     /// Whether `left` and `right` may become one token.

@@ -1,0 +1,157 @@
+//! What of a document is counted: what the stages before a model hand to it.
+//!
+//! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
+//! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
+//!
+//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft of each
+//! document, a few times its size.
+//! Left out: texts of 4 GiB or more through a draft, which is an error.
+//! Plain version: `tokenizer/segments.rs`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::byte_alphabet;
+use crate::draft::{Cut, Draft};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::normalize::Normalizer;
+use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::special::{Added, Matcher};
+
+/// What happens to a text before it is counted.
+#[derive(Debug)]
+pub enum Stages {
+    /// One pattern cuts it.
+    Pattern(Pretokenizer),
+    /// All else.
+    Parts(Parts),
+}
+
+/// Stages that rewrite the text, or cut it in more than one way.
+#[derive(Debug)]
+pub struct Parts {
+    normalizers: Vec<Normalizer>,
+    splitters: Vec<Splitter>,
+    cuts: Option<Matcher>, // in normalized text
+    skips: Skips,
+    byte_alphabet: bool, // pieces spell bytes in the byte alphabet
+    is_traced: bool,     // a splitter looks where its pieces come from
+}
+
+/// Which texts are not counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Skips {
+    over_bytes: Option<usize>,
+    with: Option<String>,
+}
+
+impl Skips {
+    fn has(&self, text: &str) -> bool {
+        self.over_bytes.is_some_and(|most| text.len() > most)
+            || self.with.as_ref().is_some_and(|mark| text.contains(mark.as_str()))
+    }
+}
+
+/// What is counted in the place of a boundary; its id in the matcher.
+const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
+
+#[derive(Deserialize)]
+struct Spelled {
+    #[serde(default)]
+    normalizer: Vec<Value>,
+    #[serde(default)]
+    pretokenizer: Vec<Value>,
+    #[serde(default)]
+    user_defined: Vec<String>,
+    #[serde(default)]
+    boundaries: Vec<String>,
+    #[serde(default)]
+    skip_over_bytes: Option<usize>,
+    #[serde(default)]
+    skip_with: Option<String>,
+    #[serde(default)]
+    byte_level: bool,
+}
+
+impl Stages {
+    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
+    /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
+    /// one U+001F; texts over `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part
+    /// hands on bytes, not the characters that stand for them.
+    ///
+    /// # Errors
+    /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
+    pub fn from_json(stages: &str) -> Result<Self> {
+        let spelled: Spelled = serde_json::from_str(stages)
+            .map_err(|error| Error::config(format!("the stages before counting: {error}")))?;
+        let user_defined: Vec<&[u8]> = spelled.user_defined.iter().map(String::as_bytes).collect();
+        let byte_alphabet = spelled.byte_level
+            && spelled.normalizer.iter().chain(&spelled.pretokenizer).any(|part| part["type"] == "ByteLevel");
+        let normalizers = spelled.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
+        let normalizers = normalizers.collect::<Result<Vec<_>>>()?;
+        let splitters = spelled.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
+        let splitters = splitters.collect::<Result<Vec<_>>>()?;
+        let boundaries = spelled.boundaries.iter().map(|token| Added::plain(token.as_bytes(), BOUNDARY.0));
+        let cuts = Matcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
+        let skips = Skips { over_bytes: spelled.skip_over_bytes, with: spelled.skip_with };
+        let only = match (&normalizers[..], &splitters[..]) {
+            ([], []) => Some(Pretokenizer::none()),
+            ([], [only]) => only.as_pattern().cloned(),
+            _ => None,
+        };
+        Ok(match only.filter(|_| cuts.is_none() && skips == Skips::default()) {
+            Some(pattern) => Self::Pattern(pattern),
+            None => {
+                let is_traced = splitters.iter().any(Splitter::needs_origins);
+                Self::Parts(Parts { normalizers, splitters, cuts, skips, byte_alphabet, is_traced })
+            }
+        })
+    }
+}
+
+impl Parts {
+    /// Calls `each` with the pretokens of a text, in order.
+    ///
+    /// # Errors
+    /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
+    pub fn for_each(&self, text: &str, go_on: GoOn<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if self.skips.has(text) {
+            return Ok(());
+        }
+        let mut draft = Draft::new(text, self.is_traced)?;
+        for normalizer in &self.normalizers {
+            normalizer.apply(&mut draft, go_on)?;
+        }
+        match &self.cuts {
+            Some(matcher) => matcher.cut(&mut draft)?,
+            None => draft.cut(|_, text, cuts| {
+                cuts.push(Cut { start: 0, end: text.len(), id: None }); // as in `segments`
+                Ok(())
+            })?,
+        }
+        for splitter in &self.splitters {
+            splitter.apply(&mut draft, go_on)?;
+        }
+        let mut bytes = Vec::new();
+        let mut looks = Looks::new(go_on);
+        for piece in draft.pieces() {
+            looks.now_and_then()?;
+            if let Some(id) = piece.id {
+                if id == BOUNDARY.0 {
+                    each(BOUNDARY.1)?;
+                }
+                continue;
+            }
+            let spelled = &draft.text()[piece.start..piece.end];
+            if self.byte_alphabet {
+                bytes.clear();
+                byte_alphabet::push_bytes(spelled, &mut bytes);
+                each(&bytes)?;
+            } else {
+                each(spelled.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
