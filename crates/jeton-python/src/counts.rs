@@ -2,12 +2,14 @@
 
 use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::error::Error;
+use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+use crate::more::read_rules;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
@@ -51,7 +53,7 @@ impl Counts {
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
-    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, threads, progress))]
+    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, rules_json, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -64,17 +66,13 @@ impl Counts {
         first_id: u32,
         by_code_point: bool,
         min_frequency: u64,
+        rules_json: Option<&str>,
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Learned> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
-        let tie_break = match tie_break {
-            "first" => learn::TieBreak::First,
-            "lowest_ids" => learn::TieBreak::LowestIds,
-            "highest_pair" => learn::TieBreak::HighestPair,
-            "shortest" => learn::TieBreak::Shortest,
-            other => return Err(error::ConfigError::new_err(format!("there is no tie rule named {other:?}"))),
-        };
+        let tie_break = read_tie_break(tie_break)?;
+        let rules = read_rules(py, rules_json)?;
         let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
         let mut watch = Watch::new(progress);
         let result = py.detach(|| {
@@ -91,6 +89,7 @@ impl Counts {
                 level,
                 end,
                 end_of_word,
+                rule: rules.as_ref().map(|rules| rules as &dyn Rule),
                 threads,
                 ..learn::Options::default()
             };
@@ -139,6 +138,17 @@ fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) ->
         vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
     }
     Ok(vocabulary)
+}
+
+/// The name of a tie rule.
+pub fn read_tie_break(name: &str) -> PyResult<learn::TieBreak> {
+    match name {
+        "first" => Ok(learn::TieBreak::First),
+        "lowest_ids" => Ok(learn::TieBreak::LowestIds),
+        "highest_pair" => Ok(learn::TieBreak::HighestPair),
+        "shortest" => Ok(learn::TieBreak::Shortest),
+        other => Err(error::ConfigError::new_err(format!("there is no tie rule named {other:?}"))),
+    }
 }
 
 /// `"byte"` or `"char"`.

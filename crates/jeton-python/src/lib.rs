@@ -17,6 +17,7 @@ mod error;
 mod files;
 mod formats;
 mod models;
+mod more;
 mod parts;
 mod presets;
 mod tokenizer;
@@ -42,6 +43,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::models::BareModel;
+    #[pymodule_export]
+    use crate::more::{learn_more, rules_hold};
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]

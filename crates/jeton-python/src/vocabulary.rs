@@ -7,6 +7,7 @@ use jeton_core::format::{hf_json, ranks};
 use jeton_core::tokenizer::Extras;
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error;
 
@@ -91,6 +92,15 @@ impl Vocabulary {
     /// The highest id plus one.
     fn next_id(&self) -> u32 {
         self.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0)
+    }
+
+    /// Ids, kinds, contents, in the order of the entries; merges.
+    #[allow(clippy::type_complexity)]
+    fn columns<'py>(&self, py: Python<'py>) -> (Vec<u32>, Vec<u8>, Vec<Bound<'py, PyBytes>>, Vec<(u32, u32, u32)>) {
+        let entries = || self.entries.iter();
+        let contents = entries().map(|entry| PyBytes::new(py, &entry.2)).collect();
+        let kinds = entries().map(|entry| entry.1 as u8).collect();
+        (entries().map(|entry| entry.0).collect(), kinds, contents, self.extras.merges.clone())
     }
 
     /// All ids.

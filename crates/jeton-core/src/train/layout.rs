@@ -1,12 +1,11 @@
-//! Counts → shards: every distinct pretoken once, as a sequence of initial symbols with its count as weight.
+//! Counts → shards: every distinct pretoken once, as a sequence of what learning begins with, with its count as weight.
 //!
 //! Pretokens stand in the order of the counts, and a shard has consecutive ones, about as many symbols as the others. A pretoken
 //! of one symbol has no pairs and is only counted.
 
 use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
-use super::learn::Options;
-use super::sequences::Symbols;
+use super::learn::{Beginning, Known, Options};
 use super::shard::Shard;
 use super::tokens::Tokens;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
@@ -27,17 +26,16 @@ struct Sequences {
 /// As [`super::learn::learn`].
 pub fn lay_out(
     counts: &Counts,
-    symbols: &Symbols,
+    beginning: Beginning<'_>,
     options: &Options<'_>,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<(Vec<Shard>, Tokens, u64)> {
     let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
     let ranges = ranges(counts, bytes, options);
     let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 0 } else { ranges.len() };
-    let alphabet = symbols.alphabet(options.level, options.end, None);
-    let mut tokens = Tokens::new(symbols, options)?;
-    let job =
-        |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &alphabet, options, tokens.len(), go_on);
+    let source = Source::new(beginning, options);
+    let mut tokens = Tokens::new(beginning, options)?;
+    let job = |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &source, tokens.len(), go_on);
     let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
     let mut cells = 0;
@@ -51,7 +49,7 @@ pub fn lay_out(
     if total > i64::MAX as u128 {
         return Err(too_many());
     }
-    let num_ids = tokens.len() + options.first.len() + options.num_merges.min(cells); // a merge takes a cell, or is asked for
+    let num_ids = tokens.len() + options.num_merges.min(cells); // a merge takes a cell at least
     let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids)).collect();
     Ok((shards, tokens, total as u64))
 }
@@ -79,17 +77,14 @@ fn ranges(counts: &Counts, bytes: usize, options: &Options<'_>) -> Vec<std::ops:
 fn lay_out_range(
     counts: &Counts,
     range: std::ops::Range<usize>,
-    alphabet: &Alphabet,
-    options: &Options<'_>,
+    source: &Source<'_>,
     num_ids: usize,
     go_on: GoOn<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
     let mut sequences = Sequences { cells: Cells::with_capacity(0), uses: vec![0; num_ids] };
     let mut looks = Looks::new(go_on);
-    // At byte level an id for each byte is all that is asked.
-    let bytes = (options.level == Level::Byte && options.end == EndOfWord::None).then(|| alphabet.bytes()).flatten();
-    if let Some(ids) = bytes {
+    if let Source::Bytes(ids) = source {
         let room = pretokens().map(|(pretoken, _)| pretoken.len() + 1).sum();
         sequences.cells = Cells::with_capacity(room);
         for (pretoken, count) in pretokens() {
@@ -102,10 +97,34 @@ fn lay_out_range(
     for (pretoken, count) in pretokens() {
         looks.now_and_then()?;
         ids.clear();
-        alphabet.symbols(pretoken, &mut ids, None)?;
+        match source {
+            Source::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
+            Source::Tokens(known) => known.encode(pretoken, &mut ids)?,
+            Source::Bytes(_) => {}
+        }
         sequences.push(ids.iter().copied(), count)?;
     }
     Ok(sequences)
+}
+
+/// Where ids come from.
+enum Source<'a> {
+    Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
+    Alphabet(Alphabet),
+    Tokens(&'a dyn Known),
+}
+
+impl<'a> Source<'a> {
+    fn new(beginning: Beginning<'a>, options: &Options<'_>) -> Self {
+        match beginning {
+            Beginning::Tokens(known) => Self::Tokens(known),
+            Beginning::Alphabet(symbols) => {
+                let alphabet = symbols.alphabet(options.level, options.end, None);
+                let bytes = (options.level == Level::Byte && options.end == EndOfWord::None).then(|| alphabet.bytes());
+                bytes.flatten().map(|ids| Self::Bytes(Box::new(*ids))).unwrap_or(Self::Alphabet(alphabet))
+            }
+        }
+    }
 }
 
 impl Sequences {

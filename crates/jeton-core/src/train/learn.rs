@@ -72,8 +72,6 @@ pub struct Options<'a> {
     pub end_of_word: &'a str,
     /// Which pairs may merge; `None` is all.
     pub rule: Option<&'a dyn Rule>,
-    /// The first merges, by ids, whatever their counts and the rule: those of a training that goes on.
-    pub first: &'a [(u32, u32)],
     /// At most so many; they do not change what is learned.
     pub threads: usize,
     /// When what pays.
@@ -90,11 +88,34 @@ impl Default for Options<'_> {
             end: EndOfWord::None,
             end_of_word: "",
             rule: None,
-            first: &[],
             threads: 1,
             tuning: Tuning::default(),
         }
     }
+}
+
+/// What sequences are made of before the first merge.
+#[derive(Clone, Copy)]
+pub(super) enum Beginning<'a> {
+    /// The symbols of an alphabet.
+    Alphabet(&'a Symbols),
+    /// The tokens that earlier merges make.
+    Tokens(&'a dyn Known),
+}
+
+/// Tokens that are known before learning begins.
+pub trait Known: Sync {
+    /// The id that the first merge gets.
+    fn next_id(&self) -> u32;
+    /// The spelling of a token; empty where an id has none.
+    fn spelling(&self, id: u32) -> &[u8];
+    /// How many initial symbols a token has.
+    fn num_symbols(&self, id: u32) -> u32;
+    /// What the tokens make of a pretoken.
+    ///
+    /// # Errors
+    /// Where they can make nothing of it.
+    fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
 /// When what pays. It decides how long learning takes, never what is learned.
@@ -145,7 +166,29 @@ pub fn learn(
     options: &Options<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Merge>> {
-    let (shards, tokens, corpus_tokens) = lay_out(counts, symbols, options, &mut || watch(0))?;
+    learn_from(counts, Beginning::Alphabet(symbols), options, watch)
+}
+
+/// Learns more merges, from the tokens that earlier ones make.
+///
+/// # Errors
+/// As [`learn`], and what `known` returns.
+pub fn learn_more(
+    counts: &Counts,
+    known: &dyn Known,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Merge>> {
+    learn_from(counts, Beginning::Tokens(known), options, watch)
+}
+
+fn learn_from(
+    counts: &Counts,
+    beginning: Beginning<'_>,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<Merge>> {
+    let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(0))?;
     let board = Board::new(shards);
     with_crew(&board, |crew| Learner::new(&board, crew, tokens, corpus_tokens, options).run(options, watch))
 }
@@ -246,12 +289,8 @@ impl<'a> Learner<'a> {
             if !watch(done) {
                 return Err(ErrorKind::Interrupted.into());
             }
-            let next = match options.first.get(done) {
-                Some(&(left, right)) => Some(self.asked(left, right, &mut || watch(done))?),
-                None => self.best(&mut || watch(done))?,
-            };
-            let Some(next) = next else { break };
-            merges.push(self.merge(next)?);
+            let Some(pair) = self.best(&mut || watch(done))? else { break };
+            merges.push(self.merge(pair)?);
         }
         Ok(merges)
     }
@@ -318,7 +357,7 @@ impl<'a> Learner<'a> {
     /// The present bound of a pair.
     fn bound(&self, pair: u32) -> Bound {
         let Pair { left, right, count } = self.pairs[pair as usize];
-        let length = |id: u32| u64::from(self.tokens.length(id));
+        let length = |id: u32| u64::from(self.tokens.num_symbols(id));
         let key = match self.tie_break {
             TieBreak::First => self.first_place(pair),
             TieBreak::LowestIds => u64::from(left) << 32 | u64::from(right),
@@ -359,16 +398,6 @@ impl<'a> Learner<'a> {
                 None => drop(self.heap.pop(beats)),
             }
         }
-    }
-
-    /// A pair that is merged next whatever its count.
-    fn asked(&mut self, left: u32, right: u32, watch: &mut dyn FnMut() -> bool) -> Result<u32> {
-        while self.known_pair(left, right).is_none() && self.floor > self.min_frequency {
-            self.lower_floor(watch)?;
-        }
-        let pair = self.pair(left, right);
-        self.board.shards().for_each(|mut shard| shard.know(self.pairs.len()));
-        Ok(pair)
     }
 
     /// No pair reaches the floor: those below it may come now.

@@ -1,14 +1,14 @@
 //! The tokens that training knows so far: their length, how often they occur, and (where somebody asks) their spelling.
 
-use super::learn::{Options, TieBreak};
-use super::sequences::Symbols;
+use super::learn::{Beginning, Options, TieBreak};
 use crate::error::{Error, Result};
 use crate::vocab::MAX_BYTES;
 
 /// Tokens, by id.
 #[derive(Debug)]
 pub struct Tokens {
-    lengths: Vec<u32>, // id -> initial symbols
+    lengths: Vec<u32>, // id -> cells
+    symbols: Vec<u32>, // id -> initial symbols
     uses: Vec<u64>,    // id -> occurrences in the corpus
     in_use: u32,
     strings: Option<Strings>,
@@ -22,6 +22,29 @@ pub struct Strings {
 }
 
 impl Strings {
+    fn new(beginning: Beginning<'_>, options: &Options<'_>) -> Result<Self> {
+        let mut strings = Self::default();
+        match beginning {
+            Beginning::Alphabet(symbols) => {
+                strings.spans = vec![(0, 0); symbols.first_id as usize];
+                for symbol in &symbols.symbols {
+                    strings.push(|arena| {
+                        symbol.content(options.level, arena);
+                        if symbol.ends_word {
+                            arena.extend_from_slice(options.end_of_word.as_bytes());
+                        }
+                    })?;
+                }
+            }
+            Beginning::Tokens(known) => {
+                for id in 0..known.next_id() {
+                    strings.push(|arena| arena.extend_from_slice(known.spelling(id)))?;
+                }
+            }
+        }
+        Ok(strings)
+    }
+
     /// The spelling of a token.
     pub fn of(&self, id: u32) -> &[u8] {
         let (start, end) = self.spans[id as usize];
@@ -47,24 +70,19 @@ impl Strings {
 }
 
 impl Tokens {
-    /// The initial symbols.
+    /// Those that there are before the first merge.
     ///
     /// # Errors
     /// Spellings over 1 GiB in all.
-    pub fn new(symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
-        let num_ids = symbols.first_id as usize + symbols.symbols.len();
-        let mut tokens = Self { lengths: vec![1; num_ids], uses: vec![0; num_ids], in_use: 0, strings: None };
+    pub fn new(beginning: Beginning<'_>, options: &Options<'_>) -> Result<Self> {
+        let symbols = match beginning {
+            Beginning::Alphabet(symbols) => vec![1; symbols.first_id as usize + symbols.symbols.len()],
+            Beginning::Tokens(known) => (0..known.next_id()).map(|id| known.num_symbols(id)).collect(),
+        };
+        let num_ids = symbols.len();
+        let mut tokens = Self { lengths: vec![1; num_ids], symbols, uses: vec![0; num_ids], in_use: 0, strings: None };
         if options.rule.is_some() || matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
-            let mut strings = Strings { arena: Vec::new(), spans: vec![(0, 0); symbols.first_id as usize] };
-            for symbol in &symbols.symbols {
-                strings.push(|arena| {
-                    symbol.content(options.level, arena);
-                    if symbol.ends_word {
-                        arena.extend_from_slice(options.end_of_word.as_bytes());
-                    }
-                })?;
-            }
-            tokens.strings = Some(strings);
+            tokens.strings = Some(Strings::new(beginning, options)?);
         }
         Ok(tokens)
     }
@@ -74,10 +92,15 @@ impl Tokens {
         self.lengths.len()
     }
 
-    /// How many initial symbols a token covers.
+    /// How many cells a token covers: one, where learning began with it.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         self.lengths[id as usize]
+    }
+
+    /// How many initial symbols a token has.
+    pub fn num_symbols(&self, id: u32) -> u32 {
+        self.symbols[id as usize]
     }
 
     /// Different tokens that occur.
@@ -104,6 +127,7 @@ impl Tokens {
     pub fn push(&mut self, left: u32, right: u32) -> Result<u32> {
         let id = self.lengths.len() as u32;
         self.lengths.push(self.length(left) + self.length(right));
+        self.symbols.push(self.num_symbols(left) + self.num_symbols(right));
         self.uses.push(0);
         if let Some(strings) = &mut self.strings {
             let parts = [strings.spans[left as usize], strings.spans[right as usize]];

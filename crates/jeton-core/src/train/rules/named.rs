@@ -1,0 +1,162 @@
+//! Rules that a user asks for by name: what a token of the vocabulary never is.
+//!
+//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every token that was merged.
+//! At byte level a token may be a part of a character: rules that ask about characters then keep such parts to themselves.
+//!
+//! Cost: one pass over the two spellings. Left out: rules about where in the text a token stands, which are a pattern's.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::Rule;
+use crate::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
+use crate::error::{Error, Result};
+use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
+
+/// What a token never is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
+pub struct Named {
+    /// A part of a character beside anything else.
+    pub whole_characters: bool,
+    /// Of two classes: letters with their marks, numbers, white space, others. One space may stand before any.
+    pub one_class: bool,
+    /// Of two scripts. Characters common to many scripts go with each; Han, Hiragana and Katakana are one.
+    pub one_script: bool,
+    /// A punctuation mark or symbol beside anything else.
+    pub lone_punctuation: bool,
+    /// Longer than this: bytes at byte level, else characters.
+    pub max_token_length: Option<usize>,
+    /// One of these.
+    pub blocked: HashSet<Vec<u8>>,
+    /// At most so many words: runs of white space after the first character of the token begin a new one.
+    pub max_words: Option<usize>,
+    /// The unit of a symbol.
+    pub by_character: bool,
+}
+
+impl Named {
+    /// From JSON, under the names of the fields.
+    ///
+    /// # Errors
+    /// [`Error::config`] for JSON that says something else.
+    pub fn from_json(rules: &str) -> Result<Self> {
+        serde_json::from_str(rules).map_err(|error| Error::config(format!("rules of training: {error}")))
+    }
+
+    /// Whether a token may be spelled so.
+    pub fn holds(&self, spelling: &[u8]) -> bool {
+        let length = || if self.by_character { characters(spelling).count() } else { spelling.len() };
+        if self.max_token_length.is_some_and(|most| length() > most) || self.blocked.contains(spelling) {
+            return false;
+        }
+        let asks = self.whole_characters || self.one_class || self.one_script || self.lone_punctuation;
+        if asks && !is_whole(spelling) {
+            return false;
+        }
+        (!self.one_class || is_of_one_class(spelling))
+            && (!self.one_script || is_of_one_script(spelling))
+            && (!self.lone_punctuation || characters(spelling).count() < 2 || !characters(spelling).any(is_punctuation))
+            && self.max_words.is_none_or(|most| num_words(spelling) <= most)
+    }
+}
+
+impl Rule for Named {
+    fn allows(&self, left: &[u8], right: &[u8]) -> bool {
+        self.holds(&[left, right].concat())
+    }
+}
+
+fn characters(spelling: &[u8]) -> impl Iterator<Item = char> + Clone + '_ {
+    spelling.utf8_chunks().flat_map(|chunk| chunk.valid().chars())
+}
+
+/// Whether it is characters only, or a part of one character only.
+fn is_whole(spelling: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte & 0xC0 == 0x80;
+    match std::str::from_utf8(spelling) {
+        Ok(_) => true,
+        // The beginning of a character, or bytes from inside of one.
+        Err(error) if error.valid_up_to() > 0 => false,
+        Err(error) => error.error_len().is_none() || (spelling.len() < 4 && spelling.iter().all(is_part)),
+    }
+}
+
+/// One bit for each class that a token may be of.
+fn class(c: char) -> u8 {
+    let class = Classes::get().at(c.encode_utf8(&mut [0; 4]).as_bytes(), 0).0;
+    [LETTER | MARK, NUMBER, WHITE_SPACE].into_iter().find(|kind| kind & class != 0).unwrap_or(OTHER)
+}
+
+fn is_of_one_class(spelling: &[u8]) -> bool {
+    let mut all = characters(spelling);
+    let first = all.next();
+    let mut rest = all.map(class).fold(0, |kinds, kind| kinds | kind);
+    match first {
+        Some(' ') if rest & WHITE_SPACE == 0 => {}
+        Some(first) => rest |= class(first),
+        None => {}
+    }
+    [LETTER | MARK, NUMBER, WHITE_SPACE, OTHER].into_iter().any(|kind| rest & !kind == 0)
+}
+
+fn is_of_one_script(spelling: &[u8]) -> bool {
+    let scripts = Scripts::get();
+    let mut own = characters(spelling).map(|c| scripts.of(c)).filter(|script| ![0, COMMON, INHERITED].contains(script));
+    own.next().is_none_or(|first| own.all(|script| script == first))
+}
+
+/// `\p{P}` or `\p{S}`.
+fn is_punctuation(c: char) -> bool {
+    class(c) == OTHER && !c.is_control()
+}
+
+fn num_words(spelling: &[u8]) -> usize {
+    let spaces: Vec<bool> = characters(spelling).map(char::is_whitespace).collect();
+    1 + spaces.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rule: &Named, holds: &[&str], breaks: &[&str]) {
+        for (texts, expected) in [(holds, true), (breaks, false)] {
+            for text in texts {
+                assert_eq!(rule.holds(text.as_bytes()), expected, "{text:?} {rule:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_tokens_may_be() {
+        let none = Named::default();
+        check(&none, &["a1", "aж", "a, b"], &[]);
+        check(
+            &Named { one_class: true, ..none.clone() },
+            &["ab", " ab", " 12", "  ", "e\u{301}", " ,", "今の"],
+            &["a1", "a b", "a ", "  a", "1,"],
+        );
+        check(&Named { one_script: true, ..none.clone() }, &["ab 1", "今の", "жы", "12"], &["aж", "a今"]);
+        check(&Named { lone_punctuation: true, ..none.clone() }, &["ab", ",", "€", " a"], &[",,", " ,", "a,", "$1"]);
+        check(&Named { max_token_length: Some(3), ..none.clone() }, &["abc", "今"], &["abcd", "今a"]);
+        check(&Named { max_token_length: Some(3), by_character: true, ..none.clone() }, &["今天的"], &["今天的a"]);
+        check(&Named { max_words: Some(2), ..none.clone() }, &["a b", " a b", "a b"], &["a b c", " a b c", "a b "]);
+        let blocked = [b"ab".to_vec()].into();
+        check(&Named { blocked, ..none }, &["abc", "a"], &["ab"]);
+    }
+
+    #[test]
+    fn parts_of_characters_stay_among_themselves() {
+        let rule = Named { whole_characters: true, ..Named::default() };
+        let [a, b, c] = [0xE4, 0xBB, 0x8A]; // 今
+        for spelling in [&[a][..], &[a, b], &[a, b, c], &[b, c], &[b], &[a, b, c, a, b, c], b"ab"] {
+            assert!(rule.holds(spelling), "{spelling:?}");
+        }
+        for spelling in [&[a, b, c, a][..], &[c, a], &[b, c, b'a'], &[b'a', a], &[a, b, c, c], &[b, b, b, b]] {
+            assert!(!rule.holds(spelling), "{spelling:?}");
+        }
+    }
+}

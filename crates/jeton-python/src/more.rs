@@ -1,0 +1,130 @@
+//! `learn_more`: merges on top of a tokenizer's own.
+
+use std::cell::RefCell;
+
+use jeton_core::error::{Error, Result};
+use jeton_core::model::{Out, Scratch};
+use jeton_core::train::learn::{self, Known, Merge};
+use jeton_core::train::rules::{named::Named, Rule};
+use jeton_core::vocab::{Kind, Vocab, MAX_BYTES};
+use pyo3::prelude::*;
+
+use crate::counts::{read_tie_break, Counts};
+use crate::error;
+use crate::tokenizer::Tokenizer;
+use crate::vocabulary::Vocabulary;
+use crate::watch::Watch;
+
+/// A tokenizer's tokens, by id.
+struct Tokens<'a> {
+    tokenizer: &'a jeton_core::tokenizer::Tokenizer,
+    by_character: bool,
+    next_id: u32,
+}
+
+impl Tokens<'_> {
+    fn vocab(&self) -> &Vocab {
+        self.tokenizer.vocab()
+    }
+}
+
+impl Known for Tokens<'_> {
+    fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
+    fn spelling(&self, id: u32) -> &[u8] {
+        self.vocab().content(id)
+    }
+
+    fn num_symbols(&self, id: u32) -> u32 {
+        let spelling = self.spelling(id);
+        let symbols = spelling.iter().filter(|&&byte| !self.by_character || byte & 0xC0 != 0x80);
+        symbols.count() as u32
+    }
+
+    fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+        thread_local! {
+            static SCRATCH: RefCell<Scratch> = RefCell::default();
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Some(bpe) = self.tokenizer.model().as_bpe() else {
+                return Err(Error::config("only a BPE tokenizer learns more merges".to_string()));
+            };
+            bpe.encode(self.vocab(), pretoken, &|| true, scratch, &mut Out::ids(ids))
+        })
+    }
+}
+
+/// Rules from JSON; `None` is none.
+pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<Named>> {
+    json.map(Named::from_json).transpose().map_err(|failed| error::plain(py, failed))
+}
+
+/// Whether rules let each of these be a token.
+#[pyfunction]
+pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> PyResult<Vec<bool>> {
+    let rules = Named::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;
+    Ok(py.detach(|| spellings.iter().map(|spelling| rules.holds(spelling)).collect()))
+}
+
+/// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
+type Learned = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
+
+/// Learns more merges, from what a tokenizer makes of the counted pretokens.
+#[pyfunction]
+#[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, threads, progress))]
+#[allow(clippy::too_many_arguments)]
+pub fn learn_more(
+    py: Python<'_>,
+    counts: &Counts,
+    tokenizer: &Tokenizer,
+    vocabulary: &Vocabulary,
+    tie_break: &str,
+    num_merges: usize,
+    min_frequency: u64,
+    by_character: bool,
+    rules_json: Option<&str>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Learned> {
+    let rules = read_rules(py, rules_json)?;
+    let options = learn::Options {
+        tie_break: read_tie_break(tie_break)?,
+        num_merges,
+        min_frequency,
+        rule: rules.as_ref().map(|rules| rules as &dyn Rule),
+        threads,
+        ..learn::Options::default()
+    };
+    let next_id = vocabulary.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0);
+    let known = Tokens { tokenizer: &tokenizer.0, by_character, next_id };
+    let mut watch = Watch::new(progress);
+    let result = py.detach(|| learn::learn_more(&counts.0, &known, &options, &mut |done| watch.go_on(done)));
+    let merges = watch.finish(result, |failed| error::plain(py, failed))?;
+    let mut vocabulary = Vocabulary { entries: vocabulary.entries.clone(), extras: vocabulary.extras.clone() };
+    py.detach(|| extend(&mut vocabulary, &merges)).map_err(|failed| error::plain(py, failed))?;
+    let pair_counts = merges.iter().map(|merge| merge.count).collect();
+    let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
+    let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
+    Ok((vocabulary, pair_counts, corpus_tokens, tokens_in_use))
+}
+
+fn extend(vocabulary: &mut Vocabulary, merges: &[Merge]) -> Result<()> {
+    let mut contents: std::collections::HashMap<u32, Vec<u8>> =
+        vocabulary.entries.iter().map(|(id, _, content)| (*id, content.clone())).collect();
+    let mut spelled = 0;
+    for merge in merges {
+        let content = [merge.left, merge.right].map(|id| contents.get(&id).map_or(&[][..], Vec::as_slice)).concat();
+        spelled += content.len();
+        if spelled > MAX_BYTES {
+            return Err(Error::training(
+                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
+            ));
+        }
+        vocabulary.entries.push((merge.result, Kind::Token, content.clone()));
+        vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
+        contents.insert(merge.result, content);
+    }
+    Ok(())
+}

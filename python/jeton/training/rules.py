@@ -1,0 +1,225 @@
+"""Rules of merging: what a token of the vocabulary never is, and what must be one.
+
+`Rules` says it in Python, the core asks it of each pair when the pair is born (``train/rules/named.rs``). Digits are a
+matter of the pattern, for what group a digit is in depends on the digits after it; tokens that must exist are merged
+last, from what the learned merges leave of them.
+
+Left out: rules about the place of a token in the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .._core import Vocabulary, pattern_text, rules_hold
+from ..definition import Pattern
+from ..errors import ConfigError
+
+__all__ = ["NAMES", "Rules", "add_required"]
+
+# The rules that are switched on by name.
+NAMES = ("whole_characters", "one_class", "one_script", "lone_punctuation", "digits_from_right")
+_DIGITS = r"\p{N}{1,3}"
+_DIGITS_FROM_RIGHT = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What tokens may be merged. Every rule is a property of a token's bytes, so it can be checked on any vocabulary.
+
+    Attributes:
+        whole_characters: no token holds a part of a character beside anything else (parts of one character alone are
+            what byte-level tokens of rare characters are made of). The next three rules ask for it at byte level.
+        one_class: a token is letters with their marks, or numbers, or white space, or others; one space may stand
+            before any of them.
+        one_script: the letters of a token are of one script; Han, Hiragana and Katakana are one.
+        lone_punctuation: a punctuation mark or symbol is a token of its own and never merges.
+        digits_from_right: runs of digits are cut in threes from the right, 1|234|567, by the pattern.
+        max_token_length: in bytes at byte level, else in characters.
+        blocked: texts that never become a token of their own.
+        required: texts that are one token whatever the corpus; they take the last merges. Special tokens are another
+            thing: those are found in the text only where the caller permits it.
+        max_words: a token has at most so many words; for merges across words.
+
+    Examples:
+        >>> import jeton
+        >>> rules = jeton.Rules(one_class=True, required=["low-cost"])
+        >>> tok = jeton.train(["it's low, it's low-cost"], 275, pattern="none", rules=rules, progress=False)
+        >>> tok.tokenize("it's low-cost").tokens
+        [b'it', b"'", b's', b' low', b'-', b'cost']
+    """
+
+    whole_characters: bool = False
+    one_class: bool = False
+    one_script: bool = False
+    lone_punctuation: bool = False
+    digits_from_right: bool = False
+    max_token_length: int | None = None
+    blocked: Sequence[str] = ()
+    required: Sequence[str] = ()
+    max_words: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be meant."""
+        for name in ("max_token_length", "max_words"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{name}={value!r} is not a positive integer", option="rules")
+        for name in ("blocked", "required"):
+            texts = getattr(self, name)
+            if isinstance(texts, str) or not all(isinstance(text, str) and text for text in texts):
+                raise ConfigError(f"{name} is a list of texts, not {texts!r}", option="rules")
+            object.__setattr__(self, name, tuple(dict.fromkeys(texts)))
+        if both := set(self.blocked) & set(self.required):
+            raise ConfigError(f"{min(both)!r} is blocked and required", option="rules")
+
+    @classmethod
+    def of(cls, rules: Rules | Sequence[str] | None) -> Rules:
+        """From rules, or the names of those to switch on.
+
+        Raises:
+            ConfigError: a name that no rule has.
+
+        Examples:
+            >>> Rules.of(["one_script"]).one_script
+            True
+        """
+        if rules is None or isinstance(rules, Rules):
+            return rules or cls()
+        names = [rules] if isinstance(rules, str) else list(rules)
+        for name in names:
+            if name not in NAMES:
+                raise ConfigError(f"there is no rule named {name!r}; rules: {', '.join(NAMES)}", option="rules")
+        return cls(**dict.fromkeys(names, True))
+
+    def facts(self) -> dict[str, Any]:
+        """What differs from no rule, for the file."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
+
+    def to_json(self, *, by_character: bool) -> str | None:
+        """What the core asks of each pair; None where it need not."""
+        asked: Mapping[str, Any] = {
+            "whole_characters": self.whole_characters,
+            "one_class": self.one_class,
+            "one_script": self.one_script,
+            "lone_punctuation": self.lone_punctuation,
+            "max_token_length": self.max_token_length,
+            "max_words": self.max_words,
+            "blocked": [list(text.encode()) for text in self.blocked],
+        }
+        return json.dumps({**asked, "by_character": by_character}) if any(asked.values()) else None
+
+    def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
+        """Whether each of these may be a token; `by_character`: at character level.
+
+        Examples:
+            >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])
+            [True, False, True]
+        """
+        asked = self.to_json(by_character=by_character)
+        return rules_hold(asked, list(tokens)) if asked else [True] * len(tokens)
+
+    def pattern(self, pattern: Pattern) -> Pattern:
+        """The pattern, with runs of digits cut from the right where that is asked.
+
+        Raises:
+            ConfigError: a pattern that does not cut digits in groups of up to three.
+
+        Examples:
+            >>> cut = Rules(digits_from_right=True).pattern(Pattern.of("o200k"))
+            >>> [("in 1234567"[a:b]) for a, b in cut.split("in 1234567")]
+            ['in', ' ', '1', '234', '567']
+        """
+        if not self.digits_from_right:
+            return pattern
+        text = pattern.text if pattern.is_regex else pattern_text(pattern.text)
+        if _DIGITS not in text or _DIGITS_FROM_RIGHT in text:
+            raise ConfigError(
+                f"digits_from_right needs a pattern with {_DIGITS}, such as o200k; {pattern.text!r} has none",
+                option="rules",
+            )
+        return Pattern.of(text.replace(_DIGITS + "+", _DIGITS).replace(_DIGITS, _DIGITS_FROM_RIGHT))
+
+
+def add_required(
+    vocabulary: Vocabulary, required: Sequence[str], room: int, *, by_character: bool
+) -> tuple[Vocabulary, int]:
+    """Makes each text one token: where the learned merges leave several, merges of these follow as the last.
+
+    Args:
+        vocabulary: the alphabet and the learned merges.
+        required: the texts.
+        room: how many entries there may be; learned merges give way from the last on.
+        by_character: at character level.
+
+    Returns:
+        The vocabulary, and how many of the learned merges it keeps.
+
+    Raises:
+        ConfigError: more texts than there is room for, or a character that the alphabet does not have.
+    """
+    ids, kinds, contents, merges = vocabulary.columns()
+    num_symbols = len(ids) - len(merges)
+    symbols = {content: id for id, content in zip(ids[:num_symbols], contents[:num_symbols], strict=True)}
+    units = [[c.encode() for c in text] if by_character else [bytes([b]) for b in text.encode()] for text in required]
+    for text, its_units in zip(required, units, strict=True):
+        if missing := [unit for unit in its_units if unit not in symbols]:
+            raise ConfigError(
+                f"the required token {text!r} has the character {missing[0].decode()!r}, which the corpus does not have",
+                option="rules",
+            )
+    texts = [[symbols[unit] for unit in its_units] for its_units in units]
+    first = max(ids[:num_symbols]) + 1
+    kept = len(merges)
+    while True:
+        added = _merges_of(texts, {(left, right): new for left, right, new in merges[:kept]}, first + kept)
+        over = num_symbols + kept + len(added) - room
+        if over <= 0:
+            break
+        if kept == 0:
+            raise ConfigError(f"there is no room for the {len(required)} required tokens", option="vocab_size")
+        kept = max(0, kept - over)
+    all_merges = [*merges[:kept], *added]
+    ids, kinds, contents = ids[: num_symbols + kept], kinds[: num_symbols + kept], contents[: num_symbols + kept]
+    by_id = dict(zip(ids, contents, strict=True))
+    for left, right, new in added:
+        by_id[new] = by_id[left] + by_id[right]
+        ids, kinds, contents = [*ids, new], [*kinds, kinds[0]], [*contents, by_id[new]]
+    return Vocabulary(ids, kinds, contents, all_merges), kept
+
+
+def _merges_of(
+    texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int
+) -> list[tuple[int, int, int]]:
+    """The merges that are missing to make each text one token, in the order of the texts, from left to right."""
+    merges = dict(merges)
+    added: list[tuple[int, int, int]] = []
+    for text in texts:
+        ids = _merged(text, merges)
+        while len(ids) > 1:
+            merges[ids[0], ids[1]] = next_id + len(added)
+            added.append((ids[0], ids[1], next_id + len(added)))
+            ids = _merged(text, merges)
+    return added
+
+
+def _merged(ids: Sequence[int], merges: Mapping[tuple[int, int], int]) -> list[int]:
+    """What the merges make of a text: always the lowest new id that is possible, from left to right."""
+    ids = list(ids)
+    while possible := [merges[pair] for pair in zip(ids, ids[1:], strict=False) if pair in merges]:
+        new = min(possible)
+        out: list[int] = []
+        at = 0
+        while at < len(ids):
+            if at + 1 < len(ids) and merges.get((ids[at], ids[at + 1])) == new:
+                out.append(new)
+                at += 2
+            else:
+                out.append(ids[at])
+                at += 1
+        ids = out
+    return ids
