@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .analysis.measure import measure as measure
 
     # corpus → counts → tokenizer
+    from .corpus import Source
     from .definition import TrainingFacts
 
     # text → ids → text
@@ -65,6 +66,7 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Source",
     "SpecialTokenError",
     "Token",
     "TokenBatch",
@@ -85,6 +87,7 @@ _NAMES = {
         "Measure",
         "measure",
     ),
+    "corpus": ("Source",),
     "definition": ("TrainingFacts",),
     "encoding": (
         "Encoding",

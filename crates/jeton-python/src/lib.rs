@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod column;
+mod corpus;
 mod counts;
 mod decoders;
 mod error;
@@ -25,6 +26,8 @@ mod watch;
 mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::corpus::{find_invalid_text, read_rows};
     #[pymodule_export]
     use crate::counts::{Counter, Counts};
     #[pymodule_export]

@@ -8,11 +8,13 @@ Left out: spilling to disk, sampling, saving counts.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby
 from typing import Literal
 
 from .. import _core
-from ..corpus import Corpus, CorpusLike, Document, open_corpus
+from ..corpus import Batch, Corpus, CorpusLike, open_corpus
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
@@ -36,6 +38,7 @@ class Counts:
         corpus_bytes: their bytes.
         special_tokens: the special tokens that cut the documents.
         special_tokens_found: how often one of them stood in a document.
+        skipped: kind of fault -> records that were left out for it (``errors="skip"``).
 
     Examples:
         >>> import jeton
@@ -55,6 +58,7 @@ class Counts:
         corpus_bytes: int,
         special_tokens: Sequence[str] = (),
         special_tokens_found: int = 0,
+        skipped: Mapping[str, int] | None = None,
     ) -> None:
         self._core = core
         self.pattern = pattern
@@ -62,6 +66,7 @@ class Counts:
         self.corpus_bytes = corpus_bytes
         self.special_tokens = tuple(special_tokens)
         self.special_tokens_found = special_tokens_found
+        self.skipped = dict(skipped or {})
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
@@ -123,6 +128,30 @@ class Counts:
             corpus_bytes=self.corpus_bytes + other.corpus_bytes,
             special_tokens=self.special_tokens,
             special_tokens_found=self.special_tokens_found + other.special_tokens_found,
+            skipped={
+                kind: self.skipped.get(kind, 0) + other.skipped.get(kind, 0)
+                for kind in {**self.skipped, **other.skipped}
+            },
+        )
+
+    def scaled(self, weight: int | Fraction) -> Counts:
+        """Every count times a weight, rounded to the nearest integer, halves to even; what becomes 0 is left out.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "new": 1}).scaled(Fraction(1, 2)).items()
+            [(b'low', 2)]
+        """
+        if weight == 1:
+            return self
+        scaled = ((pretoken, round(count * weight)) for pretoken, count in self.items())
+        return Counts(
+            _core.Counts.from_items([item for item in scaled if item[1]]),
+            pattern=self.pattern,
+            documents=self.documents,
+            corpus_bytes=round(self.corpus_bytes * weight),
+            special_tokens=self.special_tokens,
+            special_tokens_found=self.special_tokens_found,
+            skipped=self.skipped,
         )
 
     def __repr__(self) -> str:
@@ -143,19 +172,25 @@ def count_pretokens(
     special_tokens: Sequence[str] = (),
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    sample_bytes: int | None = None,
+    seed: int = 0,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Counts:
     """Counts the pretokens of a corpus.
 
     Args:
-        corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s.
+        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
+            `Source`s, whose weights multiply their counts.
         pattern: how to split: a name or a regex. None does not split.
         special_tokens: cut the documents where they stand and are never counted.
         documents: a text file is one document, or one a line.
-        field: the field of JSONL that holds the text.
-        errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so.
+        field: the field of rows (JSONL, Parquet, mappings) that holds the text.
+        errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so;
+            ``"skip"`` leaves out every record that cannot be read, and says so.
+        sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
+        seed: which sample.
         threads: all cores by default, or what RAYON_NUM_THREADS says.
         progress: None draws a bar in a terminal; True, False, or a function that gets each event.
 
@@ -172,26 +207,21 @@ def count_pretokens(
         >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2").most_common(1)
         [(b' be', 2)]
     """
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
+    opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     with make_reporter(progress) as report:
         return count(opened, Pattern.of(pattern), list(special_tokens), num_threads(threads), report)
 
 
-def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[list[Document]]:
+def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
     """The documents in groups of about BATCH_BYTES."""
-    batch: list[Document] = []
-    size = 0
     report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
-    for document in corpus:
-        batch.append(document)
-        size += len(document.data) + 64
+    for batch in corpus.batches(
+        BATCH_BYTES, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))
+    ):
         if kept is not None:
-            kept.append(document.data)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-            report(ProgressEvent("count", corpus.bytes_read, corpus.total_bytes, "B"))
-    yield batch
+            kept += batch.texts
+        yield batch
+        report(ProgressEvent("count", batch.bytes_read, corpus.total_bytes, "B"))
     total = corpus.total_bytes if corpus.total_bytes is not None else corpus.bytes_read
     report(ProgressEvent("count", corpus.bytes_read, total, "B"))
 
@@ -204,17 +234,32 @@ def count(
     report: Reporter,
     kept: list[bytes] | None = None,
 ) -> Counts:
-    """Counts an opened corpus. Documents are also appended to `kept`, for those who want to see them again."""
+    """Counts an opened corpus, each source by its weight. Documents are also appended to `kept`, for those who want to
+    see them again.
+    """
+    batches = _batches(corpus, report, kept)
+    counts: Counts | None = None
+    for (_, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
+        counted = _count_source(source, pattern, special_tokens, threads).scaled(weight)
+        counts = counted if counts is None else counts + counted
+    if counts is None:
+        counts = _count_source((), pattern, special_tokens, threads)
+    for complaint in corpus.complaints():
+        _log.warning(complaint, extra={"skipped": corpus.num_skipped})
+    counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
+    return counts
+
+
+def _count_source(batches: Iterator[Batch], pattern: Pattern, special_tokens: list[str], threads: int) -> Counts:
+    """Counts the batches of one source."""
     counter = _core.Counter(pattern.text, is_regex=pattern.is_regex, special_tokens=special_tokens)
-    for batch in _batches(corpus, report, kept):
+    for batch in batches:
         try:
-            counter.add([document.data for document in batch], threads=threads)
+            counter.add(batch.texts, threads=threads)
         except InvalidTextError as error:  # a regex that takes too many steps
-            source = batch[getattr(error, "document", 0)].source
+            source = batch.source(getattr(error, "document", 0))
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
     core, documents, corpus_bytes, found = counter.finish()
-    for file, places in corpus.replaced.items():
-        _log.warning("%s: %d places that are not UTF-8 became U+FFFD", file, places)
     return Counts(
         core,
         pattern=pattern,
