@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Literal, NamedTuple
 
 from ..corpus import CorpusLike, open_corpus
@@ -10,6 +11,8 @@ from ..threads import num_threads
 from ..tokenizer import Tokenizer
 
 __all__ = ["Measure", "measure"]
+
+_log = logging.getLogger("jeton")
 
 # Documents are encoded in batches of this size; the ids of a batch take about as much memory as its text.
 BATCH_BYTES = 16 << 20
@@ -44,7 +47,7 @@ def measure(
     *,
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
     threads: int | None = None,
     progress: Progress = None,
 ) -> Measure:
@@ -88,6 +91,8 @@ def measure(
             if size >= BATCH_BYTES:
                 encode()
         encode()
+    for complaint in opened.complaints():
+        _log.warning(complaint, extra={"skipped": opened.num_skipped})
     return Measure(_ratio(num_bytes, tokens), _ratio(chars, tokens), _ratio(tokens, words), tokens, num_bytes)
 
 

@@ -36,7 +36,7 @@ class Room:
     def put(self, piece: Piece | BaseException | None) -> None:
         """Hands on a piece, an error, or the end."""
         with self._changed:
-            self._held += piece.num_bytes if isinstance(piece, Piece) else 0
+            self._held += piece.size if isinstance(piece, Piece) else 0
             self._pieces.append(piece)
             self._changed.notify_all()
 
@@ -75,7 +75,7 @@ def read_ahead(read: Callable[[Room], Iterable[Piece]], num_bytes: int) -> Itera
     def work() -> None:
         try:
             for piece in read(room):
-                room.wait(piece.num_bytes)
+                room.wait(piece.size)
                 room.put(piece)
             room.put(None)
         except _ClosedError:
@@ -89,7 +89,7 @@ def read_ahead(read: Callable[[Room], Iterable[Piece]], num_bytes: int) -> Itera
         while (piece := room.take()) is not None:
             if isinstance(piece, BaseException):
                 raise piece
-            size = piece.num_bytes
+            size = piece.size
             yield piece
             del piece
             room.give_back(size)

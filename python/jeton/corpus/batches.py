@@ -7,14 +7,11 @@ have a hundred million rows. Invariant: a batch holds documents of one source of
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 __all__ = ["Batch", "Document", "Piece", "batched"]
-
-# What a document costs beside its text, so that a batch of empty lines ends, too.
-DOCUMENT_BYTES = 64
 
 
 class Document(NamedTuple):
@@ -33,6 +30,7 @@ class Piece(NamedTuple):
         numbers: the line, row or index of each; None for a file that is one document.
         part: which of the corpus's sources they come from.
         position: how far the corpus has been read with them, in bytes.
+        size: about how much memory they take, in bytes.
     """
 
     texts: list[bytes]
@@ -40,6 +38,7 @@ class Piece(NamedTuple):
     numbers: Sequence[int] | None
     part: int
     position: int
+    size: int
 
     def place(self, index: int) -> str:
         """Where a document comes from."""
@@ -53,11 +52,6 @@ class Piece(NamedTuple):
         numbers = self.numbers
         kept = numbers if numbers is None else [numbers[index] for index in chosen]
         return self._replace(texts=[self.texts[index] for index in chosen], numbers=kept)
-
-    @property
-    def num_bytes(self) -> int:
-        """About how much memory it takes."""
-        return sum(map(len, self.texts)) + DOCUMENT_BYTES * len(self.texts)
 
 
 class Batch:
@@ -94,7 +88,7 @@ class Batch:
         return self._pieces[at].place(index - self._starts[at])
 
 
-def batched(pieces: Iterable[Piece], weights: Sequence[Fraction], size: int) -> Iterator[Batch]:
+def batched(pieces: Iterable[Piece], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
     """Pieces in groups of about `size` bytes, none with documents of two sources."""
     group: list[Piece] = []
     held = 0
@@ -103,7 +97,7 @@ def batched(pieces: Iterable[Piece], weights: Sequence[Fraction], size: int) -> 
             yield Batch(group, weights[group[0].part])
             group, held = [], 0
         group.append(piece)
-        held += piece.num_bytes
+        held += piece.size
         if held >= size:
             yield Batch(group, weights[piece.part])
             group, held = [], 0

@@ -32,6 +32,8 @@ GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
 # How much larger a compressed text is than its file, to guess how much room it takes.
 EXPANSION = 4
 DATASET_ROWS = 1000
+# What a document costs beside its text, so that a batch of empty lines ends, too.
+DOCUMENT_BYTES = 64
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Part:
 
     Attributes:
         source: what was given.
-        index: which of the sources it is.
+        index: which group of sources it belongs to: those of weight 1 that follow each other are one.
         files: the files it names, when all of them can be known now; else None.
         by_line, field: how its files and rows are read.
     """
@@ -156,7 +158,7 @@ class Reader:
                 texts, numbers = rows_of(lines, part.field, name, self._faults)
             else:
                 texts, numbers = lines_of(lines, name, self._faults)
-            yield self._piece(texts, name, numbers, part)
+            yield self._piece(texts, name, numbers, part, len(lines.data))
         self._seen.num_empty += empty
 
     def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
@@ -239,8 +241,9 @@ class Reader:
             self._seen.bytes_done += len(data)
             yield self._piece([data], "corpus", (index,), part)
 
-    def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part) -> Piece:
-        return Piece(texts, name, numbers, part.index, self._seen.bytes_read)
+    def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
+        size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
+        return Piece(texts, name, numbers, part.index, self._seen.bytes_read, size)
 
 
 def check_documents(documents: str) -> None:

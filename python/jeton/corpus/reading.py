@@ -62,10 +62,13 @@ def open_corpus(
     check_documents(documents)
     faults = Faults(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
-    parts = [
-        Part.of(source, index, documents=source.documents or documents, field=source.field or field)
-        for index, source in enumerate(sources_of(corpus))
-    ]
+    parts: list[Part] = []
+    index = -1
+    for source in sources_of(corpus):
+        # Sources of weight 1 that follow each other are counted together: many files on a command line are one corpus.
+        if not parts or not parts[-1].source.weight == source.weight == 1:
+            index += 1
+        parts.append(Part.of(source, index, documents=source.documents or documents, field=source.field or field))
     return Corpus(parts, faults, sample)
 
 
@@ -156,7 +159,8 @@ class Corpus:
             pieces = read_ahead(lambda room: self._chosen(self._pieces(room=room)), size + size // 2)
         else:
             pieces = self._chosen(self._pieces())
-        yield from batched(pieces, [part.source.exact_weight for part in self._parts], size)
+        weights = {part.index: part.source.exact_weight for part in self._parts}
+        yield from batched(pieces, weights, size)
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
         """Reads for the sizes what can be read again, if there is a sample to choose."""

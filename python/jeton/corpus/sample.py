@@ -35,7 +35,7 @@ class Sample:
     """Which documents are taken.
 
     Examples:
-        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0)
+        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
         >>> [len(p.texts) for p in Sample(100, seed=0).of_stream([piece])]
         [34]
     """

@@ -250,7 +250,7 @@ def count(
     return counts
 
 
-def _count_source(batches: Iterator[Batch], pattern: Pattern, special_tokens: list[str], threads: int) -> Counts:
+def _count_source(batches: Iterable[Batch], pattern: Pattern, special_tokens: list[str], threads: int) -> Counts:
     """Counts the batches of one source."""
     counter = _core.Counter(pattern.text, is_regex=pattern.is_regex, special_tokens=special_tokens)
     for batch in batches:

@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from ..corpus import CorpusLike, open_corpus
@@ -49,15 +50,17 @@ def train(
     progress: Progress = None,
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    sample_bytes: int | None = None,
+    seed: int = 0,
     log: str | os.PathLike[str] | None = None,
     trace: bool | Callable[[str], None] = False,
 ) -> Tokenizer:
     """Trains a BPE tokenizer.
 
     Args:
-        corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s; a mapping pretoken ->
-            count; or `Counts`.
+        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
+            `Source`s, whose weights multiply their counts; a mapping pretoken -> count; or `Counts`.
         vocab_size: all entries: alphabet, merges and special tokens.
         algorithm: ``"bpe"``.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
@@ -75,7 +78,7 @@ def train(
         preset: defaults that make the merges equal to a peer's: ``"minbpe"``, ``"hf"``. What is given wins.
         threads: all cores by default, or what RAYON_NUM_THREADS says. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
-        documents, field, errors: how files are read, as in `count_pretokens`.
+        documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
         trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
 
@@ -112,11 +115,15 @@ def train(
         elif isinstance(corpus, Counts):
             counts = _check_pattern(corpus, plan, pattern)
         else:
-            opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
+            opened = open_corpus(
+                corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
+            )
             counts = count(opened, plan.pattern, plan.special_tokens, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)
+    if sample_bytes is not None and tok.training is not None:
+        tok = tok._with_facts(training=replace(tok.training, sample_bytes=sample_bytes, seed=seed))
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
@@ -193,6 +200,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
         pretokens=counts.total,
         distinct_pretokens=len(counts),
         special_tokens_found=counts.special_tokens_found,
+        records_skipped=sum(counts.skipped.values()),
         seconds=time.perf_counter() - began,
         log=TrainingLog(tok, (pair_counts, corpus_tokens, in_use), counts.corpus_bytes),
     )
