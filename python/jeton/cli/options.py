@@ -158,8 +158,16 @@ def corpus_options(command: Command) -> Command:
 
 
 def sample_options(command: Command) -> Command:
-    """--sample and --seed, handed on as `sample_bytes` and `seed`."""
+    """--weight, --sample and --seed, handed on as `weights`, `sample_bytes` and `seed`."""
 
+    @click.option(
+        "--weight",
+        "weights",
+        type=float,
+        multiple=True,
+        metavar="W",
+        help="What the counts of a CORPUS are multiplied by (repeatable: one for each, in their order).",
+    )
     @click.option(
         "--sample",
         "sample_bytes",

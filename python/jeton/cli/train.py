@@ -45,14 +45,6 @@ if TYPE_CHECKING:
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
 @click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
 @corpus_options
-@click.option(
-    "--weight",
-    "weights",
-    type=float,
-    multiple=True,
-    metavar="W",
-    help="What the counts of a CORPUS are multiplied by; one for each, in their order.",
-)
 @sample_options
 @common_options
 def train(

@@ -8,11 +8,12 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from .ahead import Room, read_ahead
 from .batches import Batch, Document, Piece, batched
 from .faults import ErrorPolicy, Faults, Skipped
+from .held_out import Split
 from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents
 from .sample import Sample
 from .source import CorpusLike, sources_of
@@ -22,9 +23,11 @@ __all__ = ["Corpus", "open_corpus"]
 # What a batch has by default: see `Corpus.batches`.
 BATCH_BYTES = 16 << 20
 
+Pieces: TypeAlias = Iterator[Piece]
+
 
 def open_corpus(
-    corpus: CorpusLike,
+    corpus: CorpusLike | Corpus,
     *,
     documents: Literal["file", "line"] = "file",
     field: str = "text",
@@ -37,8 +40,8 @@ def open_corpus(
     Args:
         corpus: a path, glob, folder (all files below it, sorted; hidden ones are left out) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
-            `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; a ``.jsonl`` or
-            ``.parquet`` file holds one document per row.
+            `Source` or a list of them; a `Corpus`, which is taken as it was opened. ``.gz``, ``.bz2``, ``.xz`` and
+            ``.zst`` are decompressed; a ``.jsonl`` or ``.parquet`` file holds one document per row.
         documents: ``"file"``: a text file is one document; ``"line"``: every line is one, without its line end.
         field: which field of a row holds the text.
         errors: what to do with bytes that are not UTF-8, with lone surrogates and with records that cannot be read:
@@ -59,6 +62,8 @@ def open_corpus(
         >>> [document.data for document in open_corpus(["one", b"two", {"text": "three"}])]
         [b'one', b'two', b'three']
     """
+    if isinstance(corpus, Corpus):
+        return corpus
     check_documents(documents)
     faults = Faults(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
@@ -91,11 +96,13 @@ class Corpus:
         (1, 5)
     """
 
-    def __init__(self, parts: list[Part], faults: Faults, sample: Sample | None) -> None:
-        self._parts, self._faults, self._sample = parts, faults, sample
+    def __init__(
+        self, parts: list[Part], faults: Faults, sample: Sample | None, keep: Callable[[Pieces], Pieces] | None = None
+    ) -> None:
+        self._parts, self._faults, self._sample, self._keep = parts, faults, sample, keep
+        self._kept_before: list[Piece] | None = None  # what another corpus put aside, in the place of the parts
         sizes = [part.size() for part in parts]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self._last_bin: int | None = None
         self._seen = Seen()
 
     @property
@@ -137,6 +144,28 @@ class Corpus:
         """What has to be told about what was repaired and what was skipped, line by line."""
         return self._faults.complaints()
 
+    def split(self, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """A corpus to learn from, and one with about `share` of the bytes, to measure on; together they are this one.
+
+        Documents are held out whole, from all over the corpus; those over 64 KiB are cut into blocks of lines first.
+        What can be read only once is held in memory, and is there when the first of the two has been read.
+
+        Raises:
+            ConfigError: a share that is not between 0 and 1.
+
+        Examples:
+            >>> learn, measure = open_corpus([f"document {i}" for i in range(1000)]).split(0.1)
+            >>> len(list(learn)), len(list(measure))
+            (893, 107)
+        """
+        split = Split(share, seed)
+        aside: list[Piece] | None = None if self._is_readable_again() else []
+        faults = [Faults(self._faults.policy) for _ in range(2)]
+        learn = Corpus(self._parts, faults[0], self._sample, lambda pieces: split.side(pieces, False, aside))
+        measure = Corpus(self._parts, faults[1], self._sample, lambda pieces: split.side(pieces, True))
+        measure._kept_before = aside
+        return learn, measure
+
     def __iter__(self) -> Iterator[Document]:
         self._choose(None)
         for piece in self._chosen(self._pieces(group_bytes=1)):
@@ -155,7 +184,7 @@ class Corpus:
             [[b'one', b'two']]
         """
         self._choose(report)
-        if all(part.files is not None for part in self._parts):
+        if self._kept_before is None and all(part.files is not None for part in self._parts):
             pieces = read_ahead(lambda room: self._chosen(self._pieces(room=room)), size + size // 2)
         else:
             pieces = self._chosen(self._pieces())
@@ -164,7 +193,7 @@ class Corpus:
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
         """Reads for the sizes what can be read again, if there is a sample to choose."""
-        if self._sample is None or self._last_bin is not None or not self._is_readable_again():
+        if self._sample is None or self._sample.is_chosen or not self._is_readable_again():
             return
 
         def watched() -> Iterator[Piece]:
@@ -173,14 +202,14 @@ class Corpus:
                     report(piece.position)
                 yield piece
 
-        self._last_bin = self._sample.last_bin(watched())
+        self._sample.choose(watched())
 
     def _chosen(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
-        if self._sample is None:
-            return pieces
-        if self._last_bin is None:
-            return self._sample.of_stream(pieces)
-        return self._sample.chosen(pieces, self._last_bin)
+        if self._kept_before is not None:
+            return iter(self._kept_before)
+        if self._sample is not None:
+            pieces = self._sample.of(pieces)
+        return pieces if self._keep is None else self._keep(pieces)
 
     def _is_readable_again(self) -> bool:
         return all(part.is_readable_again() for part in self._parts)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Sample"]
+__all__ = ["BIN_BITS", "Sample", "bins_of", "mixed"]
 
 BIN_BITS = 20
 GOLDEN = 0x9E3779B97F4A7C15
@@ -36,7 +36,7 @@ class Sample:
 
     Examples:
         >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> [len(p.texts) for p in Sample(100, seed=0).of_stream([piece])]
+        >>> [len(p.texts) for p in Sample(100, seed=0).of([piece])]
         [34]
     """
 
@@ -46,28 +46,37 @@ class Sample:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MASK:
             raise ConfigError(f"seed={seed!r} is not an integer from 0 to 2^64 - 1", option="seed")
         self._num_bytes = num_bytes
-        self._start = _mix(seed)
+        self._start = mixed(seed)
+        self._last_bin: int | None = None  # the bin with which the sample is large enough, when it is known
 
-    def last_bin(self, pieces: Iterable[Piece]) -> int:
-        """Reads a corpus for its sizes; the bin with which the sample is large enough."""
+    @property
+    def is_chosen(self) -> bool:
+        """Whether `choose` has been called."""
+        return self._last_bin is not None
+
+    def choose(self, pieces: Iterable[Piece]) -> None:
+        """Reads a corpus for its sizes."""
         import numpy as np
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)
         for bins, piece in self._with_bins(pieces):
             np.add.at(sizes, bins, np.fromiter(map(len, piece.texts), np.int64, len(piece.texts)))
-        return int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
+        self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
-    def chosen(self, pieces: Iterable[Piece], last_bin: int) -> Iterator[Piece]:
-        """The documents of the bins up to `last_bin`."""
+    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The sample of a corpus: as it was chosen, or of a corpus that can be read only once."""
+        if self._last_bin is None:
+            yield from self._of_stream(pieces)
+            return
         for bins, piece in self._with_bins(pieces):
-            chosen = (bins <= last_bin).nonzero()[0].tolist()
+            chosen = (bins <= self._last_bin).nonzero()[0].tolist()
             if len(chosen) == len(piece.texts):
                 yield piece
             elif chosen:
                 yield piece.only(chosen)
 
-    def of_stream(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """The same sample of what can be read only once, when all of it has been read."""
+    def _of_stream(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The documents that may be in the sample are kept until all have been read."""
         import heapq
 
         kept: dict[int, list[tuple[int, Piece]]] = {}  # bin -> (order, documents)
@@ -101,19 +110,20 @@ class Sample:
         for piece in pieces:
             numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
             index += len(piece.texts)
-            yield self._bins(numbers), piece
-
-    def _bins(self, indices: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """SplitMix64 of the indices, its upper bits; arithmetic of arrays is modulo 2^64."""
-        import numpy as np
-
-        x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(self._start)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return (x ^ (x >> np.uint64(31))) >> np.uint64(64 - BIN_BITS)
+            yield bins_of(numbers, self._start), piece
 
 
-def _mix(seed: int) -> int:
+def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
+    """The bins of documents: SplitMix64 of their indices, its upper bits. Arithmetic of arrays is modulo 2^64."""
+    import numpy as np
+
+    x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(start)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (x ^ (x >> np.uint64(31))) >> np.uint64(64 - BIN_BITS)
+
+
+def mixed(seed: int) -> int:
     """SplitMix64 of one integer, so that neighboring seeds are as far apart as any."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
