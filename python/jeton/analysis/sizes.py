@@ -60,9 +60,9 @@ class Sizes(Sequence[Size]):
 
     Examples:
         >>> import jeton
-        >>> found = jeton.sizes(["low lower lowest " * 9], [258, 262], test=["lower"], progress=False)
+        >>> found = jeton.sizes(["low lower lowest " * 9], [258, 262], test=["low lower"], progress=False)
         >>> [(size.vocab_size, size.tokens) for size in found]
-        [(258, 3), (262, 2)]
+        [(258, 5), (262, 2)]
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Sizes(Sequence[Size]):
 
         Examples:
             >>> import jeton
-            >>> jeton.sizes(["low lower lowest " * 9], [262], test=["lower"], progress=False).at(259).bytes_per_token
-            2.5
+            >>> jeton.sizes(["low lower lowest " * 9], [262], test=["low lower"], progress=False).at(259).tokens
+            4
         """
         num_merges = len(self._by_merges) - 1 - (self.tok.vocab_size - vocab_size)
         if not 0 <= num_merges < len(self._by_merges):
@@ -185,9 +185,13 @@ def sizes(
         >>> corpus = [f"the price of {i} apples is {i * 3} coins" for i in range(400)]
         >>> found = jeton.sizes(corpus, [256, 320], hidden=64, pattern="gpt2", progress=False)
         >>> [(size.vocab_size, round(size.bytes_per_token, 2), size.parameters) for size in found]
-        [(256, 1.0, 32768), (320, 3.14, 40960)]
+        [(256, 1.0, 32768), (320, 3.37, 40960)]
     """
     asked = _check_sizes(sizes, hidden)
+    algorithm = options.get("algorithm", "bpe")
+    if algorithm != "bpe":
+        message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
+        raise ConfigError(message, option="algorithm")
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     if test is None:
         learned_from, measured_on = opened.split(held_out, seed)

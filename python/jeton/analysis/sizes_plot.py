@@ -29,7 +29,7 @@ def draw_sizes(rows: Sequence[Size]) -> Iterator[str]:
     for row in rows:
         change = "" if before is None else f"{row.tokens / before - 1:+.1%}"
         line = f"{row.vocab_size:>10,} {row.bytes_per_token:>12.3f}  {_bar(row.bytes_per_token / most)} {change:>9}"
-        yield line + (f" {_millions(row.parameters):>10}" if row.parameters is not None else "")
+        yield line + (f" {_short(row.parameters):>10}" if row.parameters is not None else "")
         before = row.tokens
 
 
@@ -78,5 +78,9 @@ def _bar(share: float) -> str:
     return ("█" * cells + (EIGHTHS[eighth] if eighth else "")).ljust(BAR_CELLS)
 
 
-def _millions(parameters: int) -> str:
-    return f"{parameters / 1e6:,.1f} M"
+def _short(parameters: int) -> str:
+    """In thousands, millions or billions, as models are described."""
+    unit, divisor = next(
+        (unit, size) for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)) if parameters >= size or unit == "k"
+    )
+    return f"{parameters / divisor:,.1f} {unit}"

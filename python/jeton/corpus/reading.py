@@ -156,7 +156,7 @@ class Corpus:
         Examples:
             >>> learn, measure = open_corpus([f"document {i}" for i in range(1000)]).split(0.1)
             >>> len(list(learn)), len(list(measure))
-            (893, 107)
+            (897, 103)
         """
         split = Split(share, seed)
         aside: list[Piece] | None = None if self._is_readable_again() else []

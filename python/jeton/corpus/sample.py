@@ -36,8 +36,8 @@ class Sample:
 
     Examples:
         >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> [len(p.texts) for p in Sample(100, seed=0).of([piece])]
-        [34]
+        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([piece]))
+        34
     """
 
     def __init__(self, num_bytes: int, seed: int) -> None:
