@@ -21,6 +21,7 @@ from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from ..training import train
+from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes
 
 __all__ = ["Size", "Sizes", "sizes"]
@@ -224,7 +225,7 @@ def _uses(tok: Tokenizer, corpus: Corpus, threads: int, report: Any) -> tuple[li
     uses = np.zeros(tok.vocab_size, np.int64)
     num_bytes = 0
     for batch in corpus.batches():
-        ids = tok.encode_batch(batch.texts, special="all", threads=threads).ids
+        ids = encode_texts(tok, batch.texts, special="all", threads=threads)
         uses += np.bincount(ids, minlength=tok.vocab_size)
         num_bytes += sum(map(len, batch.texts))
         report(ProgressEvent("encode", batch.bytes_read, corpus.total_bytes, "B"))

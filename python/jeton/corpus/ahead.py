@@ -30,6 +30,10 @@ class Room:
         """Waits until `size` bytes fit, or nothing is held: one file may be larger than the room."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self._num_bytes)
+        self.check()
+
+    def check(self) -> None:
+        """Ends the reading, by an exception, if nobody wants more."""
         if self._closed:
             raise _ClosedError
 

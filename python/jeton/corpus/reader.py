@@ -107,7 +107,7 @@ class Reader:
                 yield from self._file(file, part)
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
-            for piece in self._stream(place, name, part, is_plain=True):
+            for piece in self._stream(place, name, part):
                 self._seen.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
                 yield piece._replace(position=self._seen.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
@@ -130,7 +130,7 @@ class Reader:
                 else:
                     with decompressed(raw, file_name(file)) as stream:
                         read = self._packed_table if is_table else self._documents
-                        yield from read(stream, file, part, is_plain=not suffix)
+                        yield from read(stream, file, part)
             except FormatError as error:  # of the file; those of rows have been taken care of
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
                 self._faults.leave_out(kind, file, error)
@@ -138,15 +138,15 @@ class Reader:
                 self._seen.raw = None
             self._seen.bytes_done += size
 
-    def _stream(self, stream: BinaryIO, name: str, part: Part, *, is_plain: bool) -> Iterator[Piece]:
+    def _stream(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
         self._seen.num_files += 1
-        yield from self._documents(stream, name, part, is_plain=is_plain)
+        yield from self._documents(stream, name, part)
 
-    def _documents(self, stream: BinaryIO, name: str, part: Part, *, is_plain: bool) -> Iterator[Piece]:
+    def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
         """The documents of one stream of plain bytes."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
         if not rows and not part.by_line:
-            data = read_whole(stream, name, is_plain=is_plain)
+            data = read_whole(stream, name, self._look)
             self._seen.num_empty += not data
             checked = self._faults.check(data, name, file=name)
             yield self._piece([] if checked is None else [checked], name, None, part)
@@ -166,7 +166,7 @@ class Reader:
         for texts, numbers, share in column_texts(raw, part.field, file, self._faults):
             yield self._piece(texts, file, numbers, part)._replace(position=self._seen.bytes_done + int(size * share))
 
-    def _packed_table(self, stream: BinaryIO, file: str, part: Part, *, is_plain: bool) -> Iterator[Piece]:
+    def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
         """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
         with tempfile.TemporaryFile() as raw:
             shutil.copyfileobj(stream, raw, 1 << 20)
@@ -240,6 +240,11 @@ class Reader:
         if data is not None:
             self._seen.bytes_done += len(data)
             yield self._piece([data], "corpus", (index,), part)
+
+    def _look(self) -> None:
+        """Ends a long read whose outcome nobody waits for any more."""
+        if self._room is not None:
+            self._room.check()
 
     def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)

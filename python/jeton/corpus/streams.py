@@ -1,13 +1,13 @@
 """Bytes → one document, or one a line: streams of plain bytes, read in large blocks.
 
-A whole file is read into one object, which nothing copies; lines are taken out of blocks of some megabytes, so that
-what is done for each of them is one step of a loop in C.
+A whole file is read into one object that grows in place; lines are taken out of blocks of some megabytes, so that what
+is done for each of them is one step of a loop in C.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from .._core import find_invalid_utf8
@@ -36,14 +36,14 @@ class Lines(NamedTuple):
     offset: int
 
 
-def read_whole(stream: BinaryIO, name: str, *, is_plain: bool) -> bytes:
-    """All of a stream in one object. `is_plain`: it is a file as it lies there, whose size its reader knows."""
-    if is_plain:
-        return _as_bytes(stream.read(), name)
-    # io.BytesIO grows in place and hands its buffer on, where the streams' own read() joins a list of parts.
+def read_whole(stream: BinaryIO, name: str, look: Callable[[], None]) -> bytes:
+    """All of a stream in one object. `look` is called between two reads, and ends the reading by an exception."""
+    # io.BytesIO grows in place and hands its buffer on; the streams' own read() joins a list of parts, which takes
+    # twice the memory, and of a large file takes longer than Ctrl-C may.
     whole = io.BytesIO()
     while data := _as_bytes(_read_some(stream), name):
         whole.write(data)
+        look()
     return whole.getvalue()
 
 
