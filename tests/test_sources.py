@@ -5,7 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -328,6 +332,28 @@ class TestSamples:
         with pytest.raises(ConfigError, match="integer"):
             open_corpus(["a"], **options)
 
+    @given(st.lists(st.integers(0, 40), max_size=60), st.integers(1, 800), st.integers(0, (1 << 64) - 1))
+    def test_it_is_what_plain_python_takes(self, sizes: list[int], num_bytes: int, seed: int) -> None:
+        documents = [chr(65 + i % 26) * size for i, size in enumerate(sizes)]
+        bins = [splitmix(index + 1, splitmix(1, seed)) >> 44 for index in range(len(documents))]
+        taken: set[int] = set()
+        for bin in sorted(set(bins)):
+            if sum(sizes[i] for i in taken) >= num_bytes:
+                break
+            taken |= {i for i in range(len(documents)) if bins[i] == bin}
+        expected = [documents[i] for i in sorted(taken)]
+        assert self.sample(documents, num_bytes, seed) == expected
+        assert self.sample(iter(documents), num_bytes, seed) == expected
+
+
+def splitmix(steps: int, state: int) -> int:
+    """The output of SplitMix64 after so many steps from a state, as its authors publish it."""
+    mask = (1 << 64) - 1
+    z = (state + steps * 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
 
 class TestSkipped:
     @pytest.fixture
@@ -411,6 +437,23 @@ class TestBatches:
         with pytest.raises(InvalidTextError):
             list(open_corpus([path, jsonl(tmp_path / "x.txt", b"\xff")]).batches())
         assert threading.active_count() == before
+
+    def test_ctrl_c_ends_it_while_a_pipe_gives_nothing(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        code = f"import jeton; print('ready', flush=True); jeton.count_pretokens({str(pipe)!r})"
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        with open(pipe, "wb") as writer:
+            writer.write(b"some text")
+            writer.flush()
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            began = time.perf_counter()
+            _, err = process.communicate(timeout=30)
+        assert b"KeyboardInterrupt" in err
+        assert time.perf_counter() - began < 5  # a second on a machine that does nothing else
 
     def test_little_is_read_ahead(self, tmp_path: Path) -> None:
         for i in range(20):

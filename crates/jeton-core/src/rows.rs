@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// The texts of some rows, one after the other.
 #[derive(Debug, Default)]
@@ -162,8 +162,19 @@ mod tests {
     #[test]
     fn what_the_caller_must_look_at() {
         let lines = [
-            "", " ", "[]", "3", "{}", r#"{"text": 1}"#, r#"{"text": null}"#, r#"{"text": ["a"]}"#, r#"{"text": "a""#,
-            r#"{"text": "a"} x"#, r#"{"text": "a", "b": NaN}"#, r#"{"text": "\ud800"}"#, r#"{"text": "a", "text": 1}"#,
+            "",
+            " ",
+            "[]",
+            "3",
+            "{}",
+            r#"{"text": 1}"#,
+            r#"{"text": null}"#,
+            r#"{"text": ["a"]}"#,
+            r#"{"text": "a""#,
+            r#"{"text": "a"} x"#,
+            r#"{"text": "a", "b": NaN}"#,
+            r#"{"text": "\ud800"}"#,
+            r#"{"text": "a", "text": 1}"#,
         ];
         for line in lines {
             let both = format!("{line}\n{{\"text\": \"next\"}}\n");

@@ -162,7 +162,7 @@ def sizes(
     """Trains once at the largest size, and measures every smaller one on text that was not trained on.
 
     Args:
-        corpus: as in `jeton.train`.
+        corpus: as in `jeton.train`. Weights of sources count in training, not in what is measured.
         sizes: vocabulary sizes; by default 1,024, doubled up to 131,072, as far as the corpus goes.
         hidden: the width of a model, for `Size.parameters`: size × hidden for the embedding, as much for the head.
         tied: the head shares its parameters with the embedding, which counts once.

@@ -2,7 +2,8 @@
 
 Decompressing and parsing leave the interpreter to others, and a network only makes one wait, so reading and counting
 overlap. What has been read and is not yet worked on is bounded in bytes; a file that is read in one piece waits until
-there is room for it. The thread ends with the loop that reads, whatever ends that.
+there is room for it. The thread ends with the loop that reads, whatever ends that: at once, or, when it waits for a
+pipe or a network that gives nothing, with the next bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from threading import Condition, Thread
 from .batches import Piece
 
 __all__ = ["Room", "read_ahead"]
+
+# How long the end waits for the thread: longer than any step of its own, and well within the second of Ctrl-C.
+JOIN_S = 0.3
 
 
 class Room:
@@ -99,4 +103,4 @@ def read_ahead(read: Callable[[Room], Iterable[Piece]], num_bytes: int) -> Itera
             room.give_back(size)
     finally:
         room.close()
-        thread.join()
+        thread.join(JOIN_S)
