@@ -61,9 +61,9 @@ impl Counter {
     }
 
     /// The counts, and (documents, bytes, special tokens met). The counter is empty afterwards.
-    fn finish(&self) -> PyResult<(Counts, u64, u64, u64)> {
+    fn finish(&self, py: Python<'_>) -> PyResult<(Counts, u64, u64, u64)> {
         let counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
-        let (counts, totals) = counter.finish();
+        let (counts, totals) = py.detach(|| counter.finish()).map_err(|failed| error::plain(py, failed))?;
         Ok((Counts(counts), totals.documents, totals.bytes, totals.special_tokens))
     }
 }
