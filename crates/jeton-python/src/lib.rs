@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::counter::Counter;
+    use crate::counter::{merge_runs, Counter};
     #[pymodule_export]
     use crate::counts::Counts;
     #[pymodule_export]

@@ -20,7 +20,8 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .counts import Counts, count
+from .counts import Counts, Limits, count
+from .counts_file import counts_path
 from .log import TrainingLog, write_log
 from .options import PRESETS, Plan
 from .stages import Stages
@@ -53,12 +54,16 @@ def train(
     errors: Literal["strict", "replace"] = "strict",
     log: str | os.PathLike[str] | None = None,
     trace: bool | Callable[[str], None] = False,
+    memory_limit: int | str | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    min_count: int = 1,
 ) -> Tokenizer:
     """Trains a BPE tokenizer.
 
     Args:
         corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s; a mapping pretoken ->
-            count; or `Counts`.
+            count; `Counts`, or the path of a file of them (``.jtc``).
         vocab_size: all entries: alphabet, merges and special tokens.
         algorithm: ``"bpe"``.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
@@ -78,6 +83,7 @@ def train(
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
         documents, field, errors: how files are read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
+        memory_limit, spill_folder, checkpoint, min_count: how counting uses memory and disk, as in `count_pretokens`.
         trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
 
     Returns:
@@ -105,7 +111,10 @@ def train(
         vocab_size, algorithm, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token,
         end_of_word, end_of_word_style, preset,
     )  # fmt: skip
+    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     began = time.perf_counter()
+    if (path := counts_path(corpus)) is not None:
+        corpus = Counts.load(path)
     kept: list[bytes] | None = [] if trace else None
     with make_reporter(progress) as report:
         if isinstance(corpus, Mapping):
@@ -114,7 +123,8 @@ def train(
             counts = _check_pattern(corpus, plan, pattern)
         else:
             opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
-            counts = count(opened, Stages.of(plan.pattern), plan.special_tokens, num_threads(threads), report, kept)
+            stages = Stages.of(plan.pattern)
+            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)

@@ -16,12 +16,13 @@ const JOB: usize = 1 << 16;
 /// # Errors
 /// As [`Counts::add`].
 pub(super) fn all(mut tables: Vec<Counts>) -> Result<Counts> {
+    let threads = tables.len();
     while tables.len() > 1 {
         let mut pairs = tables.into_iter();
         let mut joined = Vec::new();
         while let Some(left) = pairs.next() {
             joined.push(match pairs.next() {
-                Some(right) => two(left, right)?,
+                Some(right) => two(left, right, threads)?,
                 None => left,
             });
         }
@@ -31,8 +32,8 @@ pub(super) fn all(mut tables: Vec<Counts>) -> Result<Counts> {
 }
 
 /// Two tables as one.
-fn two(left: Counts, right: Counts) -> Result<Counts> {
+fn two(left: Counts, right: Counts, threads: usize) -> Result<Counts> {
     let (mut left, right) = if left.len() < right.len() { (right, left) } else { (left, right) };
-    let same = left.numbers_of(&right, JOB)?;
+    let same = left.numbers_of(&right, JOB, threads)?;
     left.merged_by_place(right, &same)
 }

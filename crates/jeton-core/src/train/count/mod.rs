@@ -5,6 +5,10 @@
 //! table     distinct pretokens, their counts, and where each appears first
 //! worker    one thread: its part of the text, into its own table
 //! join      the tables of all threads → one
+//! run       sorted counts as bytes, for the disk
+//! merge     sorted counts, of tables and of runs → one
+//! scripts   counts by writing system
+//! arithmetic  counts less others, and weighted
 //! ```
 //!
 //! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are grouped
@@ -14,11 +18,15 @@
 //! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their own.
 //!
 //! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct pretokens of
-//! each thread.
-//! Left out: JSONL and the like (the caller reads).
+//! each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away ([`Counter::spill`]).
+//! Left out: JSONL and the like (the caller reads), and files (the caller opens).
 //! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
+mod arithmetic;
 mod join;
+mod merge;
+mod run;
+mod scripts;
 mod stages;
 mod table;
 mod worker;
@@ -26,9 +34,13 @@ mod worker;
 use std::sync::Mutex;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::GoOn;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
+pub use merge::{merge, Dropped, Sink};
+pub use run::{Reader, Source, Writer};
+pub use scripts::Share;
 pub use stages::Stages;
 pub use table::Counts;
 use worker::Worker;
@@ -134,15 +146,79 @@ impl Counter {
         Ok(())
     }
 
-    /// The counts, and what else was met.
+    /// Goes on where another counter was when it had met `totals` and what it had counted was written away.
+    pub fn resume(&mut self, totals: Totals) {
+        self.totals = totals;
+    }
+
+    /// Bytes of memory that the tables take.
+    pub fn memory(&self) -> usize {
+        self.workers.iter().map(|worker| worker.counts().memory()).sum()
+    }
+
+    /// Gives all that was counted away, by the bytes of the pretokens, and the tables' memory back.
     ///
     /// # Errors
-    /// As [`Counts::add`].
-    pub fn finish(self) -> Result<(Counts, Totals)> {
-        let tables = self.workers.into_iter().map(Worker::into_counts).collect();
-        let mut counts = join::all(tables)?;
-        counts.ends_at(self.totals.bytes.saturating_mul(self.stages.places_a_byte()));
-        Ok((counts, self.totals))
+    /// What `sink` returns, and `Interrupted`; then the counter is of no use.
+    pub fn spill(&mut self, go_on: GoOn<'_>, sink: &mut impl Sink) -> Result<()> {
+        self.merge_with(Vec::new(), 0, go_on, sink).map(drop)
+    }
+
+    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are dropped.
+    ///
+    /// # Errors
+    /// As [`Counter::spill`], and what `runs` return.
+    pub fn merge_with(
+        &mut self,
+        runs: Vec<Box<dyn Source + Send + '_>>,
+        min_count: u64,
+        go_on: GoOn<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<Dropped> {
+        let mut tables: Vec<_> = self.workers.drain(..).map(Worker::into_counts).collect();
+        let sorting: Vec<_> = tables.iter_mut().map(Mutex::new).collect();
+        let sort = |at: usize, _: GoOn<'_>| {
+            if let Ok(mut table) = sorting[at].lock() {
+                table.sort_by_bytes();
+            }
+            Ok(())
+        };
+        parallel::jobs(sorting.len(), sorting.len(), &mut || true, sort).into_iter().collect::<Result<Vec<()>>>()?;
+        drop(sorting);
+        let mut sources = runs;
+        sources.extend(tables.iter().map(|table| Box::new(table.sorted()) as Box<dyn Source + Send + '_>));
+        merge::merge(&mut sources, min_count, go_on, sink)
+    }
+
+    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
+    /// what was dropped.
+    ///
+    /// # Errors
+    /// As [`Counts::add`] and [`Counter::merge_with`].
+    pub fn finish(
+        mut self,
+        runs: Vec<Box<dyn Source + Send + '_>>,
+        min_count: u64,
+        go_on: GoOn<'_>,
+    ) -> Result<(Counts, Totals, Dropped)> {
+        let end = self.end();
+        let (mut counts, mut dropped) = (Counts::default(), Dropped::default());
+        if runs.is_empty() {
+            counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
+            if min_count > 1 {
+                counts.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
+            }
+        } else {
+            dropped = self.merge_with(runs, min_count, go_on, &mut counts)?;
+            counts.sort_by_place()?;
+        }
+        counts.ends_at(end);
+        Ok((counts, self.totals, dropped))
+    }
+
+    /// The place after all that was met.
+    pub fn end(&self) -> u64 {
+        self.totals.bytes.saturating_mul(self.stages.places_a_byte())
     }
 }
 

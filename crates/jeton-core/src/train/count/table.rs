@@ -17,6 +17,7 @@
 
 use std::sync::Mutex;
 
+use super::run::Source;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::interrupt::GoOn;
@@ -27,7 +28,7 @@ use crate::{parallel, simd};
 const MOST: usize = 15;
 
 /// Pretokens whose keys are made, and whose lines are fetched, before the first is counted.
-pub(super) const BATCH: usize = 256;
+pub(super) const BATCH: usize = 128;
 
 /// In the last byte of a key: the pretoken is in the arena.
 const LONG: u8 = u8::MAX;
@@ -35,29 +36,32 @@ const LONG: u8 = u8::MAX;
 /// Slots of the smallest table.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and [`LONG`].
+/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and [`LONG`]. So they
+/// stand in memory, on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, align(16))]
-struct Key([u8; 16]);
+struct Key(u128);
 
 /// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not made a key here.
 const MASKS: [[u128; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut len = 1;
     while len <= MOST {
-        masks[len] = [u128::MAX >> (128 - 8 * len), (len as u128) << 120];
+        masks[len] = [(u128::MAX >> (128 - 8 * len)).to_le(), ((len as u128) << 120).to_le()];
         len += 1;
     }
-    masks[16] = [0, (LONG as u128) << 120];
+    masks[16] = [0, ((LONG as u128) << 120).to_le()];
     masks
 };
 
 impl Key {
-    /// Of `len` bytes that begin `sixteen`; of a longer pretoken one that says only that it is long.
+    /// Of a longer pretoken, before it has a place.
+    const SOME_LONG: Self = Self(MASKS[16][1]);
+
+    /// Of `len` bytes that begin `sixteen`.
     #[inline(always)]
     fn new(sixteen: [u8; 16], len: usize) -> Self {
         let [own, length] = MASKS[len.min(16)];
-        Self((u128::from_le_bytes(sixteen) & own | length).to_le_bytes())
+        Self(u128::from_ne_bytes(sixteen) & own | length)
     }
 
     fn of(pretoken: &[u8]) -> Self {
@@ -68,32 +72,35 @@ impl Key {
     }
 
     fn long(start: usize, len: u32) -> Self {
-        let mut key = [0; 16];
-        key[..8].copy_from_slice(&(start as u64).to_le_bytes());
-        key[8..12].copy_from_slice(&len.to_le_bytes());
-        key[15] = LONG;
-        Self(key)
+        let place = (start as u64 as u128 | (len as u128) << 64).to_le();
+        Self(place | Self::SOME_LONG.0)
     }
 
     #[inline(always)]
     fn is_long(self) -> bool {
-        self.0[15] == LONG
+        self.0.to_le() >> 120 == u128::from(LONG)
     }
 
     /// The place in the arena of a long one.
     #[inline(always)]
-    fn place(&self) -> std::ops::Range<usize> {
-        let (start, rest) = self.0.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let len = rest.first_chunk().map_or(0, |&len| u32::from_le_bytes(len));
-        let start = u64::from_le_bytes(*start) as usize;
-        start..start + len as usize
+    fn place(self) -> std::ops::Range<usize> {
+        let place = self.0.to_le();
+        let start = place as u64 as usize;
+        start..start + (place >> 64) as u32 as usize
+    }
+
+    /// The bytes of a short one.
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: an integer of 16 bytes.
+        let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
+        &sixteen[..usize::from(sixteen[MOST]).min(MOST)]
     }
 
     /// Of a short one.
     #[inline(always)]
     fn tag(self, hash: Hash) -> u32 {
-        let both = u128::from_le_bytes(self.0);
-        (hash.two(both as u64, (both >> 64) as u64) >> 32) as u32
+        (hash.two(self.0 as u64, (self.0 >> 64) as u64) >> 32) as u32
     }
 }
 
@@ -131,7 +138,7 @@ pub(super) struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { keys: [Key([0; 16]); BATCH], tags: [0; BATCH], long: [0; BATCH] }
+        Self { keys: [Key(0); BATCH], tags: [0; BATCH], long: [0; BATCH] }
     }
 }
 
@@ -176,6 +183,23 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
     }
 
+    /// The `n` most frequent, most frequent first; ties in the order of first appearance.
+    pub fn most_common(&self, n: usize) -> Vec<(&[u8], u64)> {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        let rank = |&number: &usize| (std::cmp::Reverse(self.entries[number].count), number);
+        if n < order.len() {
+            order.select_nth_unstable_by_key(n, rank);
+            order.truncate(n);
+        }
+        order.sort_unstable_by_key(rank);
+        order.into_iter().map(|number| (self.bytes(&self.entries[number]), self.entries[number].count)).collect()
+    }
+
+    /// How many pretokens appear first before a place.
+    pub fn distinct_before(&self, place: u64) -> usize {
+        self.entries.partition_point(|entry| entry.first < place)
+    }
+
     /// The place after the last.
     pub fn end(&self) -> u64 {
         self.end
@@ -192,7 +216,7 @@ impl Counts {
         if entry.key.is_long() {
             &self.arena[entry.key.place()]
         } else {
-            &entry.key.0[..usize::from(entry.key.0[MOST])]
+            entry.key.bytes()
         }
     }
 
@@ -229,7 +253,7 @@ impl Counts {
         }
     }
 
-    /// Adds one at a place after those of all that are here, whose pretoken is new and will not be looked for.
+    /// Adds an entry whose pretoken is new, wherever its place: [`Counts::sort_by_place`] puts all in order.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -330,7 +354,7 @@ impl Counts {
     /// Makes room for `more` entries: at most half of the slots are used.
     #[inline]
     fn reserve(&mut self, more: usize) -> Result<()> {
-        let needed = 2 * (self.entries.len() + more);
+        let needed = (2 * (self.entries.len() + more)).max(1);
         pages::reserve(&mut self.entries, more);
         if self.slots.len() >= needed {
             return Ok(());
@@ -380,9 +404,10 @@ impl Counts {
     /// # Errors
     /// As [`Counts::add`].
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        let end = self.end;
-        other.places().try_for_each(|(pretoken, count, place)| self.add_at(pretoken, count, end + place))?;
-        self.end = end + other.end;
+        let before = self.end;
+        let all = before.checked_add(other.end).ok_or_else(|| Error::training("counts of more than 2^64 places"))?;
+        other.places().try_for_each(|(pretoken, count, place)| self.add_at(pretoken, count, before + place))?;
+        self.end = all;
         Ok(())
     }
 
@@ -391,12 +416,17 @@ impl Counts {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }
 
-    /// Takes one occurrence of a pretoken back.
-    pub(super) fn take_back(&mut self, pretoken: &[u8]) {
+    /// Takes occurrences of a pretoken back; if there are not so many, says how many there are.
+    ///
+    /// # Errors
+    /// How often it is here.
+    pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
+        self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);
-        if let (false, Ok(number)) = (self.slots.is_empty(), self.find(key, tag, pretoken)) {
-            self.entries[number].count -= 1;
-        }
+        let number = self.find(key, tag, pretoken).map_err(|_| 0u64)?;
+        let own = &mut self.entries[number].count;
+        *own = own.checked_sub(count).ok_or(*own)?;
+        Ok(())
     }
 
     /// Forgets the entries that are new since `mark`, whose occurrences were all taken back.
@@ -410,6 +440,76 @@ impl Counts {
     }
 }
 
+/// Entries by the bytes of their pretokens.
+#[derive(Debug)]
+pub(super) struct Sorted<'c> {
+    counts: &'c Counts,
+    next: usize,
+}
+
+impl Source for Sorted<'_> {
+    fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>> {
+        let Some(entry) = self.counts.entries.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        pretoken.clear();
+        pretoken.extend_from_slice(self.counts.bytes(entry));
+        Ok(Some((entry.count, entry.first)))
+    }
+}
+
+impl Counts {
+    /// Sorts the entries by their bytes, against the invariant: for who gives them away next.
+    pub(super) fn sort_by_bytes(&mut self) {
+        self.slots = Table::default();
+        let arena = &self.arena;
+        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins with.
+        let head = |entry: &Entry| match entry.key.is_long() {
+            true => {
+                let mut sixteen = [LONG; 16];
+                sixteen[..MOST].copy_from_slice(&arena[entry.key.place()][..MOST]);
+                u128::from_be_bytes(sixteen)
+            }
+            false => entry.key.0.to_be(),
+        };
+        self.entries.sort_unstable_by(|a, b| {
+            head(a).cmp(&head(b)).then_with(|| match a.key.is_long() {
+                true => arena[a.key.place()].cmp(&arena[b.key.place()]),
+                false => std::cmp::Ordering::Equal,
+            })
+        });
+    }
+
+    /// The entries as [`Counts::sort_by_bytes`] left them.
+    pub(super) fn sorted(&self) -> Sorted<'_> {
+        Sorted { counts: self, next: 0 }
+    }
+
+    /// Sorts the entries by their first places, after [`Counts::push`] in another order.
+    ///
+    /// # Errors
+    /// [`Error::format`] where two have the same.
+    pub(super) fn sort_by_place(&mut self) -> Result<()> {
+        self.entries.sort_unstable_by_key(|entry| entry.first);
+        if self.entries.windows(2).any(|pair| pair[0].first == pair[1].first) {
+            return Err(Error::format("counts that are damaged: two pretokens appear first at one place", "the entries"));
+        }
+        Ok(())
+    }
+
+    /// Without the entries that `keep` does not want; gets their pretokens and their counts, which it may change.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], &mut u64) -> bool) {
+        self.slots = Table::default();
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.retain_mut(|entry| {
+            let mut count = entry.count;
+            let stays = keep(self.bytes(entry), &mut count);
+            entry.count = count;
+            stays
+        });
+        self.entries = entries;
+    }
+}
+
 /// For a pretoken that is in one table only.
 const NOWHERE: u32 = u32::MAX;
 
@@ -418,10 +518,10 @@ impl Counts {
     ///
     /// # Errors
     /// As [`Counts::add`].
-    pub(super) fn numbers_of(&mut self, other: &Self, job: usize) -> Result<Vec<u32>> {
+    pub(super) fn numbers_of(&mut self, other: &Self, job: usize, threads: usize) -> Result<Vec<u32>> {
         self.reserve(0)?;
         let mut numbers = vec![NOWHERE; other.len()];
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(other.len() / job);
+        let threads = threads.min(other.len() / job);
         let jobs: Vec<_> = numbers.chunks_mut(job).zip(other.entries.chunks(job)).map(Mutex::new).collect();
         let look = |at: usize, _: GoOn<'_>| {
             let Ok(mut job) = jobs[at].lock() else { return Err(too_many()) };
@@ -448,7 +548,7 @@ impl Counts {
                 }
             }
             for ((tag, entry), number) in tags.iter().zip(entries).zip(numbers) {
-                let key = if entry.key.is_long() { Key::new([0; 16], MOST + 1) } else { entry.key };
+                let key = if entry.key.is_long() { Key::SOME_LONG } else { entry.key };
                 if let Ok(found) = self.find(key, *tag, other.bytes(entry)) {
                     *number = found as u32;
                 }

@@ -83,7 +83,8 @@ impl Worker {
                 bounds = &bounds[..=inside];
             }
             if self.takes_back {
-                bounds.windows(2).for_each(|pair| self.counts.take_back(&rest.as_bytes()[pair[0] as usize..pair[1] as usize]));
+                let spans = bounds.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+                spans.for_each(|span| take_back(&mut self.counts, &rest.as_bytes()[span]));
             } else {
                 self.counts.add_all(rest.as_bytes(), bounds, place + from as u64, &mut self.batch)?;
             }
@@ -116,7 +117,7 @@ impl Worker {
 
     fn one(&mut self, pretoken: &[u8], place: u64) -> Result<()> {
         if self.takes_back {
-            self.counts.take_back(pretoken);
+            take_back(&mut self.counts, pretoken);
             return Ok(());
         }
         self.counts.add_at(pretoken, 1, place)
@@ -139,8 +140,19 @@ impl Worker {
         done
     }
 
+    /// Its table, to look at.
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// Its table.
     pub(super) fn into_counts(self) -> Counts {
         self.counts
     }
+}
+
+/// Takes back one occurrence, which was counted before.
+fn take_back(counts: &mut Counts, pretoken: &[u8]) {
+    let taken = counts.take_away(pretoken, 1);
+    debug_assert!(taken.is_ok());
 }
