@@ -1,8 +1,8 @@
 """corpus → counts → tokenizer.
 
 `counts` reads and counts; `stages` says what, `spilling` and `memory` where it is meanwhile. `counted` holds what came
-of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills in
-defaults, `log` and `trace` show how it came about.
+of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills
+in defaults, `log` and `trace` show how it came about.
 """
 
 from __future__ import annotations

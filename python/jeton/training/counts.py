@@ -187,7 +187,9 @@ class _Run:
         self._most = int(limit * TABLES_SHARE)
         size = CHECKPOINT_BATCH_BYTES if spill.is_checkpoint else BATCH_BYTES
         self._batch_bytes = max(min(size, limit // 8), 1 << 20)
-        self._began = self._position = spill.position  # of what was counted
+        self._began = spill.position
+        # Before and after the present batch: a signal may come at any place, and the counter knows which of them holds.
+        self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 
     def count(self, report: Reporter, kept: list[bytes] | None) -> None:
@@ -206,28 +208,24 @@ class _Run:
             self._put()
 
     def _add(self, batch: list[Document]) -> None:
-        after = self._position
+        before = after = self._positions[max(self._positions)]
         if self._spill.is_checkpoint:
             for document in batch:
                 after = after.after(document)
+        self._positions = {before.documents: before, after.documents: after}
         patience = PATIENCE if self._spill.is_checkpoint else 0.0
         try:
             self._counter.add([document.data for document in batch], threads=self._threads, patience=patience)
         except InvalidTextError as error:  # a regex that takes too many steps
             source = batch[getattr(error, "document", 0)].source
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-        except KeyboardInterrupt:
-            with suppress(RuntimeError):
-                self._counter.totals()  # the batch was counted to its end
-                self._position = after
-            raise
-        self._position = after
 
     def _is_time(self) -> bool:
         return self._spill.is_checkpoint and time.monotonic() - self._saved > CHECKPOINT_EVERY
 
     def _put(self) -> None:
-        self._spill.put(self._counter, self._position)
+        documents = self._counter.totals()[0]
+        self._spill.put(self._counter, self._positions.get(documents, Position(documents)))
         self._saved = time.monotonic()
 
     def _batches(self, report: Reporter, kept: list[bytes] | None) -> Iterator[list[Document]]:

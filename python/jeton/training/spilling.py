@@ -78,6 +78,7 @@ class Spill:
     _runs: list[str] = field(default_factory=list)
     _next: int = 1
     _temporary: str | None = None
+    _is_writing: bool = False
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None, *, checkpoint: bool, options: dict[str, Any]) -> Spill:
@@ -97,14 +98,19 @@ class Spill:
     def put(self, counter: _core.Counter, position: Position) -> None:
         """Writes what a counter has counted to a run, and frees its memory.
 
+        What a signal interrupts is not tried again: the counter may be empty already, and the last state stands.
+
         Raises:
             OSError: the disk is full; what was written before stays as it is.
         """
-        if position != self.position or not self.is_checkpoint:
-            totals = counter.totals()
-            self._write(counter.spill)
-            self.position, self.totals = position, totals
-            self._save_state()
+        if self._is_writing or (position == self.position and self.is_checkpoint):
+            return
+        self._is_writing = True
+        totals = counter.totals()
+        self._write(counter.spill)
+        self.position, self.totals = position, totals
+        self._save_state()
+        self._is_writing = False
 
     def runs(self) -> list[str]:
         """The paths of the runs, of which there are few enough to be read at once."""
