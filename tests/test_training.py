@@ -203,7 +203,7 @@ def test_counts_add_up_and_stay_in_order() -> None:
     assert both.items() == [(b"b", 1), (b" a", 2), (b" b", 1), (b"c", 1), (b"  ", 1)]
     assert (both.documents, both.corpus_bytes) == (2, 10)
     assert one.items() == [(b"b", 1), (b" a", 1), (b" b", 1)], "adding changes neither"
-    with pytest.raises(jeton.ConfigError, match="patterns"):
+    with pytest.raises(jeton.ConfigError, match="pattern 'gpt4' cannot be added"):
         one + jeton.count_pretokens(["x"], pattern="gpt4")
     with pytest.raises(jeton.ConfigError, match="gpt2") as caught:
         train(one, 300, pattern="gpt4")

@@ -56,6 +56,16 @@ pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     Ok(())
 }
 
+/// Appends what a text in the byte alphabet stands for; a character that stands for no byte is itself, in UTF-8.
+pub fn push_bytes(spelling: &str, out: &mut Vec<u8>) {
+    for c in spelling.chars() {
+        match byte(c) {
+            Some(byte) => out.push(byte),
+            None => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

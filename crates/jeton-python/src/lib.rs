@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 mod arguments;
 mod column;
 mod corpus;
+mod counter;
 mod counts;
 mod decoders;
 mod error;
@@ -29,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::corpus::{find_invalid_text, read_rows};
     #[pymodule_export]
-    use crate::counts::{Counter, Counts};
+    use crate::counter::{merge_runs, Counter};
+    #[pymodule_export]
+    use crate::counts::Counts;
     #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]

@@ -106,6 +106,11 @@ class Corpus:
         self._seen = Seen()
 
     @property
+    def num_parts(self) -> int:
+        """Groups of sources that are counted apart, each by its weight."""
+        return len({part.index for part in self._parts})
+
+    @property
     def num_files(self) -> int:
         """See the class."""
         return self._seen.num_files

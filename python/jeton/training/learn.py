@@ -21,9 +21,11 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .counts import Counts, count
+from .counts import Counts, Limits, count
+from .counts_file import counts_path
 from .log import TrainingLog, write_log
 from .options import PRESETS, Plan
+from .stages import Stages
 from .trace import trace_training
 
 __all__ = ["train"]
@@ -55,12 +57,17 @@ def train(
     seed: int = 0,
     log: str | os.PathLike[str] | None = None,
     trace: bool | Callable[[str], None] = False,
+    memory_limit: int | str | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    min_count: int = 1,
 ) -> Tokenizer:
     """Trains a BPE tokenizer.
 
     Args:
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
-            `Source`s, whose weights multiply their counts; a mapping pretoken -> count; or `Counts`.
+            `Source`s, whose weights multiply their counts; a mapping pretoken -> count; `Counts`, or the path of a
+            file of them (``.jtc``).
         vocab_size: all entries: alphabet, merges and special tokens.
         algorithm: ``"bpe"``.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
@@ -80,6 +87,7 @@ def train(
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
         documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
+        memory_limit, spill_folder, checkpoint, min_count: how counting uses memory and disk, as in `count_pretokens`.
         trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
 
     Returns:
@@ -107,7 +115,10 @@ def train(
         vocab_size, algorithm, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token,
         end_of_word, end_of_word_style, preset,
     )  # fmt: skip
+    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     began = time.perf_counter()
+    if (path := counts_path(corpus)) is not None:
+        corpus = Counts.load(path)
     kept: list[bytes] | None = [] if trace else None
     with make_reporter(progress) as report:
         if isinstance(corpus, Mapping):
@@ -118,7 +129,8 @@ def train(
             opened = open_corpus(
                 corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
             )
-            counts = count(opened, plan.pattern, plan.special_tokens, num_threads(threads), report, kept)
+            stages = Stages.of(plan.pattern)
+            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)
@@ -134,14 +146,14 @@ def train(
 
 def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     """Counts carry the pattern they were made with; with another one the tokenizer would split otherwise."""
-    if counts.pattern is not None and counts.pattern != plan.pattern:
+    if counts.stages is not None and not counts.stages.is_same(Stages.of(plan.pattern)):
         asked = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
         raise ConfigError(
-            f"the counts were made with pattern {counts.pattern.text!r}, and {asked} is another; pass the same",
+            f"the counts were made with {counts.stages.describe()}, and {asked} is another; pass the same",
             option="pattern",
         )
     uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
-    if counts.pattern is not None and uncut:
+    if counts.stages is not None and uncut:
         raise ConfigError(
             f"the counts were not cut at the special token {uncut[0]!r}, so it could be learned; pass special_tokens= "
             "to count_pretokens, or add it afterwards with add_tokens",

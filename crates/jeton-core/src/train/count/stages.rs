@@ -1,0 +1,134 @@
+//! What of a document is counted: what the stages before a model hand to it.
+//!
+//! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
+//! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
+//!
+//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft of each
+//! document, a few times its size.
+//! Left out: texts of 4 GiB or more through a draft, which is an error.
+//! Plain version: `tokenizer/segments.rs`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::byte_alphabet;
+use crate::draft::{Cut, Draft};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::normalize::Normalizer;
+use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::special::{Added, Matcher};
+
+/// What happens to a text before it is counted.
+#[derive(Debug)]
+pub enum Stages {
+    /// One pattern cuts it.
+    Pattern(Pretokenizer),
+    /// All else.
+    Parts(Parts),
+}
+
+/// Stages that rewrite the text, or cut it in more than one way.
+#[derive(Debug)]
+pub struct Parts {
+    normalizers: Vec<Normalizer>,
+    splitters: Vec<Splitter>,
+    cuts: Option<Matcher>, // in normalized text
+    byte_alphabet: bool,   // pieces spell bytes in the byte alphabet
+    is_traced: bool,       // a splitter looks where its pieces come from
+}
+
+#[derive(Deserialize)]
+struct Spelled {
+    #[serde(default)]
+    normalizer: Vec<Value>,
+    #[serde(default)]
+    pretokenizer: Vec<Value>,
+    #[serde(default)]
+    user_defined: Vec<String>,
+    #[serde(default)]
+    byte_level: bool,
+}
+
+impl Stages {
+    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
+    /// SentencePiece's normalizer, cut the normalized text and are not counted; `byte_level` says that a `ByteLevel` part
+    /// hands on bytes, not the characters that stand for them.
+    ///
+    /// # Errors
+    /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
+    pub fn from_json(stages: &str) -> Result<Self> {
+        let spelled: Spelled = serde_json::from_str(stages)
+            .map_err(|error| Error::config(format!("the stages before counting: {error}")))?;
+        let user_defined: Vec<&[u8]> = spelled.user_defined.iter().map(String::as_bytes).collect();
+        let byte_alphabet = spelled.byte_level
+            && spelled.normalizer.iter().chain(&spelled.pretokenizer).any(|part| part["type"] == "ByteLevel");
+        let normalizers = spelled.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
+        let normalizers = normalizers.collect::<Result<Vec<_>>>()?;
+        let splitters = spelled.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
+        let splitters = splitters.collect::<Result<Vec<_>>>()?;
+        let cuts = Matcher::new(user_defined.iter().map(|token| Added::plain(token, 0)))?;
+        let only = match (&normalizers[..], &splitters[..]) {
+            ([], []) => Some(Pretokenizer::none()),
+            ([], [only]) => only.as_pattern().cloned(),
+            _ => None,
+        };
+        Ok(match only.filter(|_| cuts.is_none()) {
+            Some(pattern) => Self::Pattern(pattern),
+            None => {
+                let is_traced = splitters.iter().any(Splitter::needs_origins);
+                Self::Parts(Parts { normalizers, splitters, cuts, byte_alphabet, is_traced })
+            }
+        })
+    }
+}
+
+/// Pretokens that parts may make of one byte, in the mean of a text.
+const MOST_PRETOKENS_A_BYTE: u64 = 128;
+
+impl Stages {
+    /// How many places a byte of a document has: one for each pretoken that may begin there.
+    pub fn places_a_byte(&self) -> u64 {
+        match self {
+            Self::Pattern(_) => 1,
+            Self::Parts(_) => MOST_PRETOKENS_A_BYTE,
+        }
+    }
+}
+
+impl Parts {
+    /// Calls `each` with the pretokens of a text, in order.
+    ///
+    /// # Errors
+    /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
+    pub fn for_each(&self, text: &str, go_on: GoOn<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut draft = Draft::new(text, self.is_traced)?;
+        for normalizer in &self.normalizers {
+            normalizer.apply(&mut draft, go_on)?;
+        }
+        match &self.cuts {
+            Some(matcher) => matcher.cut(&mut draft)?,
+            None => draft.cut(|_, text, cuts| {
+                cuts.push(Cut { start: 0, end: text.len(), id: None }); // as in `segments`
+                Ok(())
+            })?,
+        }
+        for splitter in &self.splitters {
+            splitter.apply(&mut draft, go_on)?;
+        }
+        let mut bytes = Vec::new();
+        let mut looks = Looks::new(go_on);
+        for piece in draft.pieces().iter().filter(|piece| piece.id.is_none()) {
+            looks.now_and_then()?;
+            let spelled = &draft.text()[piece.start..piece.end];
+            if self.byte_alphabet {
+                bytes.clear();
+                byte_alphabet::push_bytes(spelled, &mut bytes);
+                each(&bytes)?;
+            } else {
+                each(spelled.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}

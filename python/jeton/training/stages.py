@@ -1,0 +1,136 @@
+"""What happens to a document before its pretokens are counted.
+
+The stages are the parts of a `Definition` that stand before its model. One pattern alone is the fast way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..definition import Definition, Part, Pattern, ordered
+from ..errors import ConfigError
+
+__all__ = ["Stages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Normalizer, then pre-tokenizer: what of a document is counted.
+
+    Attributes:
+        normalizer: parts that rewrite text, in order, as in `Definition`.
+        pretokenizer: parts that cut it, in order.
+        user_defined: tokens that SentencePiece's normalizer leaves alone; they cut the normalized text and are not
+            counted.
+        byte_level: whether a ``ByteLevel`` part hands on bytes, as byte-level models want them, or the characters of
+            the byte alphabet that stand for them.
+
+    Examples:
+        >>> Stages.of("gpt2").pattern.text
+        'gpt2'
+        >>> Stages(normalizer=({"type": "NFC"},)).pattern is None
+        True
+    """
+
+    normalizer: tuple[Part, ...] = ()
+    pretokenizer: tuple[Part, ...] = ()
+    user_defined: tuple[str, ...] = ()
+    byte_level: bool = True
+
+    @classmethod
+    def of(cls, what: str | Pattern | Definition | Stages | None) -> Stages:
+        """From a pattern (a name or a regex; None does not split), or what a `Definition` does before its model.
+
+        Raises:
+            ConfigError: as `Pattern.of`.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower"], 258, pattern="gpt2", progress=False)
+            >>> Stages.of(tok.definition) == Stages.of("gpt2")
+            True
+        """
+        if isinstance(what, Stages):
+            return what
+        if isinstance(what, Definition):
+            return cls(what.normalizer, what.pretokenizer, byte_level=what.is_byte_level)
+        part = (what if isinstance(what, Pattern) else Pattern.of(what)).part()
+        return cls(pretokenizer=(part,) if part else ())
+
+    @classmethod
+    def make(
+        cls,
+        pattern: str | None,
+        normalizer: Sequence[Part] = (),
+        pretokenizer: Sequence[Part] | None = None,
+    ) -> Stages:
+        """What `count_pretokens` was given, checked.
+
+        Raises:
+            ConfigError: parts that are no list of objects with a type.
+        """
+        for name, parts in (("normalizer", normalizer), ("pretokenizer", pretokenizer or ())):
+            if isinstance(parts, str | Mapping) or not all(isinstance(part, Mapping) for part in parts):
+                message = f'{name}={parts!r} is not a list of parts, as in [{{"type": "NFC"}}]'
+                raise ConfigError(message, option=name)
+        cut = cls.of(pattern).pretokenizer if pretokenizer is None else tuple(pretokenizer)
+        return cls(tuple(normalizer), cut)
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The pattern, where it is all there is; else None."""
+        if self.normalizer or self.user_defined:
+            return None
+        return Definition(pretokenizer=self.pretokenizer).pattern
+
+    def to_json(self) -> dict[str, Any]:
+        """The stages as one JSON object."""
+        return {
+            "normalizer": ordered(self.normalizer),
+            "pretokenizer": ordered(self.pretokenizer),
+            "user_defined": list(self.user_defined),
+            "byte_level": self.byte_level,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Stages:
+        """Reads what `to_json` wrote.
+
+        Raises:
+            KeyError, TypeError: it did not write that.
+        """
+        lists = [facts[name] for name in ("normalizer", "pretokenizer", "user_defined")]
+        if not all(isinstance(items, list) for items in lists) or not isinstance(facts["byte_level"], bool):
+            raise TypeError("stages are three lists and a truth value")
+        normalizer, pretokenizer, user_defined = lists
+        if not all(isinstance(part, dict) for part in normalizer + pretokenizer):
+            raise TypeError("the parts of a stage are a list of objects")
+        if not all(isinstance(token, str) for token in user_defined):
+            raise TypeError("user-defined tokens are strings")
+        return cls(tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"])
+
+    def is_same(self, other: Stages) -> bool:
+        """Whether both hand on the same pretokens, as far as their parts say.
+
+        Examples:
+            >>> Stages.of("gpt2").is_same(Stages((), ({"name": "gpt2", "type": "Pattern"},), byte_level=False))
+            True
+        """
+        mine, others = self.to_json(), other.to_json()
+        if not any(part.get("type") == "ByteLevel" for part in (*self.normalizer, *self.pretokenizer)):
+            others["byte_level"] = mine["byte_level"]  # it says nothing there
+        return mine == others
+
+    def describe(self) -> str:
+        """In a few words, for messages."""
+        if self.pattern is not None:
+            return f"pattern {self.pattern.text!r}"
+        names = [part.get("type", "?") for part in (*self.normalizer, *self.pretokenizer)]
+        return "the stages " + (", ".join(names) or "none")
+
+    def core_json(self) -> str:
+        """What the core reads."""
+        return json.dumps(self.to_json())
