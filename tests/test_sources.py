@@ -274,6 +274,36 @@ class TestWeights:
             "a", "b", "c", "b\nc\n",
         ]  # fmt: skip
 
+    def test_with_little_memory_and_from_a_checkpoint(self, tmp_path: Path) -> None:
+        rng = random.Random(3)
+        texts = [[f"{rng.randrange(10**7)} " * 3 for _ in range(20_000)] for _ in range(2)]
+        sources = [Source(texts[0], 2), Source(texts[1], 0.5)]
+        expected = jeton.count_pretokens(sources, pattern="gpt2", progress=False)
+        spilled = jeton.count_pretokens(sources, pattern="gpt2", memory_limit="1MiB", progress=False)
+        assert spilled == expected
+        seen = []
+
+        def stop(event: jeton.ProgressEvent) -> None:
+            seen.append(event)
+            if len(seen) == 2:
+                raise KeyboardInterrupt
+
+        folder = tmp_path / "checkpoint"
+        options: dict[str, Any] = {"pattern": "gpt2", "checkpoint": folder}
+        with pytest.raises(KeyboardInterrupt):
+            jeton.count_pretokens(sources, progress=stop, **options)
+        assert (folder / "source-0000" / "state.json").exists()
+        assert jeton.count_pretokens(sources, progress=False, **options) == expected
+        assert jeton.count_pretokens(sources, progress=False, **options) == expected
+        with pytest.raises(ConfigError, match="is of another corpus"):
+            jeton.count_pretokens([Source(texts[1], 2), sources[1]], progress=False, **options)
+
+    def test_rare_pretokens_are_left_out_of_the_sum(self) -> None:
+        counts = jeton.count_pretokens([Source(["a b"], 2), Source(["a c c c"], 1)], pattern="gpt2", min_count=3)
+        assert counts.items() == [(b"a", 3), (b" c", 3)]
+        assert counts.dropped is not None
+        assert (counts.dropped.distinct, counts.dropped.occurrences) == (1, 2)
+
     @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), True, "2"])
     def test_what_is_no_weight(self, weight: Any) -> None:
         with pytest.raises(ConfigError, match=r"weight=.* is not a positive number"):
@@ -392,7 +422,9 @@ class TestSkipped:
         assert [text for text, _ in in_batches(corpus)] == found
         assert corpus.num_skipped == 10
 
-    def test_it_is_reported_once_and_recorded(self, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_it_is_reported_once_and_recorded(
+        self, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         tok = jeton.train(folder, 300, errors="skip", progress=False)
         assert tok.training is not None
         assert tok.training.records_skipped == 10
@@ -400,6 +432,11 @@ class TestSkipped:
         assert message.startswith("skipped 10 records: 2 not a JSON row (")
         with pytest.raises(jeton.JetonError):
             jeton.train(folder, 300, progress=False)
+        counts = jeton.count_pretokens(folder, errors="skip", progress=False)
+        assert sum(counts.skipped.values()) == 10
+        assert (counts + counts).skipped["lone surrogate"] == 2
+        counts.save(tmp_path / "counts.jtc")
+        assert jeton.Counts.load(tmp_path / "counts.jtc") == counts
 
     def test_documents_in_memory(self) -> None:
         corpus = open_corpus(["a", b"\xff", "x\udc80", {"b": 1}, "c"], errors="skip")
