@@ -14,11 +14,15 @@ __all__ = [
     "TekkenFile",
     "Tokenizer",
     "Vocabulary",
+    "alphabet_size",
     "apply_template",
+    "character_map",
     "decode_parts",
     "find_added",
     "find_invalid_text",
     "find_invalid_utf8",
+    "learn_hf",
+    "learn_sentencepiece",
     "merge_runs",
     "merges_txt",
     "normalize_text",
@@ -68,6 +72,22 @@ def pattern_names() -> list[str]: ...
 def pretokenize_text(parts_json: str, text: str) -> list[tuple[str, _Span]]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
+
+_Merge = tuple[int, int, int]  # left, right, result
+_Columns = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
+_Learned = tuple[Vocabulary, int, list[_Merge], _Columns]
+
+def alphabet_size(counts: Counts, level: str, end_of_word_style: str | None) -> int: ...
+def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: ...
+def learn_hf(
+    counts: Counts, options_json: str, keeps_merges: bool, progress: Callable[[int], object] | None
+) -> _Learned: ...
+def learn_sentencepiece(
+    counts: Counts,
+    options_json: str,
+    reserved: Sequence[tuple[int, int, str]],
+    progress: Callable[[int], object] | None,
+) -> _Learned: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
@@ -134,6 +154,7 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
+        threads: int,
         progress: Callable[[int], object] | None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
 

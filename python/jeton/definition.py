@@ -132,7 +132,8 @@ class TrainingFacts:
     """How a tokenizer was trained. Saved with it, save for what differs from run to run.
 
     Attributes:
-        algorithm: ``"bpe"``.
+        algorithm: ``"bpe"`` or ``"wordpiece"``.
+        preset_options: what was said to the preset beyond its defaults; None is nothing.
         preset, tie_break, min_frequency: as asked.
         vocab_size: as asked; the tokenizer may have stopped short of it.
         num_merges: how many were learned.
@@ -166,6 +167,7 @@ class TrainingFacts:
     records_skipped: int = 0
     sample_bytes: int | None = None
     seed: int | None = None
+    preset_options: Mapping[str, Any] | None = None
     seconds: float | None = field(default=None, compare=False)
     log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)
 

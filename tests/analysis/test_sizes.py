@@ -221,7 +221,7 @@ class TestSizes:
         [
             ({"sizes": []}, "expected positive integers"),
             ({"sizes": [0, 300]}, "expected positive integers"),
-            ({"sizes": [200, 300]}, r"vocab_size=200 is not between 256 \(the alphabet\) and 300"),
+            ({"sizes": [200, 300]}, "vocab_size=200 has no room: the alphabet and the added tokens take 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
             ({"algorithm": "unigram"}, "algorithm='unigram': sizes are prefixes of a list of merges"),
         ],
@@ -229,6 +229,17 @@ class TestSizes:
     def test_options_that_cannot_be(self, options: dict[str, Any], message: str) -> None:
         with pytest.raises(ConfigError, match=message):
             jeton.sizes(CORPUS, **{"sizes": [300], "test": TEST, "progress": False, **options})
+
+    def test_a_size_that_was_not_learned(self) -> None:
+        found = jeton.sizes(CORPUS, [300], test=TEST, progress=False)
+        for vocab_size in (255, 301):
+            with pytest.raises(ConfigError, match=r"is not between 256 \(the alphabet\) and 300"):
+                found.at(vocab_size)
+
+    @pytest.mark.parametrize("preset", ["bert", "sentencepiece"])
+    def test_models_without_merges(self, preset: str) -> None:
+        with pytest.raises(ConfigError, match="model has no merges"):
+            jeton.sizes(CORPUS, [100], test=TEST, preset=preset, progress=False)
 
     def test_nothing_to_measure_on(self) -> None:
         with pytest.raises(TrainingError, match="no text to measure on"):

@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton.cli.options import Size
+from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
 
@@ -185,3 +186,26 @@ class TestSources:
         out = tmp_path / "x.json"
         assert run("train", "memory://cli/", "-o", out, "-s", 258, "-q").code == 0
         assert run("count", "-t", out, "--files", "memory://cli/a.txt").text.endswith("total\n")
+
+
+def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.model"
+    settings = ["--set", "character_coverage=1", "--set", "split_digits=true", "--set", "unk_piece=[UNK]"]
+    settings += ["--set", "hard_vocab_limit=false", "--set", 'user_defined_symbols=["<sep>"]']
+    assert run("train", corpus, "-o", out, "-s", 120, "--preset", "sentencepiece", *settings).code == 0
+    preset = SentencePiece(
+        character_coverage=1,
+        split_digits=True,
+        unk_piece="[UNK]",
+        hard_vocab_limit=False,
+        user_defined_symbols=("<sep>",),
+    )
+    expected = jeton.train(corpus, 120, preset=preset, progress=False)
+    assert jeton.load(out).fingerprint == expected.fingerprint
+    assert run("train", corpus, "-o", tmp_path / "b.json", "-s", 90, "--algorithm", "wordpiece").code == 0
+    assert jeton.load(tmp_path / "b.json").definition.model.type == "WordPiece"
+    for wrong in (["--set", "a=1"], ["--preset", "hf", "--set", "max_token_length"]):
+        assert run("train", corpus, "-o", out, *wrong).code == 2
+    refused = run("train", corpus, "-o", out, "--preset", "hf", "--set", "nonsense=1")
+    assert refused.code == 1
+    assert "no option 'nonsense'" in refused.err

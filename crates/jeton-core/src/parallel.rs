@@ -12,6 +12,7 @@
 //! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -198,7 +199,7 @@ pub fn jobs<R: Send>(
     if threads == 0 {
         return (0..num_jobs).map(|i| job(i, &|| true)).collect();
     }
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (next, stop, working) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
     let go_on = || !stop.load(Ordering::Relaxed);
     let caller = std::thread::current();
     let take_jobs = || {
@@ -210,17 +211,27 @@ pub fn jobs<R: Send>(
             }
             mine.push((i, if go_on() { job(i, &go_on) } else { Err(ErrorKind::Interrupted.into()) }));
         }
-        caller.unpark();
         mine
     };
     let mut done: Vec<(usize, Result<R>)> = std::thread::scope(|scope| {
         // Where the system has no thread left to give, fewer do the work, and the calling one where there are none.
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, take_jobs).ok();
+        let work = || {
+            let _leave = Leave { working: &working, caller: &caller };
+            take_jobs()
+        };
+        let start = |_| {
+            working.fetch_add(1, Ordering::Relaxed);
+            let worker = std::thread::Builder::new().spawn_scoped(scope, work).ok();
+            if worker.is_none() {
+                working.fetch_sub(1, Ordering::Relaxed);
+            }
+            worker
+        };
         let workers: Vec<_> = (0..threads.min(num_jobs)).map_while(start).collect();
         if workers.is_empty() {
             return take_jobs();
         }
-        while workers.iter().any(|worker| !worker.is_finished()) {
+        while working.load(Ordering::Acquire) > 0 {
             std::thread::park_timeout(LOOK_EVERY);
             if !watch() {
                 stop.store(true, Ordering::Relaxed);
@@ -231,6 +242,19 @@ pub fn jobs<R: Send>(
     done.sort_by_key(|&(i, _)| i);
     let mut done = done.into_iter().peekable();
     (0..num_jobs).map(|i| done.next_if(|&(at, _)| at == i).map_or_else(|| Err(lost()), |(_, result)| result)).collect()
+}
+
+/// Tells the calling thread that a worker has finished, or failed. To ask the worker's handle would be too early, and cost one more wait.
+struct Leave<'a> {
+    working: &'a AtomicUsize,
+    caller: &'a Thread,
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.working.fetch_sub(1, Ordering::Release);
+        self.caller.unpark();
+    }
 }
 
 fn lost() -> Error {

@@ -200,6 +200,7 @@ def sizes(
         learned_from, measured_on = opened, open_corpus(test, documents=documents, field=field, errors=errors)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
+        prefix(tok, min(asked[0], tok.vocab_size))  # whether it has prefixes, and room for the smallest
         uses, num_bytes = _uses(tok, measured_on, num_threads(threads), report)
     if not num_bytes:
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import jeton
+from jeton.training.presets import make
 
 from .options import Common, common_options, corpus_options, sample_options
 from .streams import input_corpus, write
@@ -19,11 +20,13 @@ from .words import counted, seconds, size
 if TYPE_CHECKING:
     from typing import Literal
 
+    from jeton.training.presets import Preset
+
 
 @click.command(short_help="Learn a tokenizer from a corpus.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
 @click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
-@click.option("--algorithm", type=click.Choice(["bpe"]), default="bpe", help="How to learn.")
+@click.option("--algorithm", type=click.Choice(["bpe", "wordpiece"]), default="bpe", help="How to learn.")
 @click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
 @click.option(
@@ -31,15 +34,25 @@ if TYPE_CHECKING:
     type=click.Choice(["lowest_ids", "first", "highest_pair", "shortest"]),
     help="Which of equally frequent pairs goes first.",
 )
-@click.option("--preset", type=click.Choice(["minbpe", "hf"]), help="Train exactly as a known library does.")
-@click.option("--min-frequency", type=int, default=1, metavar="N", help="Leave rarer pairs alone.")
+@click.option(
+    "--preset",
+    type=click.Choice(["minbpe", "hf", "sentencepiece", "subword-nmt", "bert"]),
+    help="Train exactly as a known library does.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the preset, under the library's name (repeatable): --set split_digits=true.",
+)
+@click.option("--min-frequency", type=int, metavar="N", help="Leave rarer pairs alone.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
 @click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
 @click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
 @click.option(
     "--end-of-word-style",
     type=click.Choice(["symbol", "suffix"]),
-    default="symbol",
     help="Whether the mark is a symbol of its own or part of the last character.",
 )
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
@@ -56,6 +69,8 @@ def train(
     weights: tuple[float, ...],
     output: str,
     trace: bool,
+    preset: str | None,
+    settings: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by
@@ -68,6 +83,7 @@ def train(
       jeton train english/ chinese/ --weight 1 --weight 2.5 --sample 2GB -o both.json
       xzcat big.txt.xz | jeton train - -o big.json
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
+      jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
     _check_output(output)
@@ -76,6 +92,7 @@ def train(
         documents=documents,
         field=field,
         errors=errors,
+        preset=_preset(preset, settings),
         trace=write if trace else False,
         threads=common.threads,
         progress=common.progress,
@@ -88,6 +105,24 @@ def train(
     else:
         for line in _summary(facts):
             common.say(line)
+
+
+def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
+    """The preset with its options. A value is JSON where it can be, else text."""
+    if name is None:
+        if settings:
+            raise click.UsageError("--set is for options of a preset; name one with --preset")
+        return None
+    options = {}
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set {setting} has no value; write --set {setting}=…")
+        try:
+            options[option] = json.loads(value)
+        except ValueError:
+            options[option] = value
+    return make(name, options)
 
 
 def _check_output(output: str) -> None:

@@ -2,7 +2,7 @@
 
 `counts` reads and counts; `stages` says what, `spilling` and `memory` where it is meanwhile. `counted` holds what came
 of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills
-in defaults, `log` and `trace` show how it came about.
+in defaults, `presets` are the rules of the peers, which `by_preset` runs; `log` and `trace` show how it came about.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .counts import count_pretokens
 from .counts_report import CountsReport
 from .learn import train
 from .log import TrainingLog
-from .options import PRESETS
+from .presets import PRESETS
 from .stages import Stages
 
 __all__ = ["PRESETS", "Counts", "CountsReport", "Dropped", "Stages", "TrainingLog", "count_pretokens", "train"]

@@ -5,7 +5,13 @@
 
 mod cells;
 pub mod count;
+mod crew;
 mod heap;
+pub mod hf;
+mod layout;
 pub mod learn;
+pub mod rules;
+pub mod sentencepiece;
 pub mod sequences;
+mod shard;
 mod tokens;

@@ -1,0 +1,250 @@
+//! Counts of words → what SentencePiece's BPE trainer learns from them.
+//!
+//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most frequent
+//! characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut the words. Pieces are
+//! merges in the order of `shortest`, of those that may be pieces ([`super::rules::sentencepiece`]); the characters follow them.
+//!
+//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that merges of
+//! their parts have taken all occurrences of. So does this.
+//!
+//! Invariant: the same pieces in the same order as sentencepiece 0.2.3. Coverage is compared in 32 bits, as there.
+//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`, `bpe_model_trainer.cc`.
+//! Left out: sampling, differential privacy, `auto_character_coverage`.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::count::Counts;
+use super::learn::{self, Merge, TieBreak};
+use super::rules::sentencepiece::Candidates;
+use super::rules::Rule;
+use super::sequences::Symbols;
+use crate::alphabet::{EndOfWord, Level, Symbol};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What stands where a control or user-defined symbol stood.
+const BOUNDARY: char = '\u{1F}';
+/// What SentencePiece puts in the place of rare characters.
+const RARE: char = '\u{2585}';
+
+/// The options of the trainer.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Options {
+    /// At most so many.
+    pub threads: usize,
+    /// Pieces in all, characters included, and control symbols and the like not.
+    pub vocab_size: usize,
+    /// How much of the text the characters of the vocabulary make up.
+    pub character_coverage: f32,
+    /// Characters that are in the vocabulary in any case.
+    pub required_chars: String,
+    /// What may be a piece.
+    #[serde(flatten)]
+    pub candidates: Candidates,
+}
+
+impl Options {
+    /// From JSON, by these names.
+    ///
+    /// # Errors
+    /// [`Error::config`] for what does not fit them.
+    pub fn from_json(options: &str) -> Result<Self> {
+        serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))
+    }
+}
+
+/// What was learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// All pieces, the best first.
+    pub pieces: Vec<String>,
+    /// How many of them are single characters, the last ones.
+    pub num_chars: usize,
+    /// The merges that made pieces, in order; their ids are places in `pieces`.
+    pub merges: Vec<Merge>,
+}
+
+/// Learns pieces; `watch` as for [`learn::learn`].
+///
+/// # Errors
+/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a character that
+/// counts; as [`learn::learn`].
+pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) -> bool) -> Result<Learned> {
+    let chars = required_chars(counts, options)?;
+    let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
+        return Err(Error::config(format!(
+            "the vocabulary size leaves room for {} pieces, and the characters of the corpus alone are {}; lower \
+             character_coverage or take more",
+            options.vocab_size,
+            chars.len()
+        )));
+    };
+    let unit = |&c: &char| Symbol { unit: Some(c.into()), ends_word: false, inside: false };
+    let symbols = Symbols { symbols: chars.iter().map(unit).collect(), first_id: 0, drops_others: false };
+    let core = learn::Options {
+        tie_break: TieBreak::Shortest,
+        num_merges,
+        level: Level::Char,
+        rule: Some(&options.candidates as &dyn Rule),
+        threads: options.threads,
+        ..learn::Options::default()
+    };
+    let segments = cut(counts, &chars)?;
+    let merges = learn::learn(&segments, &symbols, &core, watch)?;
+    let mut strings = Strings::new(&chars, &merges);
+    if merges.len() < num_merges {
+        let gone = gone(&segments, &symbols, &merges, &mut || watch(merges.len()))?;
+        strings.add_gone(gone, &options.candidates, num_merges);
+    }
+    Ok(strings.assemble(chars.len(), merges))
+}
+
+/// The characters of the vocabulary, most frequent first.
+fn required_chars(counts: &Counts, options: &Options) -> Result<Vec<char>> {
+    let asked = options.required_chars.chars().filter(|&c| c != '\0');
+    let mut seen: HashMap<char, (bool, u64)> = asked.map(|c| (c, (true, 0))).collect();
+    let mut total: u64 = 0;
+    for (word, count) in counts.iter() {
+        for c in text(word)?.chars().filter(|&c| c != '\0' && c != ' ') {
+            let entry = seen.entry(c).or_default();
+            entry.1 = entry.1.saturating_add(count);
+            total = total.saturating_add(count);
+        }
+    }
+    if seen.contains_key(&RARE) {
+        return Err(Error::training(
+            "the normalized corpus holds U+2585, which SentencePiece keeps for rare characters",
+        ));
+    }
+    let mut sorted: Vec<(char, (bool, u64))> = seen.into_iter().collect();
+    sorted.sort_by_key(|&(c, key)| (std::cmp::Reverse(key), c));
+    let mut covered: u64 = 0;
+    let mut chars = Vec::new();
+    for (c, (_, count)) in sorted {
+        if (covered as f64 / total as f64) as f32 >= options.character_coverage {
+            break;
+        }
+        covered = covered.saturating_add(count);
+        if c != BOUNDARY {
+            chars.push((c, count));
+        }
+    }
+    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // those that were asked for go where they belong
+    Ok(chars.into_iter().map(|(c, _)| c).collect())
+}
+
+fn text(word: &[u8]) -> Result<&str> {
+    std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
+}
+
+/// The words, cut at all other characters.
+fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
+    let known: HashSet<char> = chars.iter().copied().collect();
+    let mut segments = Counts::default();
+    for (word, count) in counts.iter() {
+        for segment in text(word)?.split(|c| !known.contains(&c)).filter(|segment| !segment.is_empty()) {
+            segments.add(segment.as_bytes(), count)?;
+        }
+    }
+    Ok(segments)
+}
+
+/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand between two merges of
+/// one pair (`abab`: `ab`, then `a`, before the second `ab`).
+fn gone(
+    segments: &Counts,
+    symbols: &Symbols,
+    merges: &[Merge],
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<HashSet<(u32, u32)>> {
+    let alphabet = symbols.alphabet(Level::Char, EndOfWord::None, None);
+    let ranks: HashMap<(u32, u32), u32> =
+        (0..).zip(merges).map(|(rank, merge)| ((merge.left, merge.right), rank)).collect();
+    let mut met = HashSet::new();
+    let mut ids = Vec::new();
+    for (i, (segment, _)) in segments.iter().enumerate() {
+        if i % 4096 == 0 && !watch() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        ids.clear();
+        alphabet.symbols(segment, &mut ids, None)?;
+        replay(&ids, &ranks, merges, &mut met);
+    }
+    met.retain(|pair| !ranks.contains_key(pair));
+    Ok(met)
+}
+
+/// Plays the merges back on one segment, in O(n log n), and notes all neighbors.
+fn replay(ids: &[u32], ranks: &HashMap<(u32, u32), u32>, merges: &[Merge], met: &mut HashSet<(u32, u32)>) {
+    let end = ids.len();
+    let mut ids = ids.to_vec();
+    let mut next: Vec<usize> = (1..=end).collect();
+    let mut before: Vec<usize> = (0..end).map(|at| at.wrapping_sub(1)).collect(); // of the first: none
+    let mut todo = BinaryHeap::new(); // (rank, place of the left one), the lowest first
+    let mut note = |left: usize, pair: (u32, u32), todo: &mut BinaryHeap<Reverse<(u32, usize)>>| {
+        met.insert(pair);
+        todo.extend(ranks.get(&pair).map(|&rank| Reverse((rank, left))));
+    };
+    for at in 1..end {
+        note(at - 1, (ids[at - 1], ids[at]), &mut todo);
+    }
+    while let Some(Reverse((rank, left))) = todo.pop() {
+        let (merge, right) = (&merges[rank as usize], next[left]);
+        if ids[left] != merge.left || right >= end || ids[right] != merge.right {
+            continue;
+        }
+        (ids[left], ids[right]) = (merge.result, u32::MAX);
+        next[left] = next[right];
+        if let Some(previous) = ids.get(before[left]) {
+            note(before[left], (*previous, merge.result), &mut todo);
+        }
+        if next[left] < end {
+            before[next[left]] = left;
+            note(left, (merge.result, ids[next[left]]), &mut todo);
+        }
+    }
+}
+
+/// What every id spells: characters, then pieces.
+struct Strings(Vec<String>);
+
+impl Strings {
+    fn new(chars: &[char], merges: &[Merge]) -> Self {
+        let mut all: Vec<String> = chars.iter().map(char::to_string).collect();
+        for merge in merges {
+            all.push([all[merge.left as usize].as_str(), &all[merge.right as usize]].concat());
+        }
+        Self(all)
+    }
+
+    /// Adds what pairs spell that are gone, the shortest first, up to `num_pieces`.
+    fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &Candidates, num_pieces: usize) {
+        let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
+        let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();
+        let parts = gone.into_iter().map(|(left, right)| (&self.0[left as usize], &self.0[right as usize]));
+        let valid = parts.filter(|(left, right)| candidates.allows(left.as_bytes(), right.as_bytes()));
+        let strings = valid.map(|(left, right)| [left.as_str(), right].concat());
+        let mut strings: Vec<(usize, String)> =
+            strings.filter(|string| !known.contains(string.as_str())).map(|s| (s.chars().count(), s)).collect();
+        strings.sort_unstable();
+        strings.dedup();
+        let room = num_pieces - (known.len() - num_chars);
+        self.0.extend(strings.into_iter().map(|(_, string)| string).take(room));
+    }
+
+    /// Pieces in their order: the characters come last.
+    fn assemble(mut self, num_chars: usize, mut merges: Vec<Merge>) -> Learned {
+        let num_others = self.0.len() - num_chars;
+        self.0.rotate_left(num_chars);
+        let place = |id: u32| match id.checked_sub(num_chars as u32) {
+            None => num_others as u32 + id,
+            Some(piece) => piece,
+        };
+        for merge in &mut merges {
+            (merge.left, merge.right, merge.result) = (place(merge.left), place(merge.right), place(merge.result));
+        }
+        Learned { pieces: self.0, num_chars, merges }
+    }
+}
