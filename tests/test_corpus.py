@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.corpus import Corpus, open_corpus
-from jeton.errors import ConfigError, FormatError, InvalidTextError, UnsupportedFeatureError
+from jeton.errors import ConfigError, FormatError, InvalidTextError
 
 TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -142,13 +142,6 @@ class TestPlaces:
         assert corpus.bytes_read == 0
         assert list(documents) == []
         writer.join()
-
-    def test_parquet_is_refused_by_name(self, folder: Path) -> None:
-        (folder / "rows.parquet").write_bytes(b"PAR1")
-        for corpus in (folder, folder / "rows.parquet", [folder / "rows.parquet"]):
-            with pytest.raises(UnsupportedFeatureError, match="Parquet") as caught:
-                open_corpus(corpus)
-            assert caught.value.feature == "parquet"
 
 
 class TestStreams:
@@ -355,8 +348,6 @@ class TestMisuse:
     def test_an_element_that_cannot_be_meant(self) -> None:
         with pytest.raises(ConfigError, match=r"corpus\[1\] is of type int"):
             list(open_corpus(["a", 1]))  # type: ignore[list-item]
-        with pytest.raises(ConfigError, match=r'row\["text"\]'):
-            list(open_corpus([{"text": "a"}]))  # type: ignore[list-item]
 
     @pytest.mark.parametrize("options", [{"documents": "lines"}, {"errors": "ignore"}])
     def test_an_option_that_is_not_one(self, options: dict[str, str]) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
+import struct
+import zlib
 from collections import Counter
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
+from jeton.definition import Pattern
 from jeton.errors import ConfigError
-from jeton.training.stages import Stages
+from jeton.training import Dropped, Stages
 
 TEXTS = [
     "To be, or not to be: that is the question.",
@@ -67,14 +75,14 @@ def test_byte_level_parts_hand_on_bytes_or_their_stand_ins() -> None:
     for byte_level, expected in [(True, [b"ol\xc3\xa1", b" x"]), (False, ["olÃ¡".encode(), "Ġx".encode()])]:
         counter = _core.Counter(Stages(pretokenizer=parts, byte_level=byte_level).core_json(), special_tokens=[])
         counter.add(["olá x"], threads=1)
-        assert [pretoken for pretoken, _ in counter.finish()[0].items()] == expected
+        assert [pretoken for pretoken, _ in counter.finish([], 1)[0].items()] == expected
 
 
 def test_user_defined_tokens_cut_normalized_text_and_are_not_counted() -> None:
     stages = Stages(({"type": "Lowercase"},), ({"type": "Pattern", "name": "gpt2"},), user_defined=("<x>",))
     counter = _core.Counter(stages.core_json(), special_tokens=[])
     counter.add(["A<X>b <x>"], threads=1)
-    assert counter.finish()[0].items() == [(b"a", 1), (b"b", 1), (b" ", 1)]
+    assert counter.finish([], 1)[0].items() == [(b"a", 1), (b"b", 1), (b" ", 1)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -113,3 +121,254 @@ def test_counts_of_different_stages_are_not_added() -> None:
 def test_parts_that_are_none(options: dict, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         jeton.count_pretokens(["a"], **options)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def counted(*texts: str, **options) -> jeton.Counts:
+    return jeton.count_pretokens(list(texts), pattern="gpt2", progress=False, **options)
+
+
+def test_any_grouping_of_the_same_documents_gives_the_same_bytes(tmp_path: Path) -> None:
+    texts = [f"document {i}, and {'more ' * i}ü日本" for i in range(12)]
+    whole = counted(*texts)
+    for cut in range(len(texts) + 1):
+        parts = counted(*texts[:cut]) + counted(*texts[cut:])
+        assert parts == whole
+        whole.save(tmp_path / "whole.jtc")
+        parts.save(tmp_path / "parts.jtc")
+        assert (tmp_path / "whole.jtc").read_bytes() == (tmp_path / "parts.jtc").read_bytes()
+
+
+@given(st.lists(st.text(alphabet="ab é日 \n", max_size=12), max_size=6), st.lists(st.text(alphabet="ab ü", max_size=9)))
+def test_what_was_added_can_be_taken_away(one: list[str], two: list[str]) -> None:
+    both = counted(*one) + counted(*two)
+    assert dict(both.items()) == dict(Counter(dict(counted(*one).items())) + Counter(dict(counted(*two).items())))
+    left = both - counted(*one)
+    assert Counter(dict(left.items())) == Counter(dict(counted(*two).items()))
+    assert (left.documents, left.corpus_bytes) == (len(two), sum(len(text.encode()) for text in two))
+    order = [pretoken for pretoken, _ in both.items()]
+    assert [pretoken for pretoken, _ in left.items()] == [p for p in order if p in dict(counted(*two).items())]
+
+
+def test_more_than_there_is_cannot_be_taken_away() -> None:
+    with pytest.raises(ConfigError, match=r'"low" was counted 1 times; 2 cannot be taken away'):
+        counted("low") - counted("low", "low")
+    with pytest.raises(ConfigError, match=r'"high" was counted 0 times'):
+        counted("low") - counted("high")
+
+
+@given(
+    st.dictionaries(st.text(alphabet="abc", min_size=1, max_size=3), st.integers(0, 1 << 40), max_size=8),
+    st.one_of(st.integers(0, 9), st.fractions(0, 9, max_denominator=999), st.floats(0, 9, allow_nan=False)),
+)
+def test_weights_are_exact_and_halves_go_to_the_even(counts: dict[str, int], weight: int | float | Fraction) -> None:
+    exact = Fraction(weight)
+    if exact.denominator >= 1 << 64:
+        with pytest.raises(ConfigError, match="64 bits"):
+            jeton.Counts.from_mapping(counts).scaled(weight)
+        return
+    expected = [(pretoken.encode(), round(count * exact)) for pretoken, count in counts.items()]
+    scaled = jeton.Counts.from_mapping(counts).scaled(weight)
+    assert scaled.items() == [item for item in expected if item[1]]
+
+
+@pytest.mark.parametrize("weight", [-1, -0.5, float("nan"), float("inf"), "much", None, 1 << 64, 1e-300])
+def test_weights_that_are_none(weight: object) -> None:
+    with pytest.raises(ConfigError, match="weight="):
+        jeton.Counts.from_mapping({"a": 1}).scaled(weight)  # type: ignore[arg-type]
+
+
+def test_a_weight_over_64_bits_is_an_error() -> None:
+    with pytest.raises(jeton.TrainingError, match="passes"):
+        jeton.Counts.from_mapping({"a": 1 << 63}).scaled(2)
+
+
+def test_rare_pretokens_go_only_when_asked_and_are_recorded(caplog: pytest.LogCaptureFixture) -> None:
+    text = "to be or not to be, that is to be"
+    all_of_it = counted(text)
+    kept = counted(text, min_count=2)
+    assert all_of_it.dropped is None
+    assert kept.items() == [(pretoken, count) for pretoken, count in all_of_it.items() if count >= 2]
+    rare = [(pretoken, count) for pretoken, count in all_of_it.items() if count < 2]
+    assert kept.dropped == Dropped(2, len(rare), len(rare), sum(len(pretoken) for pretoken, _ in rare))
+    assert kept.total + kept.dropped.occurrences == all_of_it.total
+    assert "occur less than 2 times" in caplog.text
+    assert all_of_it.without_rare(2) == kept
+    assert (kept + kept).dropped == Dropped(2, 2 * len(rare), 2 * len(rare), 2 * kept.dropped.bytes)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_holds_all_there_is_to_know(tmp_path: Path) -> None:
+    options = {"normalizer": [{"type": "NFKC"}], "special_tokens": ["<|end|>", "é"], "min_count": 1}
+    counts = jeton.count_pretokens(["Ａ b<|end|>c b", "日本 " * 9], **options)
+    counts = counts.without_rare(2)
+    counts.save(tmp_path / "a.jtc")
+    loaded = jeton.Counts.load(tmp_path / "a.jtc")
+    assert loaded == counts
+    assert (loaded.special_tokens, loaded.special_tokens_found) == (("<|end|>", "é"), 1)
+    assert (loaded + loaded) == (counts + counts)
+    loaded.save(tmp_path / "b.jtc")
+    assert (tmp_path / "a.jtc").read_bytes() == (tmp_path / "b.jtc").read_bytes()
+
+
+@given(st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(0, (1 << 64) - 1), max_size=30))
+def test_any_bytes_and_any_counts_go_through_a_file(tmp_path_factory: pytest.TempPathFactory, counts: dict) -> None:
+    path = tmp_path_factory.mktemp("counts") / "any.jtc"
+    made = jeton.Counts.from_mapping(counts)
+    made.save(path)
+    assert jeton.Counts.load(path) == made
+
+
+def test_training_from_a_file_is_training_from_the_text(tmp_path: Path) -> None:
+    texts = ["low lower lowest", "new newer newest", "日本語 日本"]
+    counts = counted(*texts)
+    counts.save(tmp_path / "counts.jtc")
+    plain = jeton.train(texts, 280, pattern="gpt2", progress=False)
+    for source in (str(tmp_path / "counts.jtc"), tmp_path / "counts.jtc", counts):
+        assert jeton.train(source, 280, pattern="gpt2", progress=False).fingerprint == plain.fingerprint
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "counts.jtc"
+    counted("to be or not to be, that is the question; 日本語 and a pretoken_of_more_than_fifteen_bytes").save(path)
+    return path.read_bytes()
+
+
+def test_every_damaged_byte_is_found(saved: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "damaged.jtc"
+    for at in range(len(saved)):
+        for wrong in (saved[at] ^ 1, saved[at] ^ 0x80, 0xFF - saved[at]):
+            path.write_bytes(saved[:at] + bytes([wrong]) + saved[at + 1 :])
+            with pytest.raises(jeton.FormatError):
+                jeton.Counts.load(path)
+
+
+def test_every_cut_is_found(saved: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "cut.jtc"
+    for at in range(len(saved)):
+        path.write_bytes(saved[:at])
+        with pytest.raises(jeton.FormatError):
+            jeton.Counts.load(path)
+
+
+def integer(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def hostile_run(*entries: tuple[int, bytes, int, int], length: int | None = None) -> bytes:
+    """A run with a right checksum: (shared, rest, count, first)."""
+    body = b""
+    for shared, rest, count, first in entries:
+        size = len(rest) if length is None else length
+        body += integer(shared) + integer(size) + rest + integer(count) + integer(first)
+    body += struct.pack("<QQ", len(entries), sum(entry[2] for entry in entries))
+    return body + struct.pack("<I", zlib.crc32(body)) + b"JTR1"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (hostile_run((0, b"b", 1, 0), (0, b"a", 1, 1)), "out of order"),
+        (hostile_run((0, b"a", 1, 0), (0, b"a", 1, 1)), "out of order"),
+        (hostile_run((0, b"a", 1, 0), (0, b"b", 1, 0)), "at one place"),
+        (hostile_run((5, b"a", 1, 0)), "length that cannot be"),
+        (hostile_run((0, b"", 1, 0)), "length that cannot be"),
+        (hostile_run((0, b"a", 1, 0), length=1 << 62), "length that cannot be"),
+        (hostile_run((0, b"a", 1, 99)), "a place after the last"),
+        (hostile_run((0, b"a", 1, 0))[:-1] + b"2", "checksum"),
+        (b"\xff" * 40, "64 bits|cannot be"),
+        (b"", "too early"),
+    ],
+)
+def test_hostile_entries(run: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(run)
+    with pytest.raises(jeton.FormatError, match=words):
+        _core.Counts.from_run(str(tmp_path / "run"), 0, 50)
+    good = tmp_path / "good"
+    good.write_bytes(hostile_run((0, b"a", 2, 1), (1, b"b", 3, 0)))
+    assert _core.Counts.from_run(str(good), 0, 50).items() == [(b"ab", 3), (b"a", 2)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"documents": -1},
+        {"documents": "many"},
+        {"end": 1 << 70},
+        {"stages": 5},
+        {"stages": {"normalizer": 1}},
+        {"special_tokens": [1]},
+        {"dropped": {"min_count": "x"}},
+        {"dropped": {"other": 1}},
+    ],
+    ids=str,
+)
+def test_hostile_facts(saved: bytes, change: dict, tmp_path: Path) -> None:
+    (length,) = struct.unpack("<I", saved[8:12])
+    facts = json.dumps({**json.loads(saved[12 : 12 + length]), **change}).encode()
+    path = tmp_path / "facts.jtc"
+    path.write_bytes(
+        saved[:8] + struct.pack("<I", len(facts)) + facts + struct.pack("<I", zlib.crc32(facts)) + saved[16 + length :]
+    )
+    with pytest.raises(jeton.FormatError):
+        jeton.Counts.load(path)
+
+
+def test_what_is_no_file_of_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.jtc"
+    for content in (b"", b"words", b"JTCOUNT1", b"JTCOUNT1\xff\xff\xff\xff"):
+        path.write_bytes(content)
+        with pytest.raises(jeton.FormatError, match=r"a\.jtc"):
+            jeton.Counts.load(path)
+    with pytest.raises(FileNotFoundError):
+        jeton.Counts.load(tmp_path / "none.jtc")
+
+
+# --- the report ---------------------------------------------------------------------------------------------------
+
+
+def test_the_report_is_what_plain_python_says() -> None:
+    texts = ["To be, or not to be: Быть или не быть 日本 123 " * 3, "ελληνικά and more, 한국어 " * 2]
+    counts = counted(*texts)
+    report = counts.report(top=3)
+    assert (report.distinct, report.total) == (len(counts.items()), sum(count for _, count in counts.items()))
+    assert report.once == sum(count == 1 for _, count in counts.items())
+    assert report.top == sorted(counts.items(), key=lambda item: -item[1])[:3]
+    shares = {share.script: share for share in report.scripts}
+    assert set(shares) == {"Latin", "Cyrillic", "Han", "Greek", "Hangul", "None"}
+    assert sum(share.bytes for share in report.scripts) == counts.corpus_bytes
+    assert shares["Cyrillic"].occurrences == 12
+    assert json.loads(json.dumps(report.to_json()))["distinct"] == report.distinct
+    assert "Cyrillic" in str(report)
+
+
+def test_growth_is_exact() -> None:
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 6))) for _ in range(4000)]
+    text = " ".join(words)
+    report = counted(text[: len(text) // 2], text[len(text) // 2 :]).report()
+    ends = Pattern.of("gpt2").split(text[: len(text) // 2])
+    half = len(text) // 2
+    spans = ends + [(start + half, end + half) for start, end in Pattern.of("gpt2").split(text[half:])]
+    for at, distinct in report.growth:
+        assert distinct == len({text[start:end] for start, end in spans if start < at})
+    assert report.growth[-1] == (len(text), report.distinct)
+    assert report.heaps is not None
+    assert 0.3 < report.heaps[1] < 1
+
+
+def test_the_plot_is_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    report = counted(" ".join(f"word{i}" for i in range(2000))).report()
+    report.plot(tmp_path / "growth.svg")
+    assert b"<svg" in (tmp_path / "growth.svg").read_bytes()

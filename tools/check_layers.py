@@ -39,6 +39,7 @@ MAY_USE = {
     "postprocess": SHARED,
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
+    "rows": SHARED,
     "tokenizer": BASE
     | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
     "train": BASE | {"draft", "special", "normalize", "pretokenize", "parallel"},

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     # understanding
     from .analysis.measure import Measure as Measure
     from .analysis.measure import measure as measure
+    from .analysis.sizes import Size as Size
+    from .analysis.sizes import Sizes as Sizes
+    from .analysis.sizes import sizes as sizes
 
     # corpus → counts → tokenizer
+    from .corpus import Source
     from .definition import TrainingFacts
+
+    # tokenizer → tokenizer
+    from .editing.prefix import prefix as prefix
 
     # text → ids → text
     from .encoding import Encoding, Token, TokenBatch
@@ -65,6 +72,9 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Size",
+    "Sizes",
+    "Source",
     "SpecialTokenError",
     "Token",
     "TokenBatch",
@@ -76,6 +86,8 @@ __all__ = [
     "count_pretokens",
     "load",
     "measure",
+    "prefix",
+    "sizes",
     "train",
 ]
 
@@ -83,9 +95,14 @@ __all__ = [
 _NAMES = {
     "analysis": (
         "Measure",
+        "Size",
+        "Sizes",
         "measure",
+        "sizes",
     ),
+    "corpus": ("Source",),
     "definition": ("TrainingFacts",),
+    "editing": ("prefix",),
     "encoding": (
         "Encoding",
         "Token",
@@ -121,7 +138,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("analysis", "formats", "training"):
+    if name in ("analysis", "editing", "formats", "training"):
         return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:

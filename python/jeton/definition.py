@@ -140,6 +140,8 @@ class TrainingFacts:
         stopped: why training ended before `vocab_size`, or None.
         documents, corpus_bytes, pretokens, distinct_pretokens: what was counted.
         special_tokens_found: how often a special token stood in the corpus, where it cut the document.
+        records_skipped: records of the corpus that could not be read and were left out (``errors="skip"``).
+        sample_bytes, seed: the sample of the corpus that was asked for; None: all of it.
         seconds: counting and learning, wall time; only in the process that trained.
         log: every merge; only in the process that trained.
 
@@ -162,6 +164,9 @@ class TrainingFacts:
     pretokens: int
     distinct_pretokens: int
     special_tokens_found: int
+    records_skipped: int = 0
+    sample_bytes: int | None = None
+    seed: int | None = None
     preset_options: Mapping[str, Any] | None = None
     seconds: float | None = field(default=None, compare=False)
     log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)

@@ -30,6 +30,7 @@ DELAY_S = 0.3
 # What a person reads for each stage; a stage that is not here is shown by its name.
 STAGE_WORDS = {
     "read": "reading",
+    "sample": "choosing a sample",
     "count": "counting pretokens",
     "merge": "learning merges",
     "encode": "encoding",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton.cli.options import Size
 from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
@@ -128,6 +129,63 @@ def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
         result = run("train", place, "-o", tmp_path / "x.json")
         assert (result.code, result.out) == (1, b"")
         assert "empty" in result.err or "no text" in result.err
+
+
+class TestSources:
+    def test_weights_go_with_the_places_in_their_order(self, run: Run, corpus: Path, tmp_path: Path) -> None:
+        other = tmp_path / "other.txt"
+        other.write_text("completely different words " * 20)
+        out = tmp_path / "x.json"
+        assert run("train", corpus, other, "--weight", 1, "--weight", 2.5, "-o", out, "-s", 290, "-q").code == 0
+        sources = [jeton.Source(corpus), jeton.Source(other, 2.5)]
+        assert jeton.load(out) == jeton.train(sources, 290, progress=False)
+        result = run("train", corpus, other, "--weight", 2, "-o", out)
+        assert result.code == 2
+        assert "--weight is given 1 times for 2 CORPUS" in result.err
+        result = run("train", corpus, "--weight", "0", "-o", out)
+        assert (result.code, "weight=0.0 is not a positive number" in result.err) == (1, True)
+
+    def test_a_sample(self, run: Run, tmp_path: Path) -> None:
+        path, out = tmp_path / "lines.txt", tmp_path / "x.json"
+        path.write_text("".join(f"line {i}\n" for i in range(2000)))
+        assert run("train", path, "--documents", "line", "--sample", "2kB", "--seed", 9, "-o", out, "-s", 280).code == 0
+        training = jeton.load(out).training
+        assert training is not None
+        assert (training.sample_bytes, training.seed) == (2000, 9)
+        assert 2000 <= training.corpus_bytes < 2100
+
+    @pytest.mark.parametrize("size", ["lots", "0", "-5", "1..5MB", "5XB"])
+    def test_what_is_no_size(self, run: Run, corpus: Path, tmp_path: Path, size: str) -> None:
+        result = run("train", corpus, "--sample", size, "-o", tmp_path / "x.json")
+        assert result.code == 2
+        assert "is not a size like 500MB" in result.err
+
+    @pytest.mark.parametrize(
+        ("size", "expected"),
+        [("1500", 1500), ("500MB", 500_000_000), ("2G", 2 * 10**9), ("1.5 GiB", 3 << 29), ("2kb", 2000)],
+    )
+    def test_sizes(self, size: str, expected: int) -> None:
+        assert Size().convert(size, None, None) == expected
+
+    def test_skipped_records_are_told_and_the_exit_code_is_3(self, run: Run, tmp_path: Path) -> None:
+        path, out = tmp_path / "rows.jsonl", tmp_path / "x.json"
+        path.write_text('{"text": "sound text"}\n{"text": "cut\n')
+        result = run("train", path, "-o", out, "-s", 258, "--errors", "skip", "--json")
+        assert result.code == 3
+        assert "warning: skipped 1 record: 1 not a JSON row" in result.err
+        assert json.loads(result.out)["records_skipped"] == 1
+        assert out.exists()
+        measured = run("measure", "-t", out, path, "--errors", "skip")
+        assert (measured.code, "skipped 1 record" in measured.err) == (3, True)
+        assert run("train", path, "-o", out, "-s", 258).code == 1
+
+    def test_a_url(self, run: Run, tmp_path: Path) -> None:
+        import fsspec
+
+        fsspec.filesystem("memory").pipe("/cli/a.txt", b"text in memory")
+        out = tmp_path / "x.json"
+        assert run("train", "memory://cli/", "-o", out, "-s", 258, "-q").code == 0
+        assert run("count", "-t", out, "--files", "memory://cli/a.txt").text.endswith("total\n")
 
 
 def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> None:

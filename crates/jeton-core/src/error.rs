@@ -51,6 +51,14 @@ pub enum ErrorKind {
     /// Training could not go on.
     #[error("{0}")]
     Training(String),
+    /// What the system refused: a disk that is full, a file that cannot be read.
+    #[error("{message}")]
+    System {
+        /// In the system's words.
+        message: String,
+        /// Its number for the error, where there is one.
+        code: Option<i32>,
+    },
     /// A defect of Jeton itself.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -124,6 +132,12 @@ impl Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self(Box::new(kind))
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        ErrorKind::System { message: error.to_string(), code: error.raw_os_error() }.into()
     }
 }
 

@@ -40,6 +40,13 @@ impl Hash {
         fold(h ^ u64::from_le_bytes(word))
     }
 
+    /// Of two integers.
+    #[inline(always)]
+    pub fn two(self, left: u64, right: u64) -> u64 {
+        let wide = u128::from(left ^ self.0) * u128::from(right ^ self.0.rotate_left(32) ^ MIX);
+        (wide as u64) ^ ((wide >> 64) as u64)
+    }
+
     /// Of one integer.
     #[inline]
     pub fn int(self, value: u64) -> u64 {

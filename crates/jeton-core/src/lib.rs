@@ -37,6 +37,7 @@ pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges
+pub mod rows;
 pub mod train;
 
 // vocabularies ↔ files

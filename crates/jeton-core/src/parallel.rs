@@ -47,6 +47,12 @@ pub struct Part<'t> {
 }
 
 impl Part<'_> {
+    /// The same part with another number, and with `start` for its start where that is known.
+    pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
+        let start = start.filter(|_| index == 0).unwrap_or(self.start);
+        Self { index, start, end: self.end.max(start), ..*self }
+    }
+
     /// The texts it touches, by their index in the batch.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }

@@ -1,10 +1,14 @@
-//! `Counter`: documents → distinct pretokens with their counts.
+//! `Counter`: documents → distinct pretokens with their counts, in memory and in runs on disk.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
-use jeton_core::error::Error;
+use jeton_core::error::{Error, Result};
 use jeton_core::special::{Added, Matcher};
-use jeton_core::train::count;
+use jeton_core::train::count::{self, Dropped, Reader, Source, Totals, Writer};
 use pyo3::prelude::*;
 
 use crate::arguments::Text;
@@ -12,29 +16,98 @@ use crate::counts::Counts;
 use crate::error;
 use crate::watch::Watch;
 
+/// Memory for what is read from each run, and for what is written.
+const BUFFER: usize = 1 << 17;
+
 /// Counts documents, batch by batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
+
+/// Distinct pretokens, their occurrences, and the bytes of these.
+type DroppedColumns = (u64, u64, u64);
 
 fn finished() -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err("the counter is finished, or failed before")
 }
 
+fn columns(dropped: Dropped) -> DroppedColumns {
+    (dropped.distinct, dropped.occurrences, dropped.bytes)
+}
+
+/// A new file with a run; on the disk when this returns.
+fn write_run<R>(path: &PathBuf, fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>) -> Result<R> {
+    let mut writer = Writer::new(BufWriter::with_capacity(BUFFER, File::create(path)?));
+    let filled = fill(&mut writer)?;
+    let mut buffered = writer.finish()?;
+    buffered.flush()?;
+    buffered.get_ref().sync_all()?;
+    Ok(filled)
+}
+
+fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
+    let read = |path: &PathBuf| -> Result<Box<dyn Source + Send>> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Box::new(Reader::new(BufReader::with_capacity(BUFFER, file), len)?))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Runs on disk as one; what occurs less than `min_count` times is dropped.
+#[pyfunction]
+pub fn merge_runs(py: Python<'_>, runs: Vec<PathBuf>, path: PathBuf, min_count: u64) -> PyResult<DroppedColumns> {
+    let done = watched(py, |go_on| {
+        let mut sources = read_runs(&runs)?;
+        write_run(&path, |writer| count::merge(&mut sources, min_count, go_on, writer))
+    })?;
+    Ok(columns(done))
+}
+
+/// Runs `work` without the interpreter; it asks now and then whether to go on.
+fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
+    let watch = Mutex::new(Watch::new(None));
+    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
+    let done = py.detach(|| work(&go_on));
+    watch.into_inner().map_err(|_| finished())?.finish(done, |failed| error::plain(py, failed))
+}
+
+impl Counter {
+    /// Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
+    fn take(&self) -> PyResult<count::Counter> {
+        self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
+    }
+
+    fn put_back(&self, counter: count::Counter) {
+        if let Ok(mut slot) = self.0.lock() {
+            *slot = Some(counter);
+        }
+    }
+
+    fn look<R>(&self, at: impl FnOnce(&count::Counter) -> R) -> PyResult<R> {
+        let slot = self.0.lock().map_err(|_| finished())?;
+        slot.as_ref().map(at).ok_or_else(finished)
+    }
+}
+
 #[pymethods]
 impl Counter {
     #[new]
-    #[pyo3(signature = (stages_json, *, special_tokens))]
-    fn new(py: Python<'_>, stages_json: &str, special_tokens: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (stages_json, *, special_tokens, totals = (0, 0, 0)))]
+    fn new(py: Python<'_>, stages_json: &str, special_tokens: Vec<String>, totals: (u64, u64, u64)) -> PyResult<Self> {
         let stages = count::Stages::from_json(stages_json).map_err(|failed| error::plain(py, failed))?;
         let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
         let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self(Mutex::new(Some(count::Counter::new(stages, special)))))
+        let mut counter = count::Counter::new(stages, special);
+        let (documents, bytes, special_tokens) = totals;
+        counter.resume(Totals { documents, bytes, special_tokens });
+        Ok(Self(Mutex::new(Some(counter))))
     }
 
     /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a position in
-    /// bytes.
-    #[pyo3(signature = (documents, *, threads))]
-    fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize) -> PyResult<()> {
+    /// bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be used; else, and after any
+    /// error, it cannot.
+    #[pyo3(signature = (documents, *, threads, patience = 0.0))]
+    fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize, patience: f64) -> PyResult<()> {
         let mut texts = Vec::with_capacity(documents.len());
         for document in &documents {
             let text = Text::of(document)?;
@@ -43,27 +116,51 @@ impl Counter {
                     .map_err(|broken| text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to())))?,
             );
         }
-        // Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
-        let mut counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
-        let mut watch = Watch::new(None);
+        let mut counter = self.take()?;
+        let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
+        let mut watch = Watch::new(None).patient(patience);
         let done = py.detach(|| counter.add(&texts, threads, &mut || watch.go_on(0)));
+        if done.is_ok() {
+            self.put_back(counter);
+        }
         watch.finish(done, |(index, failed)| {
             let error = error::plain(py, failed);
             match error.value(py).setattr("document", index) {
                 Ok(()) => error,
                 Err(failed) => failed,
             }
-        })?;
-        if let Ok(mut slot) = self.0.lock() {
-            *slot = Some(counter);
-        }
+        })
+    }
+
+    /// (documents, bytes, special tokens met) so far.
+    fn totals(&self) -> PyResult<(u64, u64, u64)> {
+        self.look(|counter| {
+            let totals = counter.totals();
+            (totals.documents, totals.bytes, totals.special_tokens)
+        })
+    }
+
+    /// The bytes of memory that it takes, and the place after all that was met.
+    fn memory(&self) -> PyResult<(usize, u64)> {
+        self.look(|counter| (counter.memory(), counter.end()))
+    }
+
+    /// Writes all counts to a new file, a run, and forgets them.
+    fn spill(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut counter = self.take()?;
+        watched(py, |go_on| write_run(&path, |writer| counter.spill(go_on, writer)))?;
+        self.put_back(counter);
         Ok(())
     }
 
-    /// The counts, and (documents, bytes, special tokens met). The counter is empty afterwards.
-    fn finish(&self) -> PyResult<(Counts, u64, u64, u64)> {
-        let counter = self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)?;
-        let (counts, totals) = counter.finish();
-        Ok((Counts(counts), totals.documents, totals.bytes, totals.special_tokens))
+    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too. The counter is
+    /// empty afterwards.
+    fn finish(&self, py: Python<'_>, runs: Vec<PathBuf>, min_count: u64) -> PyResult<(Counts, DroppedColumns)> {
+        let counter = self.take()?;
+        let (counts, _, dropped) = watched(py, |go_on| {
+            let runs = read_runs(&runs)?;
+            counter.finish(runs, min_count, go_on)
+        })?;
+        Ok((Counts(counts), columns(dropped)))
     }
 }

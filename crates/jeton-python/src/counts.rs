@@ -1,5 +1,9 @@
 //! `Counts`: distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
 
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom};
+use std::path::PathBuf;
+
 use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::error::Error;
 use jeton_core::train::rules::Rule;
@@ -50,6 +54,73 @@ impl Counts {
         let mut sum = self.0.clone();
         py.detach(|| sum.merge(&other.0)).map_err(|failed| error::plain(py, failed))?;
         Ok(Self(sum))
+    }
+
+    /// What `other` counted is taken away.
+    fn less(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        let mut left = self.0.clone();
+        py.detach(|| left.subtract(&other.0)).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self(left))
+    }
+
+    /// Every count times a fraction, halves rounded to the even integer.
+    fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64) -> PyResult<Self> {
+        let mut scaled = self.0.clone();
+        py.detach(|| scaled.scale(numerator, denominator)).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self(scaled))
+    }
+
+    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were dropped.
+    fn without_rare(&self, py: Python<'_>, min_count: u64) -> (Self, (u64, u64, u64)) {
+        let mut kept = self.0.clone();
+        let dropped = py.detach(|| kept.drop_rare(min_count));
+        (Self(kept), (dropped.distinct, dropped.occurrences, dropped.bytes))
+    }
+
+    /// The n most frequent, ties by first appearance.
+    fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
+        self.0.most_common(n).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
+    }
+
+    /// How many pretokens occur so often.
+    fn num_with(&self, count: u64) -> usize {
+        self.0.iter().filter(|&(_, own)| own == count).count()
+    }
+
+    /// How many pretokens appear first before each of some places.
+    fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
+        places.into_iter().map(|place| self.0.distinct_before(place)).collect()
+    }
+
+    /// (script, distinct pretokens, occurrences, their bytes), by falling bytes.
+    fn scripts(&self, py: Python<'_>) -> Vec<(&'static str, u64, u64, u64)> {
+        let shares = py.detach(|| self.0.scripts());
+        shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
+    }
+
+    /// The place after the last.
+    #[getter]
+    fn end(&self) -> u64 {
+        self.0.end()
+    }
+
+    /// All entries as a run.
+    fn run_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        py.detach(|| self.0.write(&mut bytes)).map_err(|failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// From a run that begins at a byte of a file and goes on to its end.
+    #[staticmethod]
+    fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64) -> PyResult<Self> {
+        let read = || -> Result<_, Error> {
+            let mut file = File::open(&path)?;
+            let len = file.metadata()?.len().saturating_sub(at);
+            file.seek(SeekFrom::Start(at))?;
+            count::Counts::read(BufReader::with_capacity(1 << 17, file), len, end)
+        };
+        py.detach(read).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.

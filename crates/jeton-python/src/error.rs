@@ -1,7 +1,7 @@
 //! Core errors → Python exceptions, in one match. The classes are defined in `jeton/errors.py`.
 
 use jeton_core::error::{Error, ErrorKind};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(jeton.errors, ConfigError);
@@ -51,6 +51,10 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             }
         }
         ErrorKind::Training(_) => TrainingError::new_err(message),
+        ErrorKind::System { code, message } => match code {
+            Some(code) => PyOSError::new_err((code, message)),
+            None => PyOSError::new_err(message),
+        },
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(message),
     }

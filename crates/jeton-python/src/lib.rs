@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod column;
+mod corpus;
 mod counter;
 mod counts;
 mod decoders;
@@ -29,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::counter::Counter;
+    use crate::corpus::{find_invalid_text, read_rows};
+    #[pymodule_export]
+    use crate::counter::{merge_runs, Counter};
     #[pymodule_export]
     use crate::counts::Counts;
     #[pymodule_export]

@@ -68,6 +68,15 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
+    /// The entries with ids under `limit`, and the merges that make them.
+    fn prefix(&self, limit: u32) -> Self {
+        let entries = self.entries.iter().filter(|entry| entry.0 < limit).cloned().collect();
+        let mut extras = self.extras.clone();
+        extras.merges.retain(|&(_, _, result)| result < limit);
+        extras.flags.retain(|&(id, _)| id < limit);
+        Self { entries, extras }
+    }
+
     /// The same with these ordinary entries of another kind.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 6"))?;

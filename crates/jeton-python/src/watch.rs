@@ -11,19 +11,26 @@ const EVERY: Duration = Duration::from_millis(100);
 pub struct Watch {
     last: Instant,
     raised: Option<PyErr>,
+    patience: Duration,
+    until: Option<Instant>, // when patience ends
     progress: Option<Py<PyAny>>,
 }
 
 impl Watch {
     /// A watch that calls `progress` with a number.
     pub fn new(progress: Option<Py<PyAny>>) -> Self {
-        Self { last: Instant::now(), raised: None, progress }
+        Self { last: Instant::now(), raised: None, patience: Duration::ZERO, until: None, progress }
+    }
+
+    /// The same, but after Ctrl-C the work may go on for this long, so that it can end where it can be taken up again.
+    pub fn patient(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Whether to go on. Called without the interpreter; cheap between two looks.
     pub fn go_on(&mut self, done: usize) -> bool {
         if self.raised.is_some() {
-            return false;
+            return self.until.is_some_and(|until| Instant::now() < until);
         }
         if self.last.elapsed() < EVERY {
             return true;
@@ -37,7 +44,8 @@ impl Watch {
             }
         });
         self.raised = said.err();
-        self.raised.is_none()
+        self.until = self.raised.is_some().then(|| self.last + self.patience);
+        self.raised.is_none() || !self.patience.is_zero()
     }
 
     /// What the caller gets. What the interpreter raised comes first, also where the work was done before it noticed: an

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .measure import Measure, measure
+from .sizes import Size, Sizes, sizes
 
-__all__ = ["Measure", "measure"]
+__all__ = ["Measure", "Size", "Sizes", "measure", "sizes"]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import logging
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..corpus import CorpusLike, open_corpus
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 
-__all__ = ["Measure", "measure"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Measure", "encode_texts", "measure"]
+
+_log = logging.getLogger("jeton")
 
 # Documents are encoded in batches of this size; the ids of a batch take about as much memory as its text.
 BATCH_BYTES = 16 << 20
@@ -44,7 +51,7 @@ def measure(
     *,
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
     threads: int | None = None,
     progress: Progress = None,
 ) -> Measure:
@@ -62,33 +69,26 @@ def measure(
         Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
     """
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
-    tokens = num_bytes = chars = words = size = 0
-    batch: list[bytes] = []
+    tokens = num_bytes = chars = words = 0
     with make_reporter(progress) as report:
-
-        def encode() -> None:
-            nonlocal tokens, size
-            if len(batch) == 1:
-                tokens += len(tok.encode_array(batch[0], threads=num_threads(threads)))
-            else:
-                tokens += len(tok.encode_batch(batch, threads=num_threads(threads)).ids)
-            batch.clear()
-            size = 0
-            report(ProgressEvent("encode", opened.bytes_read, opened.total_bytes, "B"))
-
-        for document in opened:
-            text = document.data.decode()
-            num_bytes += len(document.data)
-            chars += len(text)
-            words += len(text.split())
-            if len(document.data) >= BATCH_BYTES and batch:
-                encode()
-            batch.append(document.data)
-            size += len(document.data)
-            if size >= BATCH_BYTES:
-                encode()
-        encode()
+        for batch in opened.batches(BATCH_BYTES):
+            tokens += len(encode_texts(tok, batch.texts, threads=num_threads(threads)))
+            for data in batch.texts:
+                text = data.decode()
+                num_bytes += len(data)
+                chars += len(text)
+                words += len(text.split())
+            report(ProgressEvent("encode", batch.bytes_read, opened.total_bytes, "B"))
+    for complaint in opened.complaints():
+        _log.warning(complaint, extra={"skipped": opened.num_skipped})
     return Measure(_ratio(num_bytes, tokens), _ratio(chars, tokens), _ratio(tokens, words), tokens, num_bytes)
+
+
+def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
+    """The ids of all texts, one after the other; a text that is alone is encoded on all threads, too."""
+    if len(texts) == 1:
+        return tok.encode_array(texts[0], **options)
+    return tok.encode_batch(texts, **options).ids
 
 
 def _ratio(a: int, b: int) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..compression import decompressed
-from ..corpus import files_of
+from ..corpus import files_of, open_place
 from .options import Common, TextOptions, common_options, text_options, tokenizer_option
 from .streams import Text, input_texts, named, repaired, write
 
@@ -51,7 +51,7 @@ def _count_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text:
 def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
     total = 0
     for path in [path for place in places for path in files_of(place)]:
-        with open(path, "rb") as raw, decompressed(raw, path) as stream:
+        with open_place(path) as raw, decompressed(raw, path) as stream:
             text = Text(stream.read(), path)
         with named(text):
             tokens = _count_one(common, tok, options, text)

@@ -26,7 +26,7 @@ def measure(
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,
-    errors: Literal["strict", "replace"],
+    errors: Literal["strict", "replace", "skip"],
 ) -> None:
     """Measures a tokenizer on CORPUS: files, globs and folders, or - for standard input.
 

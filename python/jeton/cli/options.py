@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -13,7 +14,15 @@ import jeton
 
 from ..progress import Progress, json_lines
 
-__all__ = ["Common", "TextOptions", "common_options", "corpus_options", "text_options", "tokenizer_option"]
+__all__ = [
+    "Common",
+    "TextOptions",
+    "common_options",
+    "corpus_options",
+    "sample_options",
+    "text_options",
+    "tokenizer_option",
+]
 
 Command: TypeAlias = Callable[..., None]
 
@@ -133,13 +142,62 @@ def corpus_options(command: Command) -> Command:
         default="file",
         help="Whether a text file is one document, or each of its lines.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a .jsonl row that holds the text.")
-    @errors_option
+    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option(
+        "--errors",
+        type=click.Choice(["strict", "replace", "skip"]),
+        default="strict",
+        help="What to do with bytes that are not UTF-8: stop, put U+FFFD there and count, or skip the record; skip "
+        "also leaves out rows and files that cannot be read, says so, and the exit code is 3.",
+    )
     @functools.wraps(command)
     def wrapped(*args: Any, **rest: Any) -> None:
         command(*args, **rest)
 
     return wrapped
+
+
+def sample_options(command: Command) -> Command:
+    """--weight, --sample and --seed, handed on as `weights`, `sample_bytes` and `seed`."""
+
+    @click.option(
+        "--weight",
+        "weights",
+        type=float,
+        multiple=True,
+        metavar="W",
+        help="What the counts of a CORPUS are multiplied by (repeatable: one for each, in their order).",
+    )
+    @click.option(
+        "--sample",
+        "sample_bytes",
+        type=Size(),
+        metavar="SIZE",
+        help="Read a sample of this size (2GB, 500MB), in whole documents from all over the corpus.",
+    )
+    @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), default=0, metavar="N", help="Which sample.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, **rest: Any) -> None:
+        command(*args, **rest)
+
+    return wrapped
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
+
+    name = "size"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes; a unit is decimal, or binary with an i."""
+        match = re.fullmatch(r"([0-9.]+) ?([kmgt]?)(i?)b?", str(value).strip(), re.IGNORECASE)
+        try:
+            amount = float(match[1]) if match else 0.0
+        except ValueError:
+            amount = 0.0
+        if match is None or not amount:
+            self.fail(f"{value!r} is not a size like 500MB or 2GB", param, ctx)
+        return max(1, int(amount * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " ")))
 
 
 def errors_option(command: Command) -> Command:

@@ -11,14 +11,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 import click
 
 from ..errors import JetonError
 
-__all__ = ["DIFFERENT", "DONE", "FAILED", "INTERRUPTED", "USAGE", "run"]
+__all__ = ["DIFFERENT", "DONE", "FAILED", "INTERRUPTED", "SKIPPED", "USAGE", "run"]
 
-DONE, FAILED, USAGE, DIFFERENT, INTERRUPTED = 0, 1, 2, 4, 130
+DONE, FAILED, USAGE, SKIPPED, DIFFERENT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 def run(command: click.Group, args: list[str] | None) -> int:
@@ -26,10 +27,13 @@ def run(command: click.Group, args: list[str] | None) -> int:
     if "_JETON_COMPLETE" in os.environ:
         command.main(args, "jeton")  # a shell asks for completions, and click answers
     try:
-        with _logged(), command.make_context("jeton", list(sys.argv[1:] if args is None else args)) as context:
+        with (
+            _logged() as logged,
+            command.make_context("jeton", list(sys.argv[1:] if args is None else args)) as context,
+        ):
             command.invoke(context)
         sys.stdout.flush()  # here, so that a reader who has gone away is noticed here
-        return DONE
+        return SKIPPED if logged.skipped else DONE
     except click.exceptions.Exit as finished:
         return finished.exit_code
     except click.ClickException as error:
@@ -54,14 +58,24 @@ def run(command: click.Group, args: list[str] | None) -> int:
         return FAILED
 
 
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes what the library logs, and remembers whether records were skipped."""
+
+    skipped = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.skipped = self.skipped or bool(getattr(record, "skipped", 0))
+        super().emit(record)
+
+
 @contextmanager
-def _logged() -> Iterator[None]:
+def _logged() -> Iterator[_Handler]:
     """What the library logs (training that stopped early, replaced bytes) becomes warnings on standard error."""
-    logger, handler = logging.getLogger("jeton"), logging.StreamHandler()
+    logger, handler = logging.getLogger("jeton"), _Handler()
     handler.setFormatter(logging.Formatter("jeton: warning: %(message)s"))
     logger.addHandler(handler)
     try:
-        yield
+        yield handler
     finally:
         logger.removeHandler(handler)
 

@@ -7,12 +7,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
 
 import click
 
-from ..corpus import CorpusLike
+from ..corpus import CorpusLike, Source
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
 from .options import Common, TextOptions
@@ -56,10 +55,14 @@ def input_texts(common: Common, arguments: tuple[str, ...], *, lines: bool = Fal
         yield Text(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
 
 
-def input_corpus(common: Common, places: tuple[str, ...]) -> CorpusLike:
-    """CORPUS... as the library's corpus: ``-`` is standard input, everything else a place."""
+def input_corpus(common: Common, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
+    """CORPUS... as the library's corpus: ``-`` is standard input, everything else a place, with its weight."""
+    if weights and len(weights) != len(places):
+        raise click.UsageError(
+            f"--weight is given {len(weights)} times for {len(places)} CORPUS; give each one its own"
+        )
     if "-" not in places:
-        return [Path(place) for place in places]
+        return [Source(place, weight) for place, weight in zip(places, weights or [1] * len(places), strict=True)]
     if len(places) > 1:
         raise click.UsageError("'-' (standard input) is a corpus of its own; give it alone")
     return standard_input(common)

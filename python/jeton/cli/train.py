@@ -13,7 +13,7 @@ import click
 import jeton
 from jeton.training.presets import make
 
-from .options import Common, common_options, corpus_options
+from .options import Common, common_options, corpus_options, sample_options
 from .streams import input_corpus, write
 from .words import counted, seconds, size
 
@@ -58,26 +58,29 @@ if TYPE_CHECKING:
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
 @click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
 @corpus_options
+@sample_options
 @common_options
 def train(
     common: Common,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,
-    errors: Literal["strict", "replace"],
+    errors: Literal["strict", "replace", "skip"],
+    weights: tuple[float, ...],
     output: str,
     trace: bool,
     preset: str | None,
     settings: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Trains a tokenizer on CORPUS: files, globs and folders (.gz, .bz2, .xz and .zst too; .jsonl by row), or - for
-    standard input.
+    """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by
+    row), or - for standard input.
 
     \b
     Examples:
       jeton train books/ -o books.json -s 16000
       jeton train 'data/*.jsonl.gz' --field content -o code.json --special-token '<|endoftext|>'
+      jeton train english/ chinese/ --weight 1 --weight 2.5 --sample 2GB -o both.json
       xzcat big.txt.xz | jeton train - -o big.json
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
@@ -85,7 +88,7 @@ def train(
     """
     _check_output(output)
     tok = jeton.train(
-        input_corpus(common, corpus),
+        input_corpus(common, corpus, weights),
         documents=documents,
         field=field,
         errors=errors,
@@ -138,7 +141,7 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")
     names = ("num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
     facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": tok.num_tokens}
-    facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "seconds")}
+    facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "records_skipped", "seconds")}
     facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
     facts["fingerprint"] = tok.fingerprint
     return facts

@@ -1,14 +1,18 @@
 """corpus → counts → tokenizer.
 
-`counts` reads and counts, `learn` turns counts into a tokenizer, `options` fills in defaults, `presets` are the rules
-of the peers, which `by_preset` runs; `log` and `trace` show how it came about.
+`counts` reads and counts; `stages` says what, `spilling` and `memory` where it is meanwhile. `counted` holds what came
+of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills
+in defaults, `presets` are the rules of the peers, which `by_preset` runs; `log` and `trace` show how it came about.
 """
 
 from __future__ import annotations
 
-from .counts import Counts, count_pretokens
+from .counted import Counts, Dropped
+from .counts import count_pretokens
+from .counts_report import CountsReport
 from .learn import train
 from .log import TrainingLog
 from .presets import PRESETS
+from .stages import Stages
 
-__all__ = ["PRESETS", "Counts", "TrainingLog", "count_pretokens", "train"]
+__all__ = ["PRESETS", "Counts", "CountsReport", "Dropped", "Stages", "TrainingLog", "count_pretokens", "train"]

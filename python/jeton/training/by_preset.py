@@ -16,7 +16,7 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .counts import Counts, count
+from .counts import Counts, Limits, count
 from .log import TrainingLog
 from .presets import Asked, Preset, Recipe
 
@@ -33,6 +33,7 @@ def train_by(
     threads: int | None,
     progress: Progress,
     reading: Mapping[str, Any],
+    limits: Limits,
     kept: list[bytes] | None,
     trace: bool = False,
 ) -> tuple[Tokenizer, Counts]:
@@ -43,7 +44,8 @@ def train_by(
         corpus: as for `train`.
         asked: what else `train` was given.
         threads, progress: as for `train`.
-        reading: how files are read, the options of `open_corpus`.
+        reading: how the corpus is read, the options of `open_corpus`.
+        limits: how counting uses memory and disk.
         kept: gets the documents, where it is a list.
         trace: whether the merges will be played back.
 
@@ -64,7 +66,7 @@ def train_by(
             lines: dict[str, Literal["line"]] = {"documents": "line"} if recipe.by_line else {}
             opened = open_corpus(corpus, **{**reading, **lines})
             cuts = list(recipe.special_tokens)
-            counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept)
+            counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         try:
@@ -98,6 +100,7 @@ def train_by(
         pretokens=counts.total,
         distinct_pretokens=len(counts),
         special_tokens_found=counts.special_tokens_found,
+        records_skipped=sum(counts.skipped.values()),
         seconds=time.perf_counter() - began,
         log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
     )

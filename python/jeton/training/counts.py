@@ -1,160 +1,92 @@
 """corpus → counts of its distinct pretokens.
 
 Documents are read here and go to the core in batches, which counts them on all cores with the interpreter released.
+What memory has no room for goes to disk (`spilling`), and so does what is to be gone on with later.
 
-Left out: spilling to disk, sampling, saving counts.
+Left out: bounds on the memory of the result, which follows the distinct pretokens that are kept.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
 from typing import Literal
 
 from .. import _core
-from ..corpus import Corpus, CorpusLike, Document, open_corpus
-from ..definition import Part, Pattern
+from ..corpus import Batch, Corpus, CorpusLike, Document, open_corpus
+from ..definition import Part
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
+from .counted import Counts, Dropped
+from .memory import bytes_of
+from .spilling import Position, Spill
 from .stages import Stages
 
-__all__ = ["Counts", "count", "count_pretokens"]
+__all__ = ["Counts", "Limits", "count", "count_pretokens"]
 
 _log = logging.getLogger("jeton")
 
-# Documents go to the core in batches of this size: large enough that joining the threads' tables costs little beside
-# counting, small enough that a batch of files fits beside its counts.
+# Documents go to the core in batches of this size: large enough that starting threads costs nothing beside counting,
+# small enough that a batch of files fits beside its counts. With a checkpoint a batch must end soon after Ctrl-C.
 BATCH_BYTES = 64 << 20
+CHECKPOINT_BATCH_BYTES = 16 << 20
+
+# After Ctrl-C a batch has so many seconds to end, so that what it counted is kept.
+PATIENCE = 0.6
+
+# A checkpoint is written when so many seconds have passed since the last; writing takes some tenths of one.
+CHECKPOINT_EVERY = 30.0
+
+# The share of the limit that tables may fill before they are written to disk: threads' tables are joined in the rest.
+TABLES_SHARE = 0.4
 
 
-class Counts:
-    """Distinct pretokens and how often each stands in a corpus, in order of first appearance.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How counting uses memory and disk. No limit changes the result, save `min_count`.
 
     Attributes:
-        stages: what was done to each document before; None for counts that a caller gave.
-        documents: how many documents were counted.
-        corpus_bytes: their bytes.
-        special_tokens: the special tokens that cut the documents.
-        special_tokens_found: how often one of them stood in a document.
-
-    Examples:
-        >>> import jeton
-        >>> counts = jeton.count_pretokens(["low low lower"], pattern="gpt2")
-        >>> counts.items()
-        [(b'low', 1), (b' low', 1), (b' lower', 1)]
-        >>> (counts + counts).total
-        6
+        memory_limit: bytes of memory from which on counts go to disk; as in `count_pretokens`.
+        spill_folder: where; a folder of its own is made in it, and removed afterwards.
+        checkpoint: a folder that is kept, from which the same call goes on.
+        min_count: pretokens that occur less often are left out at the end.
     """
 
-    def __init__(
-        self,
-        core: _core.Counts,
-        *,
-        stages: Stages | None,
-        documents: int,
-        corpus_bytes: int,
-        special_tokens: Sequence[str] = (),
-        special_tokens_found: int = 0,
-    ) -> None:
-        self._core = core
-        self.stages = stages
-        self.documents = documents
-        self.corpus_bytes = corpus_bytes
-        self.special_tokens = tuple(special_tokens)
-        self.special_tokens_found = special_tokens_found
+    memory_limit: int | str | None = None
+    spill_folder: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    min_count: int = 1
 
-    @classmethod
-    def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
-        """Counts that somebody else made: pretoken -> count. The empty pretoken is no text and is left out.
-
-        Raises:
-            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1.
-
-        Examples:
-            >>> Counts.from_mapping({"low": 5, "lower": 2}).total
-            7
-        """
-        items = []
-        for pretoken, count in counts.items():
-            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
-                raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
-            if pretoken:
-                items.append((_bytes(pretoken), count))
-        corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
-        return cls(_core.Counts.from_items(items), stages=None, documents=0, corpus_bytes=corpus_bytes)
+    def __post_init__(self) -> None:
+        """Checks them before a corpus is opened."""
+        bytes_of(self.memory_limit)
+        if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or not 0 <= self.min_count < 1 << 64:
+            message = f"min_count={self.min_count!r} is not an integer from 0 to 2^64 - 1"
+            raise ConfigError(message, option="min_count")
 
     @property
-    def pattern(self) -> Pattern | None:
-        """The pattern that split the text, where it was all that was done to it; else None.
+    def batch_bytes(self) -> int:
+        """The size of the batches in which documents are counted."""
+        size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
+        return max(min(size, bytes_of(self.memory_limit) // 8), 1 << 20)
 
-        Examples:
-            >>> import jeton
-            >>> jeton.count_pretokens(["low lower"], pattern="gpt2").pattern.text
-            'gpt2'
-        """
-        return self.stages.pattern if self.stages is not None else None
+    def of_source(self, part: int) -> Limits:
+        """For one of several sources, whose counts are kept apart: a checkpoint of its own, and all its pretokens."""
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")
+        return replace(self, checkpoint=checkpoint, min_count=1)
 
-    def __len__(self) -> int:
-        """Distinct pretokens."""
-        return len(self._core)
-
-    @property
-    def total(self) -> int:
-        """Pretokens, with repetition."""
-        return self._core.total
-
-    def items(self) -> list[tuple[bytes, int]]:
-        """(pretoken, count) in order of first appearance.
-
-        Examples:
-            >>> Counts.from_mapping({"low": 5, "lower": 2}).items()
-            [(b'low', 5), (b'lower', 2)]
-        """
-        return self._core.items()
-
-    def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The n most frequent, most frequent first; ties by first appearance.
-
-        Examples:
-            >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
-            [(b'new', 6), (b'low', 2)]
-        """
-        return sorted(self.items(), key=lambda item: -item[1])[:n]
-
-    def __add__(self, other: Counts) -> Counts:
-        """Both corpora together, this one first."""
-        if not isinstance(other, Counts):
-            return NotImplemented
-        self._check_kin(other, "added")
-        return Counts(
-            self._core.merged(other._core),
-            stages=self.stages,
-            documents=self.documents + other.documents,
-            corpus_bytes=self.corpus_bytes + other.corpus_bytes,
-            special_tokens=self.special_tokens,
-            special_tokens_found=self.special_tokens_found + other.special_tokens_found,
-        )
-
-    def _check_kin(self, other: Counts, done: str) -> None:
-        """Counts of texts that were split otherwise are counts of something else."""
-        mine, others = self.stages, other.stages
-        if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):
-            names = [stages.describe() if stages else "a mapping" for stages in (mine, others)]
-            raise ConfigError(f"counts made with {names[0]} and with {names[1]} cannot be {done}")
-        if set(self.special_tokens) != set(other.special_tokens):
-            tokens = [list(counts.special_tokens) for counts in (self, other)]
-            raise ConfigError(f"counts cut at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
-
-    def __repr__(self) -> str:
-        return f"Counts({len(self)} distinct pretokens, {self.total} in all)"
-
-
-def _bytes(pretoken: str | bytes) -> bytes:
-    try:
-        return pretoken.encode() if isinstance(pretoken, str) else pretoken
-    except UnicodeEncodeError as error:
-        raise InvalidTextError(f"the pretoken {pretoken!r} holds a lone surrogate", position=error.start) from None
+    def open(self, stages: Stages, special_tokens: Sequence[str]) -> Spill:
+        """The place on disk for counts of these stages."""
+        options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
+        folder = self.checkpoint if self.checkpoint is not None else self.spill_folder
+        return Spill.open(folder, checkpoint=self.checkpoint is not None, options=options)
 
 
 def count_pretokens(
@@ -166,31 +98,50 @@ def count_pretokens(
     special_tokens: Sequence[str] = (),
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    sample_bytes: int | None = None,
+    seed: int = 0,
     threads: int | None = None,
     progress: Progress = None,
+    memory_limit: int | str | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    min_count: int = 1,
 ) -> Counts:
     """Counts the pretokens of a corpus.
 
     Args:
-        corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s.
+        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
+            `Source`s, whose weights multiply their counts.
         pattern: how to split: a name or a regex. None does not split.
         normalizer: parts that rewrite each document before, as in `Definition`: ``[{"type": "NFC"}]``. None by default.
         pretokenizer: parts that cut it, in the place of `pattern`: ``tok.definition.pretokenizer``.
         special_tokens: cut the documents where they stand and are never counted.
         documents: a text file is one document, or one a line.
-        field: the field of JSONL that holds the text.
-        errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so.
+        field: the field of rows (JSONL, Parquet, mappings) that holds the text.
+        errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so;
+            ``"skip"`` leaves out every record that cannot be read, and says so.
+        sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
+        seed: which sample.
         threads: all cores by default, or what RAYON_NUM_THREADS says.
         progress: None draws a bar in a terminal; True, False, or a function that gets each event.
+        memory_limit: bytes, or a string as ``"500MB"``: tables that fill it go to disk; a quarter of the machine's
+            memory (or the container's) by default.
+        spill_folder: where they go, in a folder that is removed afterwards; the system's temporary one by default.
+        checkpoint: a folder in which counts are saved every half minute and at Ctrl-C. The same call with the same
+            folder goes on from there, also after the process was killed. It is not removed.
+        min_count: pretokens that occur less often are left out; `Counts.dropped` says what they were.
 
     Returns:
-        64-bit counts in order of first appearance; the same for any number of threads.
+        64-bit counts in order of first appearance; the same for any number of threads, any limit of memory, and
+        however often counting was interrupted.
 
     Raises:
         FileNotFoundError: a path that is not there; says how to pass text instead.
         InvalidTextError: bytes that are not UTF-8; names the file and the byte.
-        FormatError: a compressed file or a row of JSONL that is broken.
+        FormatError: a compressed file or a row of JSONL that is broken; a checkpoint that is damaged.
+        ConfigError: options that cannot be, or a checkpoint of another corpus or of other options.
+        OSError: the disk is full. A checkpoint stays as it was last saved.
 
     Examples:
         >>> import jeton
@@ -199,30 +150,11 @@ def count_pretokens(
         >>> jeton.count_pretokens(["To be"], pattern="gpt2", normalizer=[{"type": "Lowercase"}]).items()
         [(b'to', 1), (b' be', 1)]
     """
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
+    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
+    stages = Stages.make(pattern, normalizer, pretokenizer)
+    opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     with make_reporter(progress) as report:
-        return count(
-            opened, Stages.make(pattern, normalizer, pretokenizer), list(special_tokens), num_threads(threads), report
-        )
-
-
-def _batches(corpus: Corpus, report: Reporter, kept: list[bytes] | None) -> Iterator[list[Document]]:
-    """The documents in groups of about BATCH_BYTES."""
-    batch: list[Document] = []
-    size = 0
-    report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
-    for document in corpus:
-        batch.append(document)
-        size += len(document.data) + 64
-        if kept is not None:
-            kept.append(document.data)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-            report(ProgressEvent("count", corpus.bytes_read, corpus.total_bytes, "B"))
-    yield batch
-    total = corpus.total_bytes if corpus.total_bytes is not None else corpus.bytes_read
-    report(ProgressEvent("count", corpus.bytes_read, total, "B"))
+        return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)
 
 
 def count(
@@ -232,18 +164,48 @@ def count(
     threads: int,
     report: Reporter,
     kept: list[bytes] | None = None,
+    limits: Limits | None = None,
 ) -> Counts:
-    """Counts an opened corpus. Documents are also appended to `kept`, for those who want to see them again."""
-    counter = _core.Counter(stages.core_json(), special_tokens=special_tokens)
-    for batch in _batches(corpus, report, kept):
-        try:
-            counter.add([document.data for document in batch], threads=threads)
-        except InvalidTextError as error:  # a regex that takes too many steps
-            source = batch[getattr(error, "document", 0)].source
-            raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-    core, documents, corpus_bytes, found = counter.finish()
-    for file, places in corpus.replaced.items():
-        _log.warning("%s: %d places that are not UTF-8 became U+FFFD", file, places)
+    """Counts an opened corpus, each source by its weight. Documents are also appended to `kept`, for those who want to
+    see them again.
+    """
+    limits = limits or Limits()
+    batches = _batches(corpus, limits.batch_bytes, report, kept)
+    counts: Counts | None = None
+    for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
+        own = limits if corpus.num_parts == 1 else limits.of_source(part)
+        counted = _count_source(source, stages, special_tokens, threads, own)
+        weighed = counted if weight == 1 else counted.scaled(weight)
+        counts = weighed if counts is None else counts + weighed
+    if counts is None:
+        counts = _count_source(iter(()), stages, special_tokens, threads, limits)
+    elif corpus.num_parts > 1 and limits.min_count > 1:
+        counts = counts.without_rare(limits.min_count)
+    counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
+    for complaint in corpus.complaints():
+        _log.warning(complaint, extra={"skipped": corpus.num_skipped})
+    if counts.dropped is not None:
+        _log.warning(
+            "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
+            "by no more than it stands in these",
+            *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
+            counts.total + counts.dropped.occurrences,
+        )
+    return counts
+
+
+def _count_source(
+    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], threads: int, limits: Limits
+) -> Counts:
+    """Counts the batches of one source."""
+    spill = limits.open(stages, special_tokens)
+    try:
+        counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
+        _Run(batches, counter, spill, bytes_of(limits.memory_limit), threads).count()
+        documents, corpus_bytes, found = counter.totals()
+        core, dropped = counter.finish(spill.runs(), limits.min_count)
+    finally:
+        spill.close()
     return Counts(
         core,
         stages=stages,
@@ -251,4 +213,93 @@ def count(
         corpus_bytes=corpus_bytes,
         special_tokens=special_tokens,
         special_tokens_found=found,
+        dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
     )
+
+
+def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
+    """The documents in groups, and how far they are."""
+    report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
+    for batch in corpus.batches(size, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))):
+        if kept is not None:
+            kept += batch.texts
+        yield batch
+        report(ProgressEvent("count", batch.bytes_read, corpus.total_bytes, "B"))
+    total = corpus.total_bytes if corpus.total_bytes is not None else corpus.bytes_read
+    report(ProgressEvent("count", corpus.bytes_read, total, "B"))
+
+
+class _Run:
+    """One source of a corpus on its way through a counter."""
+
+    def __init__(
+        self, batches: Iterator[Batch], counter: _core.Counter, spill: Spill, limit: int, threads: int
+    ) -> None:
+        self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
+        self._most = int(limit * TABLES_SHARE)
+        self._began = spill.position
+        # Before and after the present batch: a signal may come at any place, and the counter knows which of them holds.
+        self._positions = {self._began.documents: self._began}
+        self._saved = time.monotonic()
+
+    def count(self) -> None:
+        """Counts what is not counted yet."""
+        try:
+            for batch, start in self._rest():
+                self._add(batch, start)
+                if self._counter.memory()[0] > self._most or self._is_time():
+                    self._put()
+        except KeyboardInterrupt:
+            if self._spill.is_checkpoint:
+                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: the last state stays
+                    self._put()
+            raise
+        if self._spill.is_checkpoint:
+            self._put()
+
+    def _add(self, batch: Batch, start: int) -> None:
+        """Counts a batch from one of its documents on."""
+        texts = batch.texts[start:] if start else batch.texts
+        before = after = self._positions[max(self._positions)]
+        if self._spill.is_checkpoint:
+            for text in texts:
+                after = after.after(Document(text, ""))
+        self._positions = {before.documents: before, after.documents: after}
+        patience = PATIENCE if self._spill.is_checkpoint else 0.0
+        try:
+            self._counter.add(texts, threads=self._threads, patience=patience)
+        except InvalidTextError as error:  # a regex that takes too many steps
+            source = batch.source(start + getattr(error, "document", 0))
+            raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
+
+    def _is_time(self) -> bool:
+        return self._spill.is_checkpoint and time.monotonic() - self._saved > CHECKPOINT_EVERY
+
+    def _put(self) -> None:
+        documents = self._counter.totals()[0]
+        self._spill.put(self._counter, self._positions.get(documents, Position(documents)))
+        self._saved = time.monotonic()
+
+    def _rest(self) -> Iterator[tuple[Batch, int]]:
+        """The batches behind the checkpoint's position, which must be in this source, and where to begin in each."""
+        passed = Position()
+        for batch in self._batches:
+            start = 0
+            while start < len(batch.texts) and passed.documents < self._began.documents:
+                passed = passed.after(Document(batch.texts[start], ""))
+                self._check(passed)
+                start += 1
+            if start < len(batch.texts):
+                yield batch, start
+        self._check(passed, at_end=True)
+
+    def _check(self, passed: Position, *, at_end: bool = False) -> None:
+        """That documents passed over are those that were counted."""
+        began = self._began
+        is_other = passed.documents == began.documents and passed != began
+        if is_other or (at_end and passed.documents < began.documents):
+            message = (
+                f"the checkpoint {self._spill.folder} is of another corpus: its {began.documents} documents are not "
+                f"the first of this one, of which {passed.documents} were read; pass the same corpus, or another folder"
+            )
+            raise ConfigError(message, option="checkpoint")

@@ -13,6 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from ..corpus import CorpusLike, open_corpus
@@ -22,7 +23,8 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .by_preset import train_by
-from .counts import Counts, count
+from .counts import Counts, Limits, count
+from .counts_file import counts_path
 from .log import TrainingLog, write_log
 from .options import Plan
 from .presets import Asked, MinBpe, Preset, resolve
@@ -53,15 +55,22 @@ def train(
     progress: Progress = None,
     documents: Literal["file", "line"] = "file",
     field: str = "text",
-    errors: Literal["strict", "replace"] = "strict",
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    sample_bytes: int | None = None,
+    seed: int = 0,
     log: str | os.PathLike[str] | None = None,
     trace: bool | Callable[[str], None] = False,
+    memory_limit: int | str | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    min_count: int = 1,
 ) -> Tokenizer:
     """Trains a tokenizer.
 
     Args:
-        corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s; a mapping pretoken ->
-            count; or `Counts`.
+        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
+            `Source`s, whose weights multiply their counts; a mapping pretoken -> count; `Counts`, or the path of a
+            file of them (``.jtc``).
         vocab_size: all entries: alphabet, merges and special tokens.
         algorithm: ``"bpe"``, or ``"wordpiece"`` (which is ``preset="bert"``).
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
@@ -81,8 +90,9 @@ def train(
             ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. What contradicts them is refused.
         threads: all cores by default, or what RAYON_NUM_THREADS says. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
-        documents, field, errors: how files are read, as in `count_pretokens`.
+        documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
+        memory_limit, spill_folder, checkpoint, min_count: how counting uses memory and disk, as in `count_pretokens`.
         trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
 
     Returns:
@@ -107,6 +117,9 @@ def train(
         reference/step04_train.py.
     """
     kept: list[bytes] | None = [] if trace else None
+    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
+    if (path := counts_path(corpus)) is not None:
+        corpus = Counts.load(path)
     rules = resolve(preset, algorithm)
     if isinstance(rules, MinBpe):
         pattern = pattern if rules.pattern is None else rules.pattern
@@ -115,11 +128,12 @@ def train(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
-        reading = {"documents": documents, "field": field, "errors": errors}
+        reading = {"documents": documents, "field": field, "errors": errors, "sample_bytes": sample_bytes, "seed": seed}
         tok, counts = train_by(
-            rules, corpus, asked, threads=threads, progress=progress, reading=reading, kept=kept, trace=bool(trace)
-        )
-        return _shown(tok, counts, log, trace, kept)
+            rules, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
+            trace=bool(trace),
+        )  # fmt: skip
+        return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
     plan = Plan.make(
         vocab_size, algorithm, level, pattern, normalizer, tie_break, 1 if min_frequency is None else min_frequency,
         special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", rules.name if rules else None,
@@ -131,12 +145,22 @@ def train(
         elif isinstance(corpus, Counts):
             counts = _check_pattern(corpus, plan, pattern)
         else:
-            opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
-            counts = count(opened, Stages.of(plan.pattern), plan.special_tokens, num_threads(threads), report, kept)
+            opened = open_corpus(
+                corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
+            )
+            stages = Stages.of(plan.pattern)
+            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, num_threads(threads), report, began)
-    return _shown(tok, counts, log, trace, kept)
+    return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
+
+
+def _of_sample(tok: Tokenizer, sample_bytes: int | None, seed: int) -> Tokenizer:
+    """Records which sample of the corpus was read."""
+    if sample_bytes is None or tok.training is None:
+        return tok
+    return tok._with_facts(training=replace(tok.training, sample_bytes=sample_bytes, seed=seed))
 
 
 def _shown(
@@ -222,6 +246,7 @@ def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: fl
         pretokens=counts.total,
         distinct_pretokens=len(counts),
         special_tokens_found=counts.special_tokens_found,
+        records_skipped=sum(counts.skipped.values()),
         seconds=time.perf_counter() - began,
         log=TrainingLog(tok, (pair_counts, corpus_tokens, in_use), counts.corpus_bytes),
     )

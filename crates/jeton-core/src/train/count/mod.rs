@@ -1,22 +1,52 @@
 //! Documents → distinct pretokens with 64-bit counts, in the order of their first appearance.
 //!
-//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are grouped
-//! into calls. Threads take consecutive parts of a batch; the tables are joined in the order of the text, so "first" needs no
-//! positions. One long document is cut, too: see [`crate::parallel`].
+//! ```text
+//! stages    what of a document is counted
+//! table     distinct pretokens, their counts, and where each appears first
+//! worker    one thread: its part of the text, into its own table
+//! join      the tables of all threads → one
+//! run       sorted counts as bytes, for the disk
+//! merge     sorted counts, of tables and of runs → one
+//! scripts   counts by writing system
+//! arithmetic  counts less others, and weighted
+//! ```
 //!
-//! Cost: one hash and one table look-up a pretoken; memory follows the distinct pretokens.
-//! Left out: spilling to disk, JSONL and the like (the caller reads).
+//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are grouped
+//! into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it knows the place in the
+//! corpus where it was first met: so tables are joined once, at the end, and "first" is the smallest place.
+//!
+//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their own.
+//!
+//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct pretokens of
+//! each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away ([`Counter::spill`]).
+//! Left out: JSONL and the like (the caller reads), and files (the caller opens).
 //! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
+mod arithmetic;
+mod join;
+mod merge;
+mod run;
+mod scripts;
 mod stages;
 mod table;
+mod worker;
+
+use std::sync::Mutex;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::GoOn;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
+pub use merge::{merge, Dropped, Sink};
+pub use run::{Reader, Source, Writer};
+pub use scripts::Share;
 pub use stages::Stages;
 pub use table::Counts;
+use worker::Worker;
+
+/// Bytes of text that a thread counts before all meet again.
+const ROUND: usize = 32 << 20;
 
 /// What counting met besides pretokens.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,23 +59,37 @@ pub struct Totals {
     pub special_tokens: u64,
 }
 
+/// A stretch of a document without special tokens.
+#[derive(Debug, Clone, Copy)]
+struct Segment<'t> {
+    text: &'t str,
+    document: usize,
+    at: usize,  // its first byte in the document
+    place: u64, // of that byte in the corpus
+}
+
 /// Counts documents, batch by batch.
 #[derive(Debug)]
 pub struct Counter {
     stages: Stages,
     special: Option<Matcher>,
-    counts: Counts,
+    workers: Vec<Worker>,
     totals: Totals,
 }
 
 impl Counter {
     /// A counter that cuts documents at `special` tokens, then into pretokens.
     pub fn new(stages: Stages, special: Option<Matcher>) -> Self {
-        Self { stages, special, counts: Counts::default(), totals: Totals::default() }
+        Self { stages, special, workers: Vec::new(), totals: Totals::default() }
+    }
+
+    /// What was met so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
     }
 
     /// Counts `documents`, in order, on up to `threads` threads. `watch` is called about every 20 ms on the calling thread; when
-    /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`].
+    /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter is of no use.
     ///
     /// # Errors
     /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
@@ -57,90 +101,161 @@ impl Counter {
         watch: &mut dyn FnMut() -> bool,
     ) -> std::result::Result<(), (usize, Error)> {
         let mut segments = Vec::with_capacity(documents.len());
-        for document in documents {
+        for (index, document) in documents.iter().enumerate() {
+            self.cut(document, index, &mut segments);
             self.totals.documents += 1;
             self.totals.bytes += document.len() as u64;
-            self.cut(document, &mut segments);
         }
-        self.count(&segments, threads, watch).map_err(|error| locate(error, documents, &segments))
+        self.count(&segments, threads, watch).map_err(|error| locate(error, &segments))
     }
 
-    fn count(&mut self, segments: &[&str], threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<()> {
-        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-        let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        let stages = &self.stages;
-        // Through a draft a text is one piece of work, so that only the ends of texts are cuts.
-        let whole = Pretokenizer::none();
-        let cutter = if let Stages::Pattern(pattern) = stages { pattern } else { &whole };
-        let parts = parallel::plan(segments, cutter, threads)?;
-        // The first part starts where the text does, so it is always right and counts straight into the whole.
-        let first = std::sync::Mutex::new(Some(std::mem::take(&mut self.counts)));
-        let work = |part: &Part<'_>, go_on: &dyn Fn() -> bool| {
-            let head = if part.index == 0 { first.lock().ok().and_then(|mut counts| counts.take()) } else { None };
-            count_part(part, stages, segments, head.unwrap_or_default(), go_on)
+    fn cut<'t>(&mut self, document: &'t str, index: usize, segments: &mut Vec<Segment<'t>>) {
+        let mut push = |start: usize, end: usize| {
+            let place = (self.totals.bytes + start as u64) * self.stages.places_a_byte();
+            segments.push(Segment { text: &document[start..end], document: index, at: start, place });
         };
-        let mut tables = parallel::run(&parts, watch, work)?.into_iter();
-        self.counts = tables.next().unwrap_or_default();
-        tables.try_for_each(|table| self.counts.merge(&table))
-    }
-
-    fn cut<'t>(&mut self, document: &'t str, segments: &mut Vec<&'t str>) {
         let mut start = 0;
         if let Some(special) = &self.special {
             while let Some(found) = special.find(document.as_bytes(), start) {
                 self.totals.special_tokens += 1;
-                segments.push(&document[start..found.start]);
+                push(start, found.start);
                 start = found.end;
             }
         }
-        segments.push(&document[start..]);
+        push(start, document.len());
     }
 
-    /// The counts, and what else was met.
-    pub fn finish(self) -> (Counts, Totals) {
-        (self.counts, self.totals)
+    fn count(&mut self, segments: &[Segment<'_>], threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+        let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
+        // Through a draft a text is one piece of work, so that only the ends of texts are cuts.
+        let whole = Pretokenizer::none();
+        let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
+        let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
+        if self.workers.len() < threads {
+            self.workers.resize_with(threads, Worker::default);
+        }
+        let stages = &self.stages;
+        let mut landing = None;
+        for group in parts.chunks(threads) {
+            landing = round(&mut self.workers, group, landing, watch, |worker, part, go_on| {
+                worker.count(part, stages, segments, go_on)
+            })?;
+        }
+        Ok(())
     }
+
+    /// Goes on where another counter was when it had met `totals` and what it had counted was written away.
+    pub fn resume(&mut self, totals: Totals) {
+        self.totals = totals;
+    }
+
+    /// Bytes of memory that the tables take.
+    pub fn memory(&self) -> usize {
+        self.workers.iter().map(|worker| worker.counts().memory()).sum()
+    }
+
+    /// Gives all that was counted away, by the bytes of the pretokens, and the tables' memory back.
+    ///
+    /// # Errors
+    /// What `sink` returns, and `Interrupted`; then the counter is of no use.
+    pub fn spill(&mut self, go_on: GoOn<'_>, sink: &mut impl Sink) -> Result<()> {
+        self.merge_with(Vec::new(), 0, go_on, sink).map(drop)
+    }
+
+    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are dropped.
+    ///
+    /// # Errors
+    /// As [`Counter::spill`], and what `runs` return.
+    pub fn merge_with(
+        &mut self,
+        runs: Vec<Box<dyn Source + Send + '_>>,
+        min_count: u64,
+        go_on: GoOn<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<Dropped> {
+        let mut tables: Vec<_> = self.workers.drain(..).map(Worker::into_counts).collect();
+        let sorting: Vec<_> = tables.iter_mut().map(Mutex::new).collect();
+        let sort = |at: usize, _: GoOn<'_>| {
+            if let Ok(mut table) = sorting[at].lock() {
+                table.sort_by_bytes();
+            }
+            Ok(())
+        };
+        parallel::jobs(sorting.len(), sorting.len(), &mut || true, sort).into_iter().collect::<Result<Vec<()>>>()?;
+        drop(sorting);
+        let mut sources = runs;
+        sources.extend(tables.iter().map(|table| Box::new(table.sorted()) as Box<dyn Source + Send + '_>));
+        merge::merge(&mut sources, min_count, go_on, sink)
+    }
+
+    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
+    /// what was dropped.
+    ///
+    /// # Errors
+    /// As [`Counts::add`] and [`Counter::merge_with`].
+    pub fn finish(
+        mut self,
+        runs: Vec<Box<dyn Source + Send + '_>>,
+        min_count: u64,
+        go_on: GoOn<'_>,
+    ) -> Result<(Counts, Totals, Dropped)> {
+        let end = self.end();
+        let (mut counts, mut dropped) = (Counts::default(), Dropped::default());
+        if runs.is_empty() {
+            counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
+            if min_count > 1 {
+                counts.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
+            }
+        } else {
+            dropped = self.merge_with(runs, min_count, go_on, &mut counts)?;
+            counts.sort_by_place()?;
+        }
+        counts.ends_at(end);
+        Ok((counts, self.totals, dropped))
+    }
+
+    /// The place after all that was met.
+    pub fn end(&self) -> u64 {
+        self.totals.bytes.saturating_mul(self.stages.places_a_byte())
+    }
+}
+
+/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the first.
+fn round<'t>(
+    workers: &mut [Worker],
+    group: &[Part<'t>],
+    landing: Option<Landing>,
+    watch: &mut dyn FnMut() -> bool,
+    count: impl Fn(&mut Worker, &Part<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
+) -> Result<Option<Landing>> {
+    let parts: Vec<Part<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
+    // Of each worker what it has counted in this round: a part that began at a wrong place is taken back.
+    let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
+    let landings = parallel::run(&parts, watch, |part, go_on| {
+        let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
+        let mut seat = seats.get(part.index).and_then(|seat| seat.lock().ok()).ok_or_else(lost)?;
+        let (worker, done) = &mut *seat;
+        if let Some((wrong, mark)) = done.take() {
+            worker.undo(mark, |worker| count(worker, &wrong, &|| true).map(drop))?;
+        }
+        *done = Some((*part, worker.mark()));
+        let landing = count(worker, part, go_on)?;
+        Ok((landing, landing))
+    })?;
+    Ok(landings.last().copied().or(landing))
 }
 
 /// The document of an error that names a byte of all segments together, and the error with the byte in that document.
-fn locate(error: Error, documents: &[&str], segments: &[&str]) -> (usize, Error) {
+fn locate(error: Error, segments: &[Segment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;
     for segment in segments {
-        if *at < before + segment.len() {
-            let address = segment.as_ptr() as usize + (at - before);
-            let holds = |document: &&str| document.as_bytes().as_ptr_range().end as usize >= address;
-            let index = documents.iter().position(|document| document.as_ptr() as usize <= address && holds(document));
-            let index = index.unwrap_or(0);
-            return (index, Error::text(message, address - documents[index].as_ptr() as usize));
+        if *at < before + segment.text.len() {
+            return (segment.document, Error::text(message, segment.at + at - before));
         }
-        before += segment.len();
+        before += segment.text.len();
     }
     (0, error)
-}
-
-fn count_part(
-    part: &Part<'_>,
-    stages: &Stages,
-    segments: &[&str],
-    mut counts: Counts,
-    go_on: &dyn Fn() -> bool,
-) -> Result<(Counts, Landing)> {
-    let landing = match stages {
-        Stages::Pattern(pattern) => {
-            part.for_each_span(pattern, go_on, |text, span| counts.add(&text.as_bytes()[span.start..span.end], 1))?
-        }
-        Stages::Parts(parts) => {
-            let mut index = part.texts().start;
-            part.for_each_range(|text, _, _| {
-                let before = || segments[..index].iter().map(|text| text.len()).sum();
-                parts
-                    .for_each(text, go_on, |pretoken| counts.add(pretoken, 1))
-                    .map_err(|error| error.shifted(before()))?;
-                index += 1;
-                Ok(text.len())
-            })?
-        }
-    };
-    Ok((counts, landing))
 }

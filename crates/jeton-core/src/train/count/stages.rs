@@ -110,6 +110,19 @@ impl Stages {
     }
 }
 
+/// Pretokens that parts may make of one byte, in the mean of a text.
+const MOST_PRETOKENS_A_BYTE: u64 = 128;
+
+impl Stages {
+    /// How many places a byte of a document has: one for each pretoken that may begin there.
+    pub fn places_a_byte(&self) -> u64 {
+        match self {
+            Self::Pattern(_) => 1,
+            Self::Parts(_) => MOST_PRETOKENS_A_BYTE,
+        }
+    }
+}
+
 impl Parts {
     /// Calls `each` with the pretokens of a text, in order.
     ///

@@ -1,0 +1,93 @@
+//! Counts less others, weighted, read from a run and written as one.
+
+use std::io::{Read, Write};
+
+use super::merge::{Dropped, Sink};
+use super::run::{Reader, Source, Writer};
+use super::table::Counts;
+use crate::error::{Error, Result};
+
+impl Counts {
+    /// Takes away what `other` counted; what is left with nothing is gone. The order stays.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts.
+    pub fn subtract(&mut self, other: &Self) -> Result<()> {
+        for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
+            self.take_away(pretoken, count).map_err(|own| {
+                let pretoken = String::from_utf8_lossy(pretoken);
+                Error::config(format!(
+                    "the pretoken {pretoken:?} was counted {own} times; {count} cannot be taken away"
+                ))
+            })?;
+        }
+        self.retain(|_, count| *count > 0);
+        Ok(())
+    }
+
+    /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with nothing is gone.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴.
+    pub fn scale(&mut self, numerator: u64, denominator: u64) -> Result<()> {
+        let by = u128::from(denominator);
+        if by == 0 {
+            return Err(Error::config("a weight cannot have the denominator 0"));
+        }
+        let mut overflows = false;
+        self.retain(|_, count| {
+            let product = u128::from(*count) * u128::from(numerator);
+            let (whole, rest) = (product / by, product % by);
+            let up = 2 * rest > by || 2 * rest == by && whole % 2 == 1;
+            let scaled = u64::try_from(whole + u128::from(up));
+            overflows |= scaled.is_err();
+            *count = scaled.unwrap_or(u64::MAX);
+            *count > 0
+        });
+        if overflows {
+            return Err(Error::training("a count passes 2^64"));
+        }
+        Ok(())
+    }
+
+    /// Leaves out what occurs less than `min_count` times, and says what it was.
+    pub fn drop_rare(&mut self, min_count: u64) -> Dropped {
+        let mut dropped = Dropped::default();
+        self.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
+        dropped
+    }
+
+    /// Reads what [`Counts::write`] wrote, `len` bytes of `input`, which should buffer. All places are before `end`.
+    ///
+    /// # Errors
+    /// Of the system; [`Error::format`] for anything else than such counts.
+    pub fn read(input: impl Read, len: u64, end: u64) -> Result<Self> {
+        let (mut counts, mut pretoken) = (Self::default(), Vec::new());
+        let mut run = Reader::new(input, len)?;
+        while let Some((count, first)) = run.next(&mut pretoken)? {
+            if first >= end {
+                return Err(Error::format("counts that are damaged: a place after the last", "the entries"));
+            }
+            counts.take(&pretoken, count, first)?;
+        }
+        counts.sort_by_place()?;
+        counts.ends_at(end);
+        Ok(counts)
+    }
+
+    /// Writes the entries by the bytes of their pretokens.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn write(&self, out: impl Write) -> Result<()> {
+        let mut sorted = self.clone();
+        sorted.sort_by_bytes();
+        let (mut entries, mut pretoken) = (sorted.sorted(), Vec::new());
+        let mut writer = Writer::new(out);
+        while let Some((count, first)) = entries.next(&mut pretoken)? {
+            writer.push(&pretoken, count, first)?;
+        }
+        writer.finish()?.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! The tables of all threads → one.
+//!
+//! Both tables have their pretokens in the order of their first places. Where a pretoken is in both, the later entry gives its count to the
+//! earlier one; then the two are merged by their places, as sorted lists.
+//!
+//! Cost: one look-up for each pretoken of the smaller half, on all threads, and one pass.
+
+use super::table::Counts;
+use crate::error::Result;
+
+/// Pretokens that are looked for by one thread at a time.
+const JOB: usize = 1 << 16;
+
+/// All tables as one.
+///
+/// # Errors
+/// As [`Counts::add`].
+pub(super) fn all(mut tables: Vec<Counts>) -> Result<Counts> {
+    let threads = tables.len();
+    while tables.len() > 1 {
+        let mut pairs = tables.into_iter();
+        let mut joined = Vec::new();
+        while let Some(left) = pairs.next() {
+            joined.push(match pairs.next() {
+                Some(right) => two(left, right, threads)?,
+                None => left,
+            });
+        }
+        tables = joined;
+    }
+    Ok(tables.pop().unwrap_or_default())
+}
+
+/// Two tables as one.
+fn two(left: Counts, right: Counts, threads: usize) -> Result<Counts> {
+    let (mut left, right) = if left.len() < right.len() { (right, left) } else { (left, right) };
+    let same = left.numbers_of(&right, JOB, threads)?;
+    left.merged_by_place(right, &same)
+}

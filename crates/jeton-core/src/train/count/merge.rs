@@ -1,0 +1,126 @@
+//! Sorted counts from many sources → one, in the order of their bytes.
+//!
+//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over sources.
+//!
+//! Cost: a heap of one pretoken a source; memory follows the sources, not what is in them.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::BinaryHeap;
+
+use super::run::Source;
+use super::table::Counts;
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+
+/// Where merged pretokens go.
+pub trait Sink {
+    /// One more, which comes after all others by its bytes.
+    ///
+    /// # Errors
+    /// Its own.
+    fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()>;
+}
+
+impl<W: std::io::Write> Sink for super::run::Writer<W> {
+    fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
+        self.push(pretoken, count, first)
+    }
+}
+
+impl Sink for Counts {
+    fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
+        self.push(pretoken, count, first)
+    }
+}
+
+/// What was left out because it is rare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Distinct pretokens.
+    pub distinct: u64,
+    /// Their counts together.
+    pub occurrences: u64,
+    /// The bytes of these occurrences.
+    pub bytes: u64,
+}
+
+impl Dropped {
+    /// Whether a pretoken stays; if it does not, it is counted here.
+    pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
+        if count >= min_count {
+            return true;
+        }
+        self.distinct += 1;
+        self.occurrences = self.occurrences.saturating_add(count);
+        self.bytes = self.bytes.saturating_add(count.saturating_mul(pretoken.len() as u64));
+        false
+    }
+}
+
+/// The present pretoken of a source. Compared by it alone.
+struct Head {
+    pretoken: Vec<u8>,
+    count: u64,
+    first: u64,
+    source: usize,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.pretoken.cmp(&other.pretoken)
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.pretoken == other.pretoken
+    }
+}
+
+impl Eq for Head {}
+
+/// Puts the pretokens of all sources that occur `min_count` times into `sink`; says what was dropped.
+///
+/// # Errors
+/// What sources and sink return; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
+pub fn merge(
+    sources: &mut [Box<dyn Source + Send + '_>],
+    min_count: u64,
+    go_on: GoOn<'_>,
+    sink: &mut impl Sink,
+) -> Result<Dropped> {
+    let mut heap = BinaryHeap::with_capacity(sources.len());
+    for (source, from) in sources.iter_mut().enumerate() {
+        let mut pretoken = Vec::new();
+        if let Some((count, first)) = from.next(&mut pretoken)? {
+            heap.push(Reverse(Head { pretoken, count, first, source }));
+        }
+    }
+    let (mut dropped, mut looks) = (Dropped::default(), Looks::new(go_on));
+    let mut pretoken = Vec::new();
+    while let Some(Reverse(head)) = heap.peek() {
+        looks.now_and_then()?;
+        pretoken.clone_from(&head.pretoken);
+        let (mut sum, mut earliest) = (0u64, u64::MAX);
+        while let Some(mut head) = heap.peek_mut().filter(|head| head.0.pretoken == pretoken) {
+            let own = &mut head.0;
+            sum = sum.checked_add(own.count).ok_or_else(|| Error::training("a count passes 2^64"))?;
+            earliest = earliest.min(own.first);
+            match sources[own.source].next(&mut own.pretoken)? {
+                Some((count, first)) => (own.count, own.first) = (count, first),
+                None => drop(PeekMut::pop(head)),
+            }
+        }
+        if dropped.keeps(&pretoken, sum, min_count) {
+            sink.take(&pretoken, sum, earliest)?;
+        }
+    }
+    Ok(dropped)
+}

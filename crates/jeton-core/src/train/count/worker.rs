@@ -1,0 +1,158 @@
+//! One thread at work: the pretokens of its parts of the text, into its own table.
+//!
+//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted together. Any other
+//! pattern is asked for one pretoken after the other.
+//! Plain version: [`Part::for_each_span`] with a `dict`.
+
+use super::table::{Batch, Counts, Mark};
+use super::{Segment, Stages};
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::parallel::{Landing, Part};
+use crate::pretokenize::{Finder, Pretokenizer, Starts};
+
+/// A thread's table, and what it needs to fill it.
+#[derive(Debug, Default)]
+pub(super) struct Worker {
+    counts: Counts,
+    starts: Starts,
+    batch: Box<Batch>,
+    takes_back: bool,
+}
+
+impl Worker {
+    /// Counts the pretokens that start in `part`.
+    ///
+    /// # Errors
+    /// What the stages return, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
+    pub(super) fn count(
+        &mut self,
+        part: &Part<'_>,
+        stages: &Stages,
+        segments: &[Segment<'_>],
+        go_on: GoOn<'_>,
+    ) -> Result<Landing> {
+        let mut index = part.texts().start;
+        part.for_each_range(|text, from, until| {
+            let place = segments[index].place;
+            let next = match stages {
+                Stages::Parts(parts) => {
+                    let end = place + (text.len() as u64) * stages.places_a_byte();
+                    let mut at = place;
+                    parts.for_each(text, go_on, |pretoken| {
+                        at += 1;
+                        if at > end {
+                            return Err(Error::text("the normalizer makes over 128 pretokens of a byte", 0));
+                        }
+                        self.one(pretoken, at - 1)
+                    })?;
+                    Ok(text.len())
+                }
+                Stages::Pattern(pattern) => match pattern.finder() {
+                    Some(finder) => self.windows(finder, text, from, until, place, go_on),
+                    None => self.spans(pattern, text, from, until, place, go_on),
+                },
+            };
+            let before = |error: Error| error.shifted(segments[..index].iter().map(|before| before.text.len()).sum());
+            let next = next.map_err(before)?;
+            index += 1;
+            Ok(next)
+        })
+    }
+
+    /// The fast way.
+    fn windows(
+        &mut self,
+        finder: Finder,
+        text: &str,
+        from: usize,
+        until: usize,
+        place: u64,
+        go_on: GoOn<'_>,
+    ) -> Result<usize> {
+        let mut from = from;
+        while from < until.min(text.len()) {
+            if !go_on() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let rest = &text[from..];
+            finder.window(&mut self.starts, rest, None);
+            let mut bounds = self.starts.bounds();
+            if bounds.last().is_some_and(|&end| end as usize > until - from) {
+                let inside = bounds.partition_point(|&at| (at as usize) < until - from);
+                bounds = &bounds[..=inside];
+            }
+            if self.takes_back {
+                let spans = bounds.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+                spans.for_each(|span| take_back(&mut self.counts, &rest.as_bytes()[span]));
+            } else {
+                self.counts.add_all(rest.as_bytes(), bounds, place + from as u64, &mut self.batch)?;
+            }
+            from += bounds.last().map_or(0, |&end| end as usize);
+        }
+        Ok(from)
+    }
+
+    /// The way of other patterns.
+    fn spans(
+        &mut self,
+        pattern: &Pretokenizer,
+        text: &str,
+        from: usize,
+        until: usize,
+        place: u64,
+        go_on: GoOn<'_>,
+    ) -> Result<usize> {
+        let mut looks = Looks::new(go_on);
+        for span in pattern.spans_from(text, from) {
+            let span = span?;
+            if span.start >= until {
+                return Ok(span.start);
+            }
+            self.one(&text.as_bytes()[span.start..span.end], place + span.start as u64)?;
+            looks.now_and_then()?;
+        }
+        Ok(text.len())
+    }
+
+    fn one(&mut self, pretoken: &[u8], place: u64) -> Result<()> {
+        if self.takes_back {
+            take_back(&mut self.counts, pretoken);
+            return Ok(());
+        }
+        self.counts.add_at(pretoken, 1, place)
+    }
+
+    /// How far its table is filled now.
+    pub(super) fn mark(&self) -> Mark {
+        self.counts.mark()
+    }
+
+    /// Takes back what `again` counts, which was counted since `mark`.
+    ///
+    /// # Errors
+    /// What `again` returns.
+    pub(super) fn undo(&mut self, mark: Mark, again: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.takes_back = true;
+        let done = again(self);
+        self.takes_back = false;
+        self.counts.forget_since(mark);
+        done
+    }
+
+    /// Its table, to look at.
+    pub(super) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Its table.
+    pub(super) fn into_counts(self) -> Counts {
+        self.counts
+    }
+}
+
+/// Takes back one occurrence, which was counted before.
+fn take_back(counts: &mut Counts, pretoken: &[u8]) {
+    let taken = counts.take_away(pretoken, 1);
+    debug_assert!(taken.is_ok());
+}

@@ -1,0 +1,18 @@
+//! Reading a corpus: the loops over rows.
+
+use jeton_core::rows;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The texts of lines of JSON: for each line the string in `field`, or None where the caller must look.
+#[pyfunction]
+pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> Vec<Option<Bound<'py, PyBytes>>> {
+    let rows = py.detach(|| rows::read(lines, field));
+    rows.iter().map(|text| text.map(|text| PyBytes::new(py, text))).collect()
+}
+
+/// The index of the first text that is not UTF-8.
+#[pyfunction]
+pub fn find_invalid_text(texts: Vec<Bound<'_, PyBytes>>) -> Option<usize> {
+    texts.iter().position(|text| std::str::from_utf8(text.as_bytes()).is_err())
+}

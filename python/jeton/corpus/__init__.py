@@ -1,0 +1,22 @@
+"""A corpus: many documents, read lazily and in order from files, folders, the network or memory.
+
+The type of what the caller gives decides, never its content: a `str` or path is a place, an iterable holds documents
+(`str`, `bytes`), rows (mappings) or places (`Path`), an object with ``read`` is a stream, a `Source` is any of these
+with a weight. Every document comes out as UTF-8 bytes that have been checked.
+
+`source` and `places` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `faults` decides
+what becomes of broken ones, `sample` which are taken, `batches` groups them, `ahead` reads while others work, and
+`reading` puts these together.
+
+Left out: counts of pretokens (a mapping or `Counts` is not text; ``training`` takes them).
+"""
+
+from __future__ import annotations
+
+from .batches import Batch, Document
+from .faults import Skipped
+from .places import files_of, open_place
+from .reading import Corpus, open_corpus
+from .source import CorpusLike, Source
+
+__all__ = ["Batch", "Corpus", "CorpusLike", "Document", "Skipped", "Source", "files_of", "open_corpus", "open_place"]

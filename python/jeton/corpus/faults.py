@@ -1,0 +1,141 @@
+"""What becomes of text that is not UTF-8 and of records that cannot be read: an error, a repair, or a count.
+
+``"strict"`` raises at the first; ``"replace"`` puts U+FFFD where bytes are not UTF-8, and raises for everything else;
+``"skip"`` leaves the record out. What was repaired or left out is counted, and told once, at the end: nothing is lost
+in silence. A record is what could have been one document: a row, a line, a file, or the rest of a file that is damaged.
+
+Left out: files that are missing or unreadable, which are errors whatever was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from .._core import find_invalid_utf8
+from ..errors import ConfigError, InvalidTextError, JetonError
+
+__all__ = ["ErrorPolicy", "Faults", "Skipped"]
+
+ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
+
+# The first bytes of what is often fed in by mistake, for a better hint than "byte 1 is not UTF-8".
+MAGIC = {
+    b"\x1f\x8b": "gzip (.gz)",
+    b"BZh": "bzip2 (.bz2)",
+    b"\xfd7zXZ": "xz (.xz)",
+    b"\x28\xb5\x2f\xfd": "Zstandard (.zst)",
+    b"PAR1": "Parquet (.parquet)",
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+REPLACEMENT = "\ufffd".encode()
+PLACES_KEPT = 3
+HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Records of one kind that were left out.
+
+    Attributes:
+        count: how many.
+        places: the first of them, as a document's source is named.
+
+    Examples:
+        >>> Skipped(2, ("rows.jsonl:3", "rows.jsonl:8")).count
+        2
+    """
+
+    count: int
+    places: tuple[str, ...]
+
+
+class Faults:
+    """What was found, and what is done about it.
+
+    Attributes:
+        replaced: file (or ``"corpus"`` for documents in memory) -> places where U+FFFD was put.
+        skipped: kind -> records of that kind that were left out.
+
+    Examples:
+        >>> faults = Faults("skip")
+        >>> faults.check(b"caf\\xe9", "menu.txt", file="menu.txt")
+        >>> faults.complaints()
+        ['skipped 1 record: 1 not UTF-8 (menu.txt)']
+    """
+
+    def __init__(self, policy: ErrorPolicy) -> None:
+        if policy not in ("strict", "replace", "skip"):
+            raise ConfigError(f'errors={policy!r}: expected "strict", "replace" or "skip"', option="errors")
+        self.policy = policy
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what was found."""
+        self.replaced: dict[str, int] = {}
+        self.skipped: dict[str, Skipped] = {}
+
+    @property
+    def num_skipped(self) -> int:
+        """Records of all kinds that were left out."""
+        return sum(kind.count for kind in self.skipped.values())
+
+    def leave_out(self, kind: str, source: str, error: JetonError) -> None:
+        """Counts a record that cannot be read.
+
+        Raises:
+            JetonError: `error`, unless records are to be skipped.
+        """
+        if self.policy != "skip":
+            raise error from None
+        before = self.skipped.get(kind, Skipped(0, ()))
+        places = before.places if len(before.places) == PLACES_KEPT else (*before.places, source)
+        self.skipped[kind] = Skipped(before.count + 1, places)
+
+    def encode(self, text: str, source: str, *, file: str) -> bytes | None:
+        """A `str` as UTF-8, or None if it is left out; only a lone surrogate can stand in the way."""
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            if self.policy == "replace":
+                repaired, places = LONE_SURROGATE.subn("\ufffd", text)
+                self.replaced[file] = self.replaced.get(file, 0) + places
+                return repaired.encode()
+            surrogate = f"U+{ord(text[error.start]):04X}"
+            message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot hold"
+            wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=source)
+        self.leave_out("lone surrogate", source, wrong)
+        return None
+
+    def check(self, data: bytes, source: str, *, file: str, offset: int = 0) -> bytes | None:
+        """The bytes if they are UTF-8, or None if they are left out; `offset` is where they begin in their file."""
+        invalid = find_invalid_utf8(data)
+        if invalid is None:
+            return data
+        if self.policy == "replace":
+            repaired = data.decode("utf-8", "replace").encode()
+            places = repaired.count(REPLACEMENT) - data.count(REPLACEMENT)
+            self.replaced[file] = self.replaced.get(file, 0) + places
+            return repaired
+        place = offset + invalid
+        kind = next((name for magic, name in MAGIC.items() if offset == 0 and data.startswith(magic)), None)
+        hint = f"it looks like {kind}" if kind else f"repair the text, {HINT}"
+        message = f"{source}: byte {place} (0x{data[invalid]:02x}) is not valid UTF-8; {hint}"
+        self.leave_out("not UTF-8", source, InvalidTextError(message, position=place, source=source))
+        return None
+
+    def complaints(self) -> list[str]:
+        """What has to be told: a line for each file that was repaired, and one for all that was skipped."""
+        lines = [f"{file}: {places} places that are not UTF-8 became U+FFFD" for file, places in self.replaced.items()]
+        if self.skipped:
+            kinds = [
+                f"{found.count:,} {kind} ({', '.join(found.places)}{', …' if found.count > len(found.places) else ''})"
+                for kind, found in self.skipped.items()
+            ]
+            records = "record" if self.num_skipped == 1 else "records"
+            lines.append(f"skipped {self.num_skipped:,} {records}: {', '.join(kinds)}")
+        return lines

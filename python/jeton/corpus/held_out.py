@@ -1,0 +1,73 @@
+"""A corpus in two: what is learned from, and a share that is held out, to measure on text that nobody has seen.
+
+Documents are held out whole, each or not by its index and the seed. A document over 64 KiB is first cut into blocks of
+about that size, at ends of lines, so that a corpus of a few large files has a share to hold out from all over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import ConfigError
+from .batches import Piece
+from .sample import BIN_BITS, bins_of, mixed
+
+__all__ = ["Split"]
+
+BLOCK_BYTES = 1 << 16
+# So that the share does not depend on which documents a sample with the same seed took.
+SALT = 0x5EED
+
+
+class Split:
+    """Which documents and blocks are held out.
+
+    Examples:
+        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> split = Split(0.1, seed=0)
+        >>> [len(p.texts) for held_out in (True, False) for p in split.side([piece], held_out)]
+        [103, 897]
+    """
+
+    def __init__(self, share: float, seed: int) -> None:
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+            raise ConfigError(f"held_out={share!r} is not a share between 0 and 1", option="held_out")
+        self._end = max(1, round(share * (1 << BIN_BITS)))
+        self._start = mixed(seed ^ SALT)
+
+    def side(self, pieces: Iterable[Piece], held_out: bool, aside: list[Piece] | None = None) -> Iterator[Piece]:
+        """One of the two sides; what belongs to the other is put `aside`, if somebody wants it."""
+        import numpy as np
+
+        index = 0
+        for piece in map(_in_blocks, pieces):
+            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
+            index += len(piece.texts)
+            mine = (bins_of(numbers, self._start) < self._end) == held_out
+            if aside is not None and not mine.all():
+                aside.append(piece.only((~mine).nonzero()[0].tolist()))
+            if mine.any():
+                yield piece.only(mine.nonzero()[0].tolist())
+
+
+def _in_blocks(piece: Piece) -> Piece:
+    """The piece with its long documents cut."""
+    if all(len(text) <= BLOCK_BYTES for text in piece.texts):
+        return piece
+    blocks = [list(_blocks(text)) for text in piece.texts]
+    numbers = piece.numbers
+    if numbers is not None:
+        numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
+    return piece._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    start = 0
+    while len(text) - start > BLOCK_BYTES:
+        end = text.find(b"\n", start + BLOCK_BYTES) + 1
+        if not end:
+            break
+        yield text[start:end]
+        start = end
+    if start < len(text) or not text:
+        yield text[start:]

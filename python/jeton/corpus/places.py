@@ -1,0 +1,214 @@
+"""Places: paths, globs, folders and URLs → the files they name, and opening these.
+
+What exists on this machine is meant first; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``,
+``https://``, ``hf://``, ``memory://``). Files come sorted by name, folder by folder, so that every machine reads them
+in the same order.
+
+Left out: credentials and caches, which fsspec's file systems have options and environment variables for.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ..errors import ConfigError, JetonError, MissingDependencyError
+from .source import Place
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["file_name", "files_of", "open_place", "size_of"]
+
+BufferedReader: TypeAlias = "io.BufferedReader[Any]"
+T = TypeVar("T")
+WEB = ("http://", "https://")
+REMOTE_BLOCK = 1 << 20  # bytes that a remote file is asked for at a time
+
+
+def files_of(place: Place) -> list[str]:
+    """The files of one path, folder, glob or URL, sorted by name. Hidden ones are left out of folders.
+
+    Raises:
+        FileNotFoundError: no such file, no match, or no file in it.
+        MissingDependencyError: a URL, without fsspec or without the package for its protocol.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.txt")
+        ...     _ = path.write_text("one")
+        ...     files_of(folder) == [str(path)]
+        True
+    """
+    path = os.fspath(place)
+    if os.path.isdir(path):
+        files = _walk(path)
+        if not files:
+            raise FileNotFoundError(errno.ENOENT, "the folder holds no files (hidden ones are left out)", path)
+    elif os.path.lexists(path):
+        files = [path]
+    elif _is_url(path):
+        files = _remote_files(path)
+    elif glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
+        # a set, for "**" matches both a folder and the files in it
+        found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
+        files = sorted(found, key=_sort_key)
+        if not files:
+            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches hold no files", path)
+    else:
+        shown = path if len(path) <= 80 else path[:77] + "..."
+        hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"
+        raise FileNotFoundError(errno.ENOENT, hint, shown)
+    return files
+
+
+@contextmanager
+def open_place(file: str) -> Iterator[BufferedReader]:
+    """Opens a file that `files_of` named, to read its bytes; its ``tell()`` says how far it has been read.
+
+    Examples:
+        >>> with open_place(__file__) as raw:
+        ...     raw.read(3)
+        b'\"\"\"'
+    """
+    if not _is_remote(file):
+        with open(file, "rb") as raw:
+            yield raw
+        return
+    system, path = _filesystem(file)
+    with (
+        _asking(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
+        io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
+    ):
+        yield raw
+
+
+def size_of(file: str) -> int | None:
+    """The bytes of a file as it lies there; None for a pipe, for one that is not there, and where nobody says."""
+    if _is_remote(file):
+        system, path = _filesystem(file)
+        size = _asking(file, lambda: system.info(path)).get("size")
+        return int(size) if size is not None else None
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None  # opening it will say why
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def file_name(file: str) -> str:
+    """The name by which a file's format is known: a web address without what stands behind ``?``.
+
+    Examples:
+        >>> file_name("https://example.org/rows.jsonl.gz?raw=true")
+        'https://example.org/rows.jsonl.gz'
+    """
+    return file.partition("?")[0].partition("#")[0] if file.startswith(WEB) else file
+
+
+def _walk(folder: str) -> list[str]:
+    """All files below a folder, sorted; hidden ones and what is not a file (pipes, sockets) are left out."""
+
+    def fail(error: OSError) -> None:
+        raise error  # os.walk's own way is to leave out in silence what it may not read
+
+    files = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [os.path.join(parent, name) for name in names if not name.startswith(".")]
+    # a dangling link stays in the list: opening it says what is wrong
+    return sorted((file for file in files if os.path.isfile(file) or not os.path.exists(file)), key=_sort_key)
+
+
+def _sort_key(path: str) -> tuple[str, ...]:
+    """Folder by folder, so that ``a/x`` comes before ``a-b/x`` whatever the separator's code is."""
+    return Path(path).parts
+
+
+def _is_url(name: str) -> bool:
+    scheme, mark, _ = name.partition("://")
+    return bool(mark) and scheme.replace("+", "").replace("::", "").replace("-", "").isalnum()
+
+
+def _is_remote(file: str) -> bool:
+    return _is_url(file) and not os.path.lexists(file)
+
+
+def _remote_files(url: str) -> list[str]:
+    """The files that a URL names. A web address is one file unless it has a star: servers have no folders."""
+    if url.startswith(WEB) and "*" not in url:
+        return [url]
+    system, path = _filesystem(url)
+
+    def look() -> list[str]:
+        found = system.glob(path) if glob.has_magic(path) else [path] if system.exists(path) else []
+        folders = [name for name in found if system.isdir(name)]
+        files = {name for name in found if name not in folders}
+        for folder in folders:
+            inside = ((name, PurePosixPath(name).relative_to(folder).parts) for name in system.find(folder))
+            files |= {name for name, parts in inside if not any(part.startswith(".") for part in parts)}
+        return sorted(files, key=lambda name: PurePosixPath(name).parts)
+
+    files = _asking(url, look)
+    if not files:
+        raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
+    return [str(system.unstrip_protocol(file)) for file in files]
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    """The file system for a URL, and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        message = f"reading {url} needs the package fsspec: pip install 'jeton[data]'"
+        raise MissingDependencyError(message, extra="data") from None
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingDependencyError(f"reading {url} needs one more package: {error}") from None
+    except ValueError as error:
+        raise ConfigError(f"{url}: {error}", option="corpus") from None
+    return system, str(path)
+
+
+def _asking(url: str, ask: Callable[[], T]) -> T:
+    """What a file system answers. Each has exceptions of its own (aiohttp's, botocore's): all become `OSError`."""
+    try:
+        return ask()
+    except (OSError, ImportError, JetonError):
+        raise
+    except Exception as error:
+        raise OSError(errno.EIO, f"{type(error).__name__}: {error}", url) from error
+
+
+class _Remote(io.RawIOBase):
+    """A file of fsspec's as a raw stream."""
+
+    def __init__(self, opened: Any, url: str) -> None:
+        self._opened, self._url = opened, url
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._opened.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(_asking(self._url, lambda: self._opened.seek(offset, whence)))
+
+    def tell(self) -> int:
+        return int(self._opened.tell())
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        target = memoryview(buffer).cast("B")
+        data = _asking(self._url, lambda: self._opened.read(len(target)))
+        target[: len(data)] = data
+        return len(data)

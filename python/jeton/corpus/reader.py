@@ -1,0 +1,272 @@
+"""Each kind of source → pieces: files, streams, iterables of documents or rows, and `datasets`.
+
+The format of a file is known by its name: ``.parquet``, lines of JSON, else text.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from typing import Any, BinaryIO, Literal, cast
+
+from ..compression import decompressed, position, split_suffix
+from ..errors import ConfigError, FormatError
+from .ahead import Room
+from .batches import Piece
+from .faults import Faults
+from .parquet import column_texts
+from .places import file_name, files_of, open_place, size_of
+from .rows import field_text, rows_of
+from .source import CorpusLike, Source
+from .streams import line_blocks, lines_of, read_whole
+
+__all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents"]
+
+ROW_SUFFIXES = (".jsonl", ".ndjson")
+# Documents in memory are taken in groups of about this size, and at most so many at a time.
+GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
+# How much larger a compressed text is than its file, to guess how much room it takes.
+EXPANSION = 4
+DATASET_ROWS = 1000
+# What a document costs beside its text, so that a batch of empty lines ends, too.
+DOCUMENT_BYTES = 64
+
+
+@dataclass
+class Seen:
+    """What has been read so far."""
+
+    num_files: int = 0
+    num_documents: int = 0
+    num_empty: int = 0
+    bytes_done: int = 0
+    raw: BinaryIO | None = None  # the file being read, whose position is the progress inside it
+
+    @property
+    def bytes_read(self) -> int:
+        """See `Corpus.bytes_read`."""
+        return self.bytes_done + (position(self.raw) if self.raw is not None else 0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One source, looked up.
+
+    Attributes:
+        source: what was given.
+        index: which group of sources it belongs to: those of weight 1 that follow each other are one.
+        files: the files it names, when all of them can be known now; else None.
+        by_line, field: how its files and rows are read.
+    """
+
+    source: Source
+    index: int
+    files: list[str] | None
+    by_line: bool
+    field: str
+
+    @classmethod
+    def of(cls, source: Source, index: int, *, documents: Literal["file", "line"], field: str) -> Part:
+        """Looks a source up.
+
+        Raises:
+            ConfigError, FileNotFoundError: as `open_corpus`.
+        """
+        return cls(source, index, _look_up(source.place), documents == "line", field)
+
+    def size(self) -> int | None:
+        """The bytes of all its files; None when it cannot be known."""
+        if self.files is None:
+            return None
+        sizes = [size_of(file) for file in self.files]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    def is_readable_again(self) -> bool:
+        """Whether it can be read more than once; a pipe cannot."""
+        if self.files is not None:
+            return self.size() is not None
+        place = self.source.place
+        return not hasattr(place, "read") and not isinstance(place, Iterator)
+
+
+class Reader:
+    """Reads parts; what it has seen goes into `seen` and `faults`."""
+
+    def __init__(self, seen: Seen, faults: Faults, group_bytes: int, room: Room | None) -> None:
+        self._seen, self._faults, self._group_bytes, self._room = seen, faults, group_bytes, room
+
+    def read(self, part: Part) -> Iterator[Piece]:
+        """The pieces of one part."""
+        place: Any = part.source.place
+        if part.files is not None:
+            for file in part.files:
+                yield from self._file(file, part)
+        elif hasattr(place, "read"):
+            name = str(getattr(place, "name", "stream")).strip("<>")
+            for piece in self._stream(place, name, part):
+                self._seen.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
+                yield piece._replace(position=self._seen.bytes_read)
+        elif hasattr(place, "select_columns") and hasattr(place, "iter"):
+            yield from self._dataset(place, part)
+        else:
+            yield from self._iterable(place, part)
+
+    def _file(self, file: str, part: Part) -> Iterator[Piece]:
+        self._seen.num_files += 1
+        size = size_of(file) or 0
+        plain_name, suffix = split_suffix(file_name(file))
+        is_table = plain_name.lower().endswith(".parquet")
+        if self._room is not None and not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES)):
+            self._room.wait(size * (EXPANSION if suffix else 1))
+        with open_place(file) as raw:
+            self._seen.raw = raw
+            try:
+                if is_table and not suffix:
+                    yield from self._table(raw, file, part, size)
+                else:
+                    with decompressed(raw, file_name(file)) as stream:
+                        read = self._packed_table if is_table else self._documents
+                        yield from read(stream, file, part)
+            except FormatError as error:  # of the file; those of rows have been taken care of
+                kind = "file without the field" if error.place == "schema" else "file that cannot be read"
+                self._faults.leave_out(kind, file, error)
+            finally:
+                self._seen.raw = None
+            self._seen.bytes_done += size
+
+    def _stream(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
+        self._seen.num_files += 1
+        yield from self._documents(stream, name, part)
+
+    def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
+        """The documents of one stream of plain bytes."""
+        rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
+        if not rows and not part.by_line:
+            data = read_whole(stream, name, self._look)
+            self._seen.num_empty += not data
+            checked = self._faults.check(data, name, file=name)
+            yield self._piece([] if checked is None else [checked], name, None, part)
+            return
+        empty = True
+        for lines in line_blocks(stream, name):
+            empty = False
+            if rows:
+                texts, numbers = rows_of(lines, part.field, name, self._faults)
+            else:
+                texts, numbers = lines_of(lines, name, self._faults)
+            yield self._piece(texts, name, numbers, part, len(lines.data))
+        self._seen.num_empty += empty
+
+    def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
+        self._seen.raw = None  # pyarrow reads here and there
+        for texts, numbers, share in column_texts(raw, part.field, file, self._faults):
+            yield self._piece(texts, file, numbers, part)._replace(position=self._seen.bytes_done + int(size * share))
+
+    def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
+        """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
+        with tempfile.TemporaryFile() as raw:
+            shutil.copyfileobj(stream, raw, 1 << 20)
+            yield from self._table(cast(BinaryIO, raw), file, part, size_of(file) or 0)
+
+    def _dataset(self, dataset: Any, part: Part) -> Iterator[Piece]:
+        """A `Dataset` or `IterableDataset` of the package datasets: columns, many rows at a time."""
+        names = getattr(dataset, "column_names", None)
+        if names is not None and part.field not in names:
+            found = ", ".join(map(repr, names[:8]))
+            message = f"the dataset has no column {part.field!r} (it has: {found}); name the right one with field="
+            raise ConfigError(message, option="field")
+        chosen = dataset if names is None else dataset.select_columns([part.field])
+        start = 0
+        for columns in chosen.iter(batch_size=DATASET_ROWS):
+            values = list(columns[part.field])
+            yield self._group(values, start, part) or self._one_by_one(
+                [{part.field: value} for value in values], start, part
+            )
+            start += len(values)
+
+    def _iterable(self, items: Iterable[object], part: Part) -> Iterator[Piece]:
+        """Documents, rows and paths, in groups; groups grow and shrink with the documents."""
+        iterator = iter(items)
+        start, at_a_time = 0, 1
+        while group := list(islice(iterator, at_a_time)):
+            piece = self._group(group, start, part)
+            if piece is not None:
+                yield piece
+            else:
+                for index, item in enumerate(group, start):
+                    yield from self._item(item, index, part)
+            start += len(group)
+            size = sum(map(len, piece.texts)) if piece is not None else 0
+            if size * 2 <= self._group_bytes and self._group_bytes > 1:
+                at_a_time = min(2 * at_a_time, GROUP_DOCUMENTS)
+            elif size > 2 * self._group_bytes:
+                at_a_time = max(1, at_a_time // 4)
+
+    def _group(self, group: list[Any], start: int, part: Part) -> Piece | None:
+        """A group as one piece if all of it is sound `str`, which is what most corpora in memory are; else None."""
+        try:
+            texts = list(map(str.encode, group))
+        except (TypeError, UnicodeEncodeError):
+            return None
+        self._seen.bytes_done += sum(map(len, texts))
+        return self._piece(texts, "corpus", range(start, start + len(texts)), part)
+
+    def _one_by_one(self, rows: list[Mapping[str, object]], start: int, part: Part) -> Piece:
+        pieces = [piece for index, row in enumerate(rows, start) for piece in self._item(row, index, part)]
+        numbers = [number for piece in pieces for number in piece.numbers or ()]
+        return self._piece([text for piece in pieces for text in piece.texts], "corpus", numbers, part)
+
+    def _item(self, item: object, index: int, part: Part) -> Iterator[Piece]:
+        """One element of an iterable: a document, a row, or the place of some."""
+        source = f"corpus[{index}]"
+        if isinstance(item, PathLike):
+            for file in files_of(item):
+                yield from self._file(file, part)
+            return
+        if isinstance(item, str):
+            data = self._faults.encode(item, source, file="corpus")
+        elif isinstance(item, bytes | bytearray | memoryview):
+            data = self._faults.check(bytes(item), source, file="corpus")
+        elif isinstance(item, Mapping):
+            data = field_text(item, part.field, source, self._faults)
+        else:
+            hint = "; put sources into a list" if isinstance(item, Source) else ""
+            expected = "expected str, bytes, a Path or a row (a mapping)"
+            raise ConfigError(f"{source} is of type {type(item).__name__}: {expected}{hint}", option="corpus")
+        if data is not None:
+            self._seen.bytes_done += len(data)
+            yield self._piece([data], "corpus", (index,), part)
+
+    def _look(self) -> None:
+        """Ends a long read whose outcome nobody waits for any more."""
+        if self._room is not None:
+            self._room.check()
+
+    def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
+        size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
+        return Piece(texts, name, numbers, part.index, self._seen.bytes_read, size)
+
+
+def check_documents(documents: str) -> None:
+    """Whether `documents=` is one of its two words."""
+    if documents not in ("file", "line"):
+        raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
+
+
+def _look_up(corpus: CorpusLike) -> list[str] | None:
+    """The files that were given, when all of them can be known now."""
+    if isinstance(corpus, str | PathLike):
+        return files_of(corpus)
+    if isinstance(corpus, bytes | bytearray | memoryview):
+        message = "the corpus is one bytes object; to pass a text itself, give it in a list: [text]"
+        raise ConfigError(message, option="corpus")
+    if isinstance(corpus, Mapping | Source) or not (hasattr(corpus, "read") or isinstance(corpus, Iterable)):
+        expected = "a path, an iterable of str, bytes, rows or Path, or a binary stream"
+        raise ConfigError(f"the corpus is of type {type(corpus).__name__}: expected {expected}", option="corpus")
+    if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):
+        return [file for item in corpus for file in files_of(item)]
+    return None

@@ -1,0 +1,131 @@
+"""A sample of whole documents, spread over the corpus, the same however the documents are spread over files.
+
+Each document gets a number from its index in the corpus and the seed, as good as random: one of 2^20 bins. The sample
+is the documents of the lowest bins, as many bins as it takes to reach the size that was asked for. So it reaches that
+size and passes it by less than one bin, which is about one document, or in a very large corpus a millionth of it. Seeds
+give independent samples; a larger sample with the same seed holds the smaller one.
+
+A corpus that can be read again is read twice, first for the sizes: memory is 8 MB. Of one that cannot (a generator, a
+stream) the documents that may still be in the sample are kept, which is about as much memory as the sample has bytes.
+
+Source: bottom-k sampling by hash (Cohen & Kaplan 2007); the mixing function is SplitMix64's (Steele, Lea & Flood 2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ..errors import ConfigError
+from .batches import Piece
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["BIN_BITS", "Sample", "bins_of", "mixed"]
+
+BIN_BITS = 20
+GOLDEN = 0x9E3779B97F4A7C15
+MASK = (1 << 64) - 1
+
+
+class Sample:
+    """Which documents are taken.
+
+    Examples:
+        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([piece]))
+        34
+    """
+
+    def __init__(self, num_bytes: int, seed: int) -> None:
+        if isinstance(num_bytes, bool) or not isinstance(num_bytes, int) or num_bytes < 1:
+            raise ConfigError(f"sample_bytes={num_bytes!r} is not a positive integer", option="sample_bytes")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MASK:
+            raise ConfigError(f"seed={seed!r} is not an integer from 0 to 2^64 - 1", option="seed")
+        self._num_bytes = num_bytes
+        self._start = mixed(seed)
+        self._last_bin: int | None = None  # the bin with which the sample is large enough, when it is known
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether `choose` has been called."""
+        return self._last_bin is not None
+
+    def choose(self, pieces: Iterable[Piece]) -> None:
+        """Reads a corpus for its sizes."""
+        import numpy as np
+
+        sizes = np.zeros(1 << BIN_BITS, np.int64)
+        for bins, piece in self._with_bins(pieces):
+            np.add.at(sizes, bins, np.fromiter(map(len, piece.texts), np.int64, len(piece.texts)))
+        self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
+
+    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The sample of a corpus: as it was chosen, or of a corpus that can be read only once."""
+        if self._last_bin is None:
+            yield from self._of_stream(pieces)
+            return
+        for bins, piece in self._with_bins(pieces):
+            chosen = (bins <= self._last_bin).nonzero()[0].tolist()
+            if len(chosen) == len(piece.texts):
+                yield piece
+            elif chosen:
+                yield piece.only(chosen)
+
+    def _of_stream(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """The documents that may be in the sample are kept until all have been read."""
+        import heapq
+
+        kept: dict[int, list[tuple[int, Piece]]] = {}  # bin -> (order, documents)
+        sizes: dict[int, int] = {}
+        highest: list[int] = []  # a heap of the bins that are kept, negated
+        held, last, order = 0, 1 << BIN_BITS, 0
+        for bins, piece in self._with_bins(pieces):
+            for index, bin in enumerate(bins.tolist()):
+                if bin > last:
+                    continue
+                if bin not in kept:
+                    kept[bin], sizes[bin] = [], 0
+                    heapq.heappush(highest, -bin)
+                one = piece.only([index])
+                kept[bin].append((order, one))
+                order += 1
+                sizes[bin] += len(one.texts[0])
+                held += len(one.texts[0])
+                while held - sizes[-highest[0]] >= self._num_bytes:
+                    last = -heapq.heappop(highest) - 1
+                    held -= sizes.pop(last + 1)
+                    del kept[last + 1]
+        for _, one in sorted(chain.from_iterable(kept.values()), key=lambda entry: entry[0]):
+            yield one
+
+    def _with_bins(self, pieces: Iterable[Piece]) -> Iterator[tuple[NDArray[np.uint64], Piece]]:
+        """Each piece with the bins of its documents."""
+        import numpy as np
+
+        index = 0
+        for piece in pieces:
+            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
+            index += len(piece.texts)
+            yield bins_of(numbers, self._start), piece
+
+
+def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
+    """The bins of documents: SplitMix64 of their indices, its upper bits. Arithmetic of arrays is modulo 2^64."""
+    import numpy as np
+
+    x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(start)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (x ^ (x >> np.uint64(31))) >> np.uint64(64 - BIN_BITS)
+
+
+def mixed(seed: int) -> int:
+    """SplitMix64 of one integer, so that neighboring seeds are as far apart as any."""
+    x = (seed + GOLDEN) & MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)

@@ -1,0 +1,7 @@
+"""Tokenizers out of tokenizers."""
+
+from __future__ import annotations
+
+from .prefix import prefix
+
+__all__ = ["prefix"]

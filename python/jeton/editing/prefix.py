@@ -1,0 +1,92 @@
+"""A smaller vocabulary of a BPE tokenizer: its first merges.
+
+Merges are learned one after the other, so the first n of them are what training a smaller vocabulary would have
+learned: one training run serves for every size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from ..definition import Bpe
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+
+__all__ = ["prefix"]
+
+
+def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
+    """The tokenizer with the first merges only, as many as `vocab_size` has room for.
+
+    Added tokens that stood behind the merges stand behind them again, in the same order, at new ids; all other ids
+    stay.
+
+    Args:
+        tok: a BPE tokenizer whose merges make new ids one after the other, as training leaves it.
+        vocab_size: all entries, as in `train`; at most `tok.vocab_size`.
+
+    Returns:
+        What training with this `vocab_size` would have given.
+
+    Raises:
+        ConfigError: another model, a size over the tokenizer's or under its alphabet and added tokens, or ids that are
+            not in the order of the merges.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 262, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
+        >>> small = jeton.prefix(tok, 259)
+        >>> small.merges == tok.merges[:2], small.special_tokens["<|end|>"]
+        (True, 258)
+    """
+    model = tok.definition.model
+    if not isinstance(model, Bpe):
+        raise ConfigError(f"a {model.type} model has no merges to take the first of", option="tok")
+    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size > tok.vocab_size:
+        raise ConfigError(
+            f"vocab_size={vocab_size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer",
+            option="vocab_size",
+        )
+    limit = _limit(tok, vocab_size)
+    merges = tok.merges
+    _check(tok, merges, limit, vocab_size)
+    vocabulary = tok._core.vocabulary().prefix(limit)
+    moved = [entry for entry in sorted(tok._core.added_tokens()) if entry[0] >= limit]
+    if moved:
+        ids = [limit + index for index in range(len(moved))]
+        _, contents, special, flags = zip(*moved, strict=True)
+        vocabulary = vocabulary.with_added(ids, [content.encode() for content in contents], list(special), list(flags))
+    definition = tok.definition
+    if definition.training is not None:
+        num_merges = sum(1 for *_, new in merges if new < limit)
+        facts = replace(definition.training, vocab_size=vocab_size, num_merges=num_merges, stopped=None, log=None)
+        definition = replace(definition, training=facts)
+    made = type(tok)(definition, vocabulary)
+    made._defaults = tok._defaults
+    return made
+
+
+def _limit(tok: Tokenizer, vocab_size: int) -> int:
+    """The id under which everything stays; what is added above it moves there."""
+    added = sorted(id for id, *_ in tok._core.added_tokens())
+    moved = 0
+    while moved < len(added) and added[len(added) - 1 - moved] >= vocab_size - moved:
+        moved += 1
+    return vocab_size - moved
+
+
+def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, vocab_size: int) -> None:
+    """Whether what is left out is the last merges, and nothing else."""
+    results = [new for *_, new in merges]
+    first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
+    if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
+        raise ConfigError(
+            "the ids of this tokenizer are not in the order of its merges: it has no prefix", option="tok"
+        )
+    made, added = set(results), {id for id, *_ in tok._core.added_tokens()}
+    alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
+    if alphabet and max(alphabet) >= limit:
+        least = max(alphabet) + 1 + (vocab_size - limit)
+        message = f"vocab_size={vocab_size} has no room: the alphabet and the added tokens take {least}"
+        raise ConfigError(message, option="vocab_size")

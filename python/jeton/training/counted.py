@@ -1,0 +1,319 @@
+"""`Counts`: distinct pretokens and how often each stands in a corpus.
+
+Counts are what is learned from. They are saved and loaded (`counts_file`), added, taken away and weighted, and
+described (`counts_report`); what they were made with goes with them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..definition import Pattern
+from ..errors import ConfigError, InvalidTextError
+from .stages import Stages
+
+if TYPE_CHECKING:
+    from .counts_report import CountsReport
+
+__all__ = ["Counts", "Dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What was left out of counts because it is rare.
+
+    No pair of symbols is counted too low by more than `occurrences` for each time it stands in a pretoken, and no
+    pretoken that was left out occurs more than `min_count` - 1 times.
+
+    Attributes:
+        min_count: pretokens that occur less often were left out.
+        distinct: how many they were.
+        occurrences: their counts together.
+        bytes: the bytes of these occurrences.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2", min_count=2, progress=False).dropped
+        Dropped(min_count=2, distinct=4, occurrences=4, bytes=12)
+    """
+
+    min_count: int
+    distinct: int
+    occurrences: int
+    bytes: int
+
+
+class Counts:
+    """Distinct pretokens and how often each stands in a corpus, in order of first appearance.
+
+    Attributes:
+        stages: what was done to each document before; None for counts that a caller gave.
+        documents: how many documents were counted.
+        corpus_bytes: their bytes.
+        special_tokens: the special tokens that cut the documents.
+        special_tokens_found: how often one of them stood in a document.
+        dropped: what was left out because it is rare; None where nothing was asked to be.
+        skipped: kind of fault -> records that were left out for it (``errors="skip"``).
+
+    Examples:
+        >>> import jeton
+        >>> counts = jeton.count_pretokens(["low low lower"], pattern="gpt2")
+        >>> counts.items()
+        [(b'low', 1), (b' low', 1), (b' lower', 1)]
+        >>> (counts + counts).total
+        6
+    """
+
+    def __init__(
+        self,
+        core: _core.Counts,
+        *,
+        stages: Stages | None,
+        documents: int,
+        corpus_bytes: int,
+        special_tokens: Sequence[str] = (),
+        special_tokens_found: int = 0,
+        dropped: Dropped | None = None,
+        skipped: Mapping[str, int] | None = None,
+    ) -> None:
+        self._core = core
+        self.stages = stages
+        self.documents = documents
+        self.corpus_bytes = corpus_bytes
+        self.special_tokens = tuple(special_tokens)
+        self.special_tokens_found = special_tokens_found
+        self.dropped = dropped
+        self.skipped = dict(skipped or {})
+
+    @classmethod
+    def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
+        """Counts that somebody else made: pretoken -> count. The empty pretoken is no text and is left out.
+
+        Raises:
+            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).total
+            7
+        """
+        items = []
+        for pretoken, count in counts.items():
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
+                raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
+            if pretoken:
+                items.append((_bytes(pretoken), count))
+        corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
+        return cls(_core.Counts.from_items(items), stages=None, documents=0, corpus_bytes=corpus_bytes)
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The pattern that split the text, where it was all that was done to it; else None.
+
+        Examples:
+            >>> import jeton
+            >>> jeton.count_pretokens(["low lower"], pattern="gpt2").pattern.text
+            'gpt2'
+        """
+        return self.stages.pattern if self.stages is not None else None
+
+    def __len__(self) -> int:
+        """Distinct pretokens."""
+        return len(self._core)
+
+    @property
+    def total(self) -> int:
+        """Pretokens, with repetition."""
+        return self._core.total
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """(pretoken, count) in order of first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).items()
+            [(b'low', 5), (b'lower', 2)]
+        """
+        return self._core.items()
+
+    def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
+        """The n most frequent, most frequent first; ties by first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
+            [(b'new', 6), (b'low', 2)]
+        """
+        return self._core.most_common(len(self) if n is None else max(n, 0))
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both corpora together, this one first.
+
+        Raises:
+            ConfigError: they were made with different stages, or cut at different special tokens.
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_kin(other, "added")
+        dropped = self.dropped or other.dropped
+        if self.dropped and other.dropped:
+            dropped = Dropped(
+                max(self.dropped.min_count, other.dropped.min_count),
+                self.dropped.distinct + other.dropped.distinct,
+                self.dropped.occurrences + other.dropped.occurrences,
+                self.dropped.bytes + other.dropped.bytes,
+            )
+        return self._with(
+            self._core.merged(other._core),
+            documents=self.documents + other.documents,
+            corpus_bytes=self.corpus_bytes + other.corpus_bytes,
+            special_tokens_found=self.special_tokens_found + other.special_tokens_found,
+            dropped=dropped,
+            skipped={
+                kind: self.skipped.get(kind, 0) + other.skipped.get(kind, 0) for kind in self.skipped | other.skipped
+            },
+        )
+
+    def __sub__(self, other: Counts) -> Counts:
+        """This corpus without the documents that `other` counted, which are in it. The order of what is left stays.
+
+        Raises:
+            ConfigError: `other` has more of a pretoken than there is here; or as for a sum.
+
+        Examples:
+            >>> import jeton
+            >>> one, two = (jeton.count_pretokens([text], pattern="gpt2") for text in ("to be", "not to be"))
+            >>> (one + two - one).items() == two.items()
+            False
+            >>> sorted((one + two - one).items()) == sorted(two.items())
+            True
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_kin(other, "taken away from each other")
+        return self._with(
+            self._core.less(other._core),
+            documents=max(self.documents - other.documents, 0),
+            corpus_bytes=max(self.corpus_bytes - other.corpus_bytes, 0),
+            special_tokens_found=max(self.special_tokens_found - other.special_tokens_found, 0),
+        )
+
+    def scaled(self, weight: int | float | Fraction) -> Counts:
+        """Every count times a weight, exactly, then rounded to the nearest integer, halves to the even one.
+
+        What is left with nothing is gone. The bytes of the corpus are weighted, too; documents are not.
+
+        Args:
+            weight: at least 0; a float is the binary fraction that it is, `Fraction(1, 3)` a third.
+
+        Raises:
+            ConfigError: a weight that is negative, no number, or finer than 64 bits can say.
+            TrainingError: a count of 2⁶⁴ or more.
+
+        Examples:
+            >>> from fractions import Fraction
+            >>> Counts.from_mapping({"a": 1, "b": 3, "c": 9}).scaled(Fraction(1, 2)).items()
+            [(b'b', 2), (b'c', 4)]
+        """
+        try:
+            exact = Fraction(weight)
+        except (TypeError, ValueError, OverflowError):
+            exact = Fraction(-1)
+        if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
+            message = f"weight={weight!r} is not a number from 0 on whose parts have 64 bits; pass a Fraction"
+            raise ConfigError(message, option="weight")
+        core = self._core.scaled(exact.numerator, exact.denominator)
+        return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
+
+    def without_rare(self, min_count: int) -> Counts:
+        """Without the pretokens that occur less than `min_count` times; `dropped` says what they were.
+
+        Examples:
+            >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)
+            >>> counts.items(), counts.dropped.bytes
+            ([(b'low', 5)], 5)
+        """
+        core, dropped = self._core.without_rare(min_count)
+        before = self.dropped or Dropped(0, 0, 0, 0)
+        sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
+        return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
+
+    def report(self, top: int = 20) -> CountsReport:
+        """How many pretokens there are, which are frequent, in which scripts, and how they grew with the corpus.
+
+        Args:
+            top: how many of the most frequent.
+
+        Examples:
+            >>> import jeton
+            >>> report = jeton.count_pretokens(["to be or not to be"], pattern="gpt2").report()
+            >>> report.distinct, report.total, report.top[0]
+            (5, 6, (b' be', 2))
+        """
+        from .counts_report import report
+
+        return report(self, top)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the counts to a file, whole or not at all; ``.jtc`` is the usual suffix.
+
+        Raises:
+            OSError: the file cannot be written; an old one stays as it was.
+
+        Examples:
+            >>> import os, tempfile
+            >>> path = os.path.join(tempfile.mkdtemp(), "words.jtc")
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).save(path)
+            >>> Counts.load(path).items()
+            [(b'low', 5), (b'lower', 2)]
+        """
+        from .counts_file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Counts:
+        """Reads what `save` wrote.
+
+        Raises:
+            FormatError: the file is something else, or damaged.
+        """
+        from .counts_file import load
+
+        return load(path)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same, in the same order, and were made in the same way."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        mine, others = ({**vars(counts), "_core": counts.items()} for counts in (self, other))
+        return mine == others
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _with(self, core: _core.Counts, **facts: Any) -> Counts:
+        """The same facts with other counts."""
+        kept = {name: value for name, value in vars(self).items() if name != "_core"}
+        return Counts(core, **{**kept, **facts})
+
+    def _check_kin(self, other: Counts, done: str) -> None:
+        """Counts of texts that were split otherwise are counts of something else."""
+        mine, others = self.stages, other.stages
+        if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):
+            names = [stages.describe() if stages else "a mapping" for stages in (mine, others)]
+            raise ConfigError(f"counts made with {names[0]} and with {names[1]} cannot be {done}")
+        if set(self.special_tokens) != set(other.special_tokens):
+            tokens = [list(counts.special_tokens) for counts in (self, other)]
+            raise ConfigError(f"counts cut at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
+
+    def __repr__(self) -> str:
+        return f"Counts({len(self)} distinct pretokens, {self.total} in all)"
+
+
+def _bytes(pretoken: str | bytes) -> bytes:
+    try:
+        return pretoken.encode() if isinstance(pretoken, str) else pretoken
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(f"the pretoken {pretoken!r} holds a lone surrogate", position=error.start) from None

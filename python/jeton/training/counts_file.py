@@ -1,0 +1,112 @@
+"""Counts as a file.
+
+    magic       8 bytes: ``JTCOUNT1``
+    length      of the facts in bytes, u32, little-endian
+    facts       JSON: what the counts were made with
+    checksum    of the facts: CRC-32, u32, little-endian
+    entries     to the end of the file: pretokens by their bytes, front-coded, with counts, places and a checksum
+
+How entries are written is in docs/training.md; the core reads and writes them, and believes nothing that it reads.
+The same counts give the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from dataclasses import asdict
+from typing import Any
+
+from .. import _core
+from ..atomic import write_atomically
+from ..errors import FormatError
+from .counted import Counts, Dropped
+from .stages import Stages
+
+__all__ = ["SUFFIX", "counts_path", "load", "save"]
+
+SUFFIX = ".jtc"
+MAGIC = b"JTCOUNT1"
+MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take one
+
+
+def counts_path(corpus: object) -> str | None:
+    """The path of a file of counts, where that is what the caller gave: by its suffix, never by its content.
+
+    Examples:
+        >>> counts_path("words.jtc"), counts_path(["words.jtc"])
+        ('words.jtc', None)
+    """
+    path = os.fspath(corpus) if isinstance(corpus, str | os.PathLike) else None
+    return path if isinstance(path, str) and path.lower().endswith(SUFFIX) else None
+
+
+def save(counts: Counts, path: str | os.PathLike[str]) -> None:
+    """Writes counts; what `Counts.save` does."""
+    facts = {
+        "version": 1,
+        "stages": counts.stages.to_json() if counts.stages is not None else None,
+        "special_tokens": list(counts.special_tokens),
+        "special_tokens_found": counts.special_tokens_found,
+        "documents": counts.documents,
+        "corpus_bytes": counts.corpus_bytes,
+        "end": counts._core.end,
+        "skipped": counts.skipped,
+        "dropped": asdict(counts.dropped) if counts.dropped is not None else None,
+    }
+    spelled = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+    with write_atomically(path) as file:
+        file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
+        file.write(counts._core.run_bytes())
+
+
+def load(path: str | os.PathLike[str]) -> Counts:
+    """Reads counts; what `Counts.load` does."""
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        head = file.read(len(MAGIC) + 4)
+        if len(head) < 12 or not head.startswith(MAGIC):
+            raise FormatError(f"{name}: not a file of counts, which begins with {MAGIC.decode()}", format="counts")
+        (length,) = struct.unpack("<I", head[8:])
+        if length > MOST_FACTS:
+            raise FormatError(f"{name}: facts of {length} bytes, over {MOST_FACTS}", format="counts", place="byte 8")
+        spelled, checksum = file.read(length), file.read(4)
+    if len(spelled) < length or checksum != struct.pack("<I", zlib.crc32(spelled)):
+        raise FormatError(f"{name}: damaged: the checksum of its facts is another", format="counts", place="byte 12")
+    try:
+        return _read(json.loads(spelled), name, len(MAGIC) + 4 + length + 4)
+    except FormatError as error:
+        raise FormatError(f"{name}: {error}", format="counts", place=error.place) from None
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise FormatError(f"{name}: its facts are not those of counts ({error})", format="counts") from None
+
+
+def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
+    """The counts of a file whose entries begin at a byte."""
+    if facts["version"] != 1:
+        version = facts["version"]
+        raise FormatError(f"of version {version!r}; this Jeton reads version 1: use a newer one", format="counts")
+    numbers = {name: facts[name] for name in ("documents", "corpus_bytes", "special_tokens_found", "end")}
+    for key, number in numbers.items():
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise ValueError(f"{key} is {number!r}")
+    tokens = facts["special_tokens"]
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise ValueError("special_tokens is no list of strings")
+    dropped = facts["dropped"]
+    if dropped is not None and not all(type(number) is int for number in dropped.values()):
+        raise ValueError("dropped holds something else than integers")
+    skipped = facts.get("skipped", {})
+    if not isinstance(skipped, dict) or not all(type(number) is int for number in skipped.values()):
+        raise ValueError("skipped holds something else than integers")
+    core = _core.Counts.from_run(name, at, numbers.pop("end"))
+    return Counts(
+        core,
+        stages=None if facts["stages"] is None else Stages.from_json(facts["stages"]),
+        special_tokens=tokens,
+        dropped=None if dropped is None else Dropped(**dropped),
+        skipped=skipped,
+        **numbers,
+    )

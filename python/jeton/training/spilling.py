@@ -1,0 +1,221 @@
+"""Counts on disk while a corpus is counted: where memory has no room for them, and so that counting can go on later.
+
+    runs        ``run-000001.jtr`` and so on: sorted counts, each of a stretch of the corpus
+    state.json  only for a checkpoint: how far counting is, with which options, and which runs belong to it
+
+A run is written beside its name, flushed to the disk and renamed; then the state is replaced in one step. So whatever
+ends the process, the state names runs that are whole. What it does not name is left from a process that was
+ended, and is removed.
+
+Left out: two processes that count into one folder at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from ..atomic import write_atomically
+from ..corpus import Document
+from ..errors import ConfigError, FormatError
+
+__all__ = ["Position", "Spill"]
+
+STATE = "state.json"
+MOST_RUNS = 64  # read at once; more are merged before
+RUN = re.compile(r"run-\d{6,}\.jtr(\.tmp)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far in a corpus: how many documents, and a checksum by which they are known again.
+
+    Examples:
+        >>> first = Position().after(Document(b"one", "a"))
+        >>> first.documents, first == Position().after(Document(b"two", "a"))
+        (1, False)
+    """
+
+    documents: int = 0
+    checksum: int = 0
+
+    def after(self, document: Document) -> Position:
+        """One document more. Its length, its start and its end are looked at, which costs little beside counting."""
+        data = document.data
+        look = b"%d:" % len(data) + data[:256] + data[-256:]
+        return Position(self.documents + 1, zlib.crc32(look, self.checksum))
+
+
+@dataclass
+class Spill:
+    """The folder of the runs, and what is known of them.
+
+    Attributes:
+        folder: where they are; made when the first is written, where it is temporary.
+        is_checkpoint: whether a state is kept, so that counting can go on.
+        options: what must be the same to go on: name -> what it is.
+        position: how far the runs go.
+        totals: (documents, bytes, special tokens met) in them.
+    """
+
+    folder: str | None
+    is_checkpoint: bool
+    options: dict[str, Any]
+    position: Position = Position()
+    totals: tuple[int, int, int] = (0, 0, 0)
+    _runs: list[str] = field(default_factory=list)
+    _next: int = 1
+    _temporary: str | None = None
+    _is_writing: bool = False
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str] | None, *, checkpoint: bool, options: dict[str, Any]) -> Spill:
+        """The runs in a folder: those that a checkpoint has, or none.
+
+        Raises:
+            ConfigError: the checkpoint was made with other options.
+            FormatError: its state or one of its runs is damaged or gone.
+        """
+        spill = cls(None if folder is None else os.fspath(folder), checkpoint, options)
+        if checkpoint and spill.folder is not None:
+            Path(spill.folder).mkdir(parents=True, exist_ok=True)
+            spill._read_state()
+            spill._sweep()
+        return spill
+
+    def put(self, counter: _core.Counter, position: Position) -> None:
+        """Writes what a counter has counted to a run, and frees its memory.
+
+        What a signal interrupts is not tried again: the counter may be empty already, and the last state stands.
+
+        Raises:
+            OSError: the disk is full; what was written before stays as it is.
+        """
+        if self._is_writing or (position == self.position and self.is_checkpoint):
+            return
+        self._is_writing = True
+        totals = counter.totals()
+        self._write(counter.spill)
+        self.position, self.totals = position, totals
+        self._save_state()
+        self._is_writing = False
+
+    def runs(self) -> list[str]:
+        """The paths of the runs, of which there are few enough to be read at once."""
+        while len(self._runs) > MOST_RUNS:
+            merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
+            self._write(partial(_core.merge_runs, merged, min_count=0))
+            self._runs = [self._runs[-1], *self._runs[MOST_RUNS:-1]]
+            self._save_state()
+            for run in merged:
+                os.unlink(run)
+        return [self._path(run) for run in self._runs]
+
+    def close(self) -> None:
+        """Removes what nobody needs any more. A checkpoint stays."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._home(), name)
+
+    def _home(self) -> str:
+        """The folder; a temporary one in it, or in the system's place for such, where there is no checkpoint."""
+        if self.is_checkpoint and self.folder is not None:
+            return self.folder
+        if self._temporary is None:
+            if self.folder is not None:
+                Path(self.folder).mkdir(parents=True, exist_ok=True)
+            self._temporary = tempfile.mkdtemp(prefix="jeton-counts-", dir=self.folder)
+        return self._temporary
+
+    def _write(self, write: Callable[[str], object]) -> None:
+        """A new run, whole or not there."""
+        name = f"run-{self._next:06}.jtr"
+        path = self._path(name)
+        try:
+            write(path + ".tmp")
+            os.replace(path + ".tmp", path)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(path + ".tmp")
+            raise self._explained(error) from None
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(path + ".tmp")
+            raise
+        self._next += 1
+        self._runs.append(name)
+
+    def _explained(self, error: OSError) -> OSError:
+        """An error of the disk, with what can be done about it."""
+        hint = "counts did not fit into memory_limit and cannot be written here; "
+        if error.errno == errno.ENOSPC:
+            hint = "the disk is full: counts over memory_limit are written here; "
+        kept = "what the checkpoint has is whole" if self.is_checkpoint else "pass spill_folder= on a larger disk"
+        return OSError(error.errno or errno.EIO, f"{error.strerror or error}; {hint}{kept}", self._home())
+
+    def _save_state(self) -> None:
+        if not self.is_checkpoint:
+            return
+        state = {
+            "version": 1,
+            "options": self.options,
+            "documents": self.position.documents,
+            "checksum": self.position.checksum,
+            "totals": list(self.totals),
+            "next": self._next,
+            "runs": self._runs,
+        }
+        try:
+            with write_atomically(self._path(STATE)) as file:
+                file.write(json.dumps(state, sort_keys=True).encode())
+        except OSError as error:
+            raise self._explained(error) from None
+
+    def _read_state(self) -> None:
+        path = self._path(STATE)
+        try:
+            spelled = Path(path).read_bytes()
+        except FileNotFoundError:
+            return
+        try:
+            state = json.loads(spelled)
+            numbers = [state["documents"], state["checksum"], state["next"], *state["totals"]]
+            if state["version"] != 1 or len(numbers) != 6 or not all(type(n) is int and n >= 0 for n in numbers):
+                raise ValueError("its numbers are not those of a state")
+            runs = list(state["runs"])
+            if not all(isinstance(run, str) and RUN.fullmatch(run) for run in runs):
+                raise ValueError("it names runs that are none")
+            options = dict(state["options"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise FormatError(f"{path}: not the state of a checkpoint ({error})", format="checkpoint") from None
+        for name, given in json.loads(json.dumps(self.options)).items():
+            if options.get(name) != given:
+                made, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (options.get(name), given))
+                message = f"the checkpoint {self.folder} was made with {name} {made}, and this call has {now}"
+                raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
+        for run in runs:
+            if not os.path.isfile(self._path(run)):
+                raise FormatError(f"{path}: its run {run} is gone; count again in another folder", format="checkpoint")
+        self.position = Position(state["documents"], state["checksum"])
+        self.totals = (state["totals"][0], state["totals"][1], state["totals"][2])
+        self._runs, self._next = runs, state["next"]
+
+    def _sweep(self) -> None:
+        """Removes runs that the state does not name."""
+        for name in os.listdir(self._home()):
+            if RUN.fullmatch(name) and name not in self._runs:
+                os.unlink(self._path(name))

@@ -1,0 +1,334 @@
+"""Counting with little memory, and counting that is interrupted: the counts are those of one run in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from itertools import count as numbers
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jeton
+from jeton import _core
+from jeton.corpus import Document
+from jeton.errors import ConfigError, FormatError
+from jeton.training import counts as counting
+from jeton.training import memory, spilling
+from jeton.training.spilling import Position, Spill
+from jeton.training.stages import Stages
+
+
+def words(seed: int, num: int) -> str:
+    """A text whose distinct words go on growing."""
+    rng = random.Random(seed)
+    lengths = (1, 1, 1, 2, 2, 3, 5, 8, 20)
+    return " ".join("".join(rng.choices("abcdefgh", k=rng.choice(lengths))) for _ in range(num))
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [words(seed, 60_000) for seed in range(24)]
+
+
+@pytest.fixture(scope="module")
+def plain(texts: list[str]) -> jeton.Counts:
+    return jeton.count_pretokens(texts, pattern="gpt2", progress=False)
+
+
+def counted(texts: object, **options: object) -> jeton.Counts:
+    return jeton.count_pretokens(texts, pattern="gpt2", progress=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("limit", [1 << 20, "3MB", "64MiB"])
+def test_a_limit_of_memory_changes_nothing(
+    texts: list[str],
+    plain: jeton.Counts,
+    limit: int | str,
+    threads: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spills = []
+    put = Spill.put
+    monkeypatch.setattr(Spill, "put", lambda self, *rest: (spills.append(1), put(self, *rest)))
+    limited = counted(texts, memory_limit=limit, spill_folder=tmp_path / "here", threads=threads)
+    assert limited == plain
+    assert (len(spills) > 1) == (limit != "64MiB")
+    assert not any((tmp_path / "here").glob("*")), "the runs are removed"
+    limited.save(tmp_path / "limited.jtc")
+    plain.save(tmp_path / "plain.jtc")
+    assert (tmp_path / "limited.jtc").read_bytes() == (tmp_path / "plain.jtc").read_bytes()
+
+
+def test_rare_pretokens_are_dropped_after_all_runs_are_joined(texts: list[str], plain: jeton.Counts) -> None:
+    assert counted(texts, memory_limit=1 << 20, min_count=2) == plain.without_rare(2)
+
+
+def test_many_runs_are_merged_in_steps(
+    texts: list[str], plain: jeton.Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spilling, "MOST_RUNS", 2)
+    assert counted(texts, memory_limit=1 << 20) == plain
+    assert counted(texts, memory_limit=1 << 20, checkpoint=tmp_path) == plain
+    assert counted(texts, checkpoint=tmp_path) == plain
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.text(alphabet="ab é日 \n", max_size=30), max_size=8), st.lists(st.booleans(), min_size=8, max_size=8)
+)
+def test_runs_at_any_place(documents: list[str], cuts: list[bool]) -> None:
+    """The counter itself: documents one by one, written away after some of them."""
+    counter = _core.Counter(Stages.of("o200k").core_json(), special_tokens=[])
+    spill = Spill.open(None, checkpoint=False, options={})
+    try:
+        for number, (document, cut) in enumerate(zip(documents, cuts, strict=False)):
+            counter.add([document], threads=1)
+            if cut:
+                spill.put(counter, Position(number + 1))
+        core, _ = counter.finish(spill.runs(), 1)
+        expected = jeton.count_pretokens(documents, progress=False)
+        assert (core.items(), core.end) == (expected.items(), expected._core.end)
+    finally:
+        spill.close()
+
+
+@pytest.mark.parametrize("limit", ["much", 0, -1, "5", "12 parsecs", True, 1.5, "1e9"])
+def test_limits_that_are_none(limit: object) -> None:
+    with pytest.raises(ConfigError, match="memory_limit="):
+        counted(["a"], memory_limit=limit)
+
+
+def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "memory.max").write_text("123000000\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.available() == 123_000_000
+    assert memory.bytes_of(None) == 30_750_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available() > 123_000_000
+
+
+# --- checkpoints --------------------------------------------------------------------------------------------------
+
+
+class Stopping:
+    """Documents that end in an error after some of them, the way a disk or a network does."""
+
+    def __init__(self, texts: list[str], after: int) -> None:
+        self.texts, self.after = texts, after
+
+    def __iter__(self) -> Iterator[str]:
+        for number, text in enumerate(self.texts):
+            if number == self.after:
+                raise KeyboardInterrupt
+            yield text
+
+
+@pytest.mark.parametrize("after", [0, 1, 7, 23])
+def test_ctrl_c_keeps_what_was_counted(texts: list[str], plain: jeton.Counts, after: int, tmp_path: Path) -> None:
+    limit = {"memory_limit": "8MiB"}  # batches of a megabyte
+    with pytest.raises(KeyboardInterrupt):
+        counted(Stopping(texts, after), checkpoint=tmp_path, **limit)
+    state = (
+        json.loads((tmp_path / "state.json").read_text()) if (tmp_path / "state.json").exists() else {"documents": 0}
+    )
+    assert after - 9 < state["documents"] <= after
+    assert counted(texts, checkpoint=tmp_path, threads=1) == plain
+    assert counted(texts, checkpoint=tmp_path) == plain, "and once more, from the end"
+
+
+def test_a_checkpoint_of_something_else_is_refused_by_name(texts: list[str], tmp_path: Path) -> None:
+    few = texts[:3]
+    counted(few, checkpoint=tmp_path)
+    with pytest.raises(ConfigError, match=r'was made with stages .*"gpt2".*, and this call has .*"o200k"'):
+        jeton.count_pretokens(few, checkpoint=tmp_path, progress=False)
+    with pytest.raises(ConfigError, match=r'was made with special_tokens \[\], and this call has \["<x>"\]'):
+        counted(few, checkpoint=tmp_path, special_tokens=["<x>"])
+    with pytest.raises(ConfigError, match=r"another corpus: its 3 documents are not the first of this one, of which 2"):
+        counted(few[:2], checkpoint=tmp_path)
+    with pytest.raises(ConfigError, match="another corpus"):
+        counted([few[0], few[2], few[1], "more"], checkpoint=tmp_path)
+    assert counted(texts[:4], checkpoint=tmp_path) == counted(texts[:4]), "a corpus that has grown goes on"
+
+
+@pytest.mark.parametrize(
+    "state", [b"", b"{}", b"[1]", b'{"version": 1, "runs": ["../../etc/passwd"]}', b"\xff", b"[" * 100_000]
+)
+def test_a_damaged_state(state: bytes, tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_bytes(state)
+    with pytest.raises(FormatError, match=r"state\.json"):
+        counted(["a"], checkpoint=tmp_path)
+
+
+def test_a_run_that_is_gone_or_damaged(texts: list[str], tmp_path: Path) -> None:
+    counted(texts[:2], checkpoint=tmp_path)
+    (run,) = tmp_path.glob("run-*.jtr")
+    whole = run.read_bytes()
+    run.write_bytes(whole[:-100])
+    with pytest.raises(FormatError, match="damaged"):
+        counted(texts[:2], checkpoint=tmp_path)
+    run.unlink()
+    with pytest.raises(FormatError, match=r"run-000001\.jtr is gone"):
+        counted(texts[:2], checkpoint=tmp_path)
+
+
+def test_what_a_killed_process_left_is_removed(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
+    for name in ("run-000009.jtr", "run-000001.jtr.tmp"):
+        (tmp_path / name).write_bytes(b"half of a run")
+    (tmp_path / "mine.txt").write_text("not ours")
+    assert counted(texts, checkpoint=tmp_path) == plain
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.txt", "run-000001.jtr", "state.json"]
+
+
+def test_positions_tell_documents_apart() -> None:
+    texts = [b"", b"a", b"b", b"ab", b"x" * 600, b"x" * 601, b"x" * 300 + b"y" * 300]
+    one = [Position().after(Document(text, "")) for text in texts]
+    two = [first.after(Document(text, "")) for first in one for text in texts]
+    assert len({*one, *two}) == len(one) + len(two)
+
+
+def program(folder: Path, then: str) -> str:
+    return textwrap.dedent(f"""
+        import sys, os, signal
+        sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
+        from test_spilling import words, counted
+        from jeton.training import counts as counting
+        counting.CHECKPOINT_EVERY = 0.0
+        texts = [words(seed, 60_000) for seed in range(24)]
+        {then}
+        print("ready", flush=True)
+        counted(texts, checkpoint={os.fspath(folder)!r}, memory_limit="8MiB").save({os.fspath(folder / "out.jtc")!r})
+    """)
+
+
+def start(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program(folder, then)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_kill_9_at_any_time(plain: jeton.Counts, tmp_path: Path) -> None:
+    """Killed again and again, at another time each time, until it gets to its end."""
+    rng = random.Random(5)
+    plain.save(tmp_path / "plain.jtc")
+    killed = 0
+    for attempt in numbers():
+        process = start(tmp_path)
+        deadline = time.monotonic() + 60
+        runs = len(list(tmp_path.glob("run-*")))
+        while process.poll() is None and time.monotonic() < deadline and attempt < 4:
+            if len(list(tmp_path.glob("run-*"))) > runs:  # it is at work
+                time.sleep(rng.random() * 0.05)
+                break
+            time.sleep(0.002)
+        if process.poll() is None and attempt < 4:
+            process.kill()
+            killed += 1
+        _, said = process.communicate(timeout=120)
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, said.decode()
+    assert killed >= 2
+    assert (tmp_path / "out.jtc").read_bytes() == (tmp_path / "plain.jtc").read_bytes()
+
+
+STEPS = {
+    "before the rename": "real = os.replace; os.replace = lambda a, b: die() if 'run-000003' in str(b) else real(a, b)",
+    "before the state": "real = os.replace; os.replace = lambda a, b: (die() if seen(b) > 3 else real(a, b))",
+    "in the middle of a run": "from jeton import _core; from jeton.training.spilling import Spill; put = Spill.put; "
+    "Spill.put = lambda self, counter, position: die() if len(self._runs) == 2 else put(self, counter, position)",
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_a_process_that_ends_at_a_chosen_step(step: str, plain: jeton.Counts, tmp_path: Path) -> None:
+    helpers = "die = lambda: os.kill(os.getpid(), signal.SIGKILL); n = []; seen = lambda b: n.append(b) or len(n); "
+    process = start(tmp_path, helpers + step)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, said.decode()
+    process = start(tmp_path)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said.decode()
+    assert jeton.Counts.load(tmp_path / "out.jtc") == plain
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(plain: jeton.Counts, tmp_path: Path) -> None:
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))"
+    process = start(tmp_path, full)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "OSError" in said.decode()
+    assert "what the checkpoint has is whole" in said.decode()
+    assert not list(tmp_path.glob("*.tmp")), "no half of a run"
+    process = start(tmp_path)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said.decode()
+    assert jeton.Counts.load(tmp_path / "out.jtc") == plain
+
+
+def test_a_signal_while_the_core_counts(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
+    """Ctrl-C from outside: the process ends within a second, and the next one goes on."""
+    process = start(tmp_path, "counting.CHECKPOINT_EVERY = 1e9; texts = texts * 60")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode != 0, "it was still at work"
+    assert "KeyboardInterrupt" in said.decode()
+    assert time.monotonic() - began < 5  # a busy machine; alone it is well under a second
+    assert counted(texts * 60, checkpoint=tmp_path) == counted(texts * 60)
+
+
+def test_a_batch_that_ends_in_time_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The signal comes in the middle of a batch, which has some tenths of a second to end."""
+    text = "many words of one batch " * 400_000
+    called: list[Callable[[], None]] = []
+    add = _core.Counter.add
+
+    class Interrupting:
+        """Sends the signal right before the core begins."""
+
+        def __init__(self, counter: _core.Counter) -> None:
+            self.counter = counter
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.counter, name)
+
+        def add(self, *args: object, **options: object) -> None:
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            add(self.counter, *args, **options)  # type: ignore[arg-type]
+
+    def interrupt(*_: object) -> None:
+        called.append(lambda: None)
+        raise KeyboardInterrupt
+
+    class Run(counting._Run):
+        def __init__(self, corpus: object, counter: _core.Counter, *rest: object) -> None:
+            super().__init__(corpus, Interrupting(counter), *rest)  # type: ignore[arg-type]
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    monkeypatch.setattr(counting, "_Run", Run)
+    monkeypatch.setattr(counting, "PATIENCE", 60.0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            counted([text, text], checkpoint=tmp_path)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    monkeypatch.undo()
+    assert called
+    assert json.loads((tmp_path / "state.json").read_text())["documents"] == 2
+    assert counted([text, text], checkpoint=tmp_path) == counted([text, text])
