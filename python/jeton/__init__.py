@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .formats import load
     from .progress import ProgressEvent
     from .tokenizer import Tokenizer
-    from .training import Counts, count_pretokens, train
+    from .training import Counts, Rules, Superwords, count_pretokens, train
 
 __version__ = "0.1.0"
 
@@ -72,10 +72,12 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Rules",
     "Size",
     "Sizes",
     "Source",
     "SpecialTokenError",
+    "Superwords",
     "Token",
     "TokenBatch",
     "Tokenizer",
@@ -128,6 +130,8 @@ _NAMES = {
     "tokenizer": ("Tokenizer",),
     "training": (
         "Counts",
+        "Rules",
+        "Superwords",
         "count_pretokens",
         "train",
     ),

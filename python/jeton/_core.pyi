@@ -82,6 +82,20 @@ def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: 
 def learn_hf(
     counts: Counts, options_json: str, keeps_merges: bool, progress: Callable[[int], object] | None
 ) -> _Learned: ...
+def learn_more(
+    counts: Counts,
+    tokenizer: Tokenizer,
+    vocabulary: Vocabulary,
+    *,
+    tie_break: str,
+    num_merges: int,
+    min_frequency: int,
+    by_character: bool,
+    rules_json: str | None,
+    threads: int,
+    progress: Callable[[int], object] | None,
+) -> tuple[Vocabulary, list[int], list[int], list[int]]: ...
+def rules_hold(rules_json: str, spellings: Sequence[bytes]) -> list[bool]: ...
 def learn_sentencepiece(
     counts: Counts,
     options_json: str,
@@ -154,6 +168,7 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
+        rules_json: str | None,
         threads: int,
         progress: Callable[[int], object] | None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
@@ -195,6 +210,7 @@ class Vocabulary:
     def with_kind(self, kind: int, ids: Sequence[int]) -> Vocabulary: ...
     def with_scores(self, scores: Sequence[float]) -> Vocabulary: ...
     def next_id(self) -> int: ...
+    def columns(self) -> tuple[list[int], list[int], list[bytes], list[tuple[int, int, int]]]: ...
     def ids(self) -> list[int]: ...
     def find(self, content: bytes) -> int | None: ...
     def __len__(self) -> int: ...

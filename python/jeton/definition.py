@@ -135,6 +135,7 @@ class TrainingFacts:
         algorithm: ``"bpe"`` or ``"wordpiece"``.
         preset_options: what was said to the preset beyond its defaults; None is nothing.
         preset, tie_break, min_frequency: as asked.
+        rules, superwords: the rules of merging and the second stage, as asked; None is none.
         vocab_size: as asked; the tokenizer may have stopped short of it.
         num_merges: how many were learned.
         stopped: why training ended before `vocab_size`, or None.
@@ -168,6 +169,8 @@ class TrainingFacts:
     sample_bytes: int | None = None
     seed: int | None = None
     preset_options: Mapping[str, Any] | None = None
+    rules: Mapping[str, Any] | None = None
+    superwords: Mapping[str, Any] | None = None
     seconds: float | None = field(default=None, compare=False)
     log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)
 

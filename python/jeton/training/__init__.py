@@ -13,6 +13,8 @@ from .counts_report import CountsReport
 from .learn import train
 from .log import TrainingLog
 from .presets import PRESETS
+from .rules import Rules
 from .stages import Stages
+from .superwords import Superwords
 
-__all__ = ["PRESETS", "Counts", "CountsReport", "Dropped", "Stages", "TrainingLog", "count_pretokens", "train"]
+__all__ = ["PRESETS", "Counts", "CountsReport", "Dropped", "Rules", "Stages", "Superwords", "TrainingLog", "count_pretokens", "train"]

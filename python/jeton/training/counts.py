@@ -77,6 +77,10 @@ class Limits:
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
         return max(min(size, bytes_of(self.memory_limit) // 8), 1 << 20)
 
+    def of_stage(self, name: str) -> Limits:
+        """For a second count of the same corpus: a checkpoint of its own."""
+        return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
+
     def of_source(self, part: int) -> Limits:
         """For one of several sources, whose counts are kept apart: a checkpoint of its own, and all its pretokens."""
         checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")

@@ -17,18 +17,21 @@ from dataclasses import replace
 from typing import Literal
 
 from ..corpus import CorpusLike, open_corpus
-from ..definition import Bpe, Definition, EndOfWordStyle, Level, TieBreak, TrainingFacts
+from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak, TrainingFacts
 from ..errors import ConfigError, TrainingError
-from ..progress import Progress, ProgressEvent, Reporter, make_reporter
+from ..progress import Progress, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .by_preset import train_by
 from .counts import Counts, Limits, count
 from .counts_file import counts_path
 from .log import TrainingLog, write_log
+from .merging import Learned, can_be_read_twice, check_required, learn_merges
 from .options import Plan
 from .presets import Asked, MinBpe, Preset, resolve
+from .rules import Rules
 from .stages import Stages
+from .superwords import Superwords
 from .trace import trace_training
 
 __all__ = ["train"]
@@ -64,6 +67,8 @@ def train(
     spill_folder: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     min_count: int = 1,
+    rules: Rules | Sequence[str] | None = None,
+    superwords: Superwords | bool | None = None,
 ) -> Tokenizer:
     """Trains a tokenizer.
 
@@ -93,6 +98,9 @@ def train(
         documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
         memory_limit, spill_folder, checkpoint, min_count: how counting uses memory and disk, as in `count_pretokens`.
+        rules: what tokens may be merged: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
+            ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
+        superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
         trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
 
     Returns:
@@ -120,26 +128,36 @@ def train(
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     if (path := counts_path(corpus)) is not None:
         corpus = Counts.load(path)
-    rules = resolve(preset, algorithm)
-    if isinstance(rules, MinBpe):
-        pattern = pattern if rules.pattern is None else rules.pattern
-    elif rules is not None:
+    peer = resolve(preset, algorithm)
+    limited, across = Rules.of(rules), Superwords.of(superwords)
+    if isinstance(peer, MinBpe):
+        pattern = pattern if peer.pattern is None else peer.pattern
+    elif peer is not None:
+        if limited != Rules() or across:
+            raise ConfigError(
+                f"rules= and superwords= do not go with preset={peer.name!r}, which has its own", option="rules"
+            )
         asked = Asked.make(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
         reading = {"documents": documents, "field": field, "errors": errors, "sample_bytes": sample_bytes, "seed": seed}
         tok, counts = train_by(
-            rules, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
+            peer, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
             trace=bool(trace),
         )  # fmt: skip
         return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
     plan = Plan.make(
         vocab_size, algorithm, level, pattern, normalizer, tie_break, 1 if min_frequency is None else min_frequency,
-        special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", rules.name if rules else None,
+        special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", peer.name if peer else None,
     )  # fmt: skip
+    plan = plan.with_rules(limited, across)
+    check_required(limited, plan.encoding_pattern, by_character=plan.level == "char")
+    if trace and across:
+        raise ConfigError("trace= does not show two stages; log= does", option="trace")
     began = time.perf_counter()
     with make_reporter(progress) as report:
+        again = None
         if isinstance(corpus, Mapping):
             counts = Counts.from_mapping(corpus)
         elif isinstance(corpus, Counts):
@@ -148,11 +166,19 @@ def train(
             opened = open_corpus(
                 corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
             )
-            stages = Stages.of(plan.pattern)
-            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
+
+            def count_by(
+                pattern: Pattern, limits: Limits = limits.of_stage("across"), kept: list[bytes] | None = None
+            ) -> Counts:
+                return count(
+                    opened, Stages.of(pattern), plan.special_tokens, num_threads(threads), report, kept, limits
+                )
+
+            counts = count_by(plan.pattern, limits, kept)
+            again = count_by if can_be_read_twice(corpus) else None
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _learn(counts, plan, num_threads(threads), report, began)
+        tok = _built(counts, learn_merges(counts, plan, again, num_threads(threads), report), plan, began)
     return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
 
 
@@ -197,26 +223,10 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     return counts
 
 
-def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: float) -> Tokenizer:
-    room = plan.vocab_size - len(plan.special_tokens)
-    try:
-        vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
-            level=plan.level,
-            end_of_word_style=plan.end_of_word_style if plan.end_of_word else None,
-            end_of_word=plan.end_of_word or "",
-            tie_break=plan.tie_break,
-            vocab_size=room,
-            first_id=0,
-            by_code_point=False,
-            min_frequency=plan.min_frequency,
-            threads=threads,
-            progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
-        )
-    except ConfigError as error:
-        error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
-        raise
-    num_merges = len(pair_counts)
-    report(ProgressEvent("merge", num_merges, num_merges, "merges"))
+def _built(counts: Counts, learned: Learned, plan: Plan, began: float) -> Tokenizer:
+    """The tokenizer, and what is known of its training."""
+    vocabulary = learned.vocabulary
+    num_merges = len(learned.columns[0])
     start = vocabulary.next_id()
     special = {token: start + i for i, token in enumerate(plan.special_tokens)}
     vocabulary = vocabulary.with_added(
@@ -228,14 +238,16 @@ def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: fl
         end_of_word_style=plan.end_of_word_style,
         unk_token=plan.unk_token,
     )
-    part = plan.pattern.part()
+    part = plan.encoding_pattern.part()
     tok = Tokenizer(Definition(model, pretokenizer=(part,) if part else ()), vocabulary)
-    stopped = _why_stopped(num_merges, room - num_symbols, plan.min_frequency)
+    stopped = _why_stopped(num_merges, learned.asked, plan.min_frequency)
     if stopped:
         _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
     facts = TrainingFacts(
         algorithm="bpe",
         preset=plan.preset,
+        rules=plan.rules.facts() or None,
+        superwords=plan.superwords.facts() if plan.superwords else None,
         tie_break=plan.tie_break,
         min_frequency=plan.min_frequency,
         vocab_size=plan.vocab_size,
@@ -248,7 +260,7 @@ def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: fl
         special_tokens_found=counts.special_tokens_found,
         records_skipped=sum(counts.skipped.values()),
         seconds=time.perf_counter() - began,
-        log=TrainingLog(tok, (pair_counts, corpus_tokens, in_use), counts.corpus_bytes),
+        log=TrainingLog(tok, learned.columns, counts.corpus_bytes),
     )
     return tok._with_facts(training=facts)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError
 from ..special import spell
 from ..tokenizer import MAX_ID
+from .rules import Rules
+from .superwords import Superwords
 
 __all__ = ["Plan"]
 
@@ -29,6 +31,24 @@ class Plan:
     end_of_word: str | None
     end_of_word_style: EndOfWordStyle
     preset: str | None
+    rules: Rules = Rules()
+    superwords: Superwords | None = None
+
+    @property
+    def encoding_pattern(self) -> Pattern:
+        """How the tokenizer cuts text: as the last stage of training did."""
+        return self.pattern if self.superwords is None else Pattern.of(self.superwords.pattern)
+
+    def with_rules(self, rules: Rules, superwords: Superwords | None) -> Plan:
+        """The plan with rules of merging.
+
+        Raises:
+            ConfigError: rules that do not go with the other options.
+        """
+        if self.end_of_word and (rules != Rules() or superwords):
+            name = "rules" if rules != Rules() else "superwords"
+            raise ConfigError(f"{name}= is for tokenizers without end_of_word", option=name)
+        return replace(self, pattern=rules.pattern(self.pattern), rules=rules, superwords=superwords)
 
     @classmethod
     def make(

@@ -1,0 +1,150 @@
+"""counts → merges, as the options, `Rules` and `Superwords` ask.
+
+Learned are first the merges inside pretokens, then, for superwords, those across them, on the same corpus cut less;
+last come the merges that required tokens still need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from .._core import Vocabulary, learn_more
+from ..definition import Bpe, Definition, Pattern
+from ..errors import ConfigError
+from ..progress import ProgressEvent, Reporter
+from ..tokenizer import Tokenizer
+from .counted import Counts
+from .options import Plan
+from .rules import Rules, add_required
+
+__all__ = ["Learned", "can_be_read_twice", "check_required", "learn_merges"]
+
+Columns: TypeAlias = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What learning made.
+
+    Attributes:
+        vocabulary: alphabet and merges.
+        num_symbols: entries of the alphabet.
+        columns: of the training log.
+        asked: how many merges there was room for.
+    """
+
+    vocabulary: Vocabulary
+    num_symbols: int
+    columns: Columns
+    asked: int
+
+
+def learn_merges(
+    counts: Counts, plan: Plan, again: Callable[[Pattern], Counts] | None, threads: int, report: Reporter
+) -> Learned:
+    """Learns all merges.
+
+    Args:
+        counts: the pretokens.
+        plan: how.
+        again: counts the same corpus by another pattern; None where it cannot be read twice.
+        threads: at most so many.
+        report: gets the progress.
+
+    Raises:
+        ConfigError: a corpus that cannot be read twice, where that is needed; no room for the alphabet or for required
+            tokens.
+    """
+    room = plan.vocab_size - len(plan.special_tokens)
+    first = room if plan.superwords is None else plan.superwords.first_size(room)
+    if plan.superwords is not None and again is None:
+        raise ConfigError(
+            "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream or counts",
+            option="superwords",
+        )
+    learned = _inside(counts, plan, room, first, threads, report)
+    if plan.superwords is not None and again is not None:
+        learned = _across(learned, again(Pattern.of(plan.superwords.pattern)), plan, room, threads, report)
+    report(ProgressEvent("merge", len(learned.columns[0]), len(learned.columns[0]), "merges"))
+    return _require(learned, plan, room)
+
+
+def _inside(counts: Counts, plan: Plan, room: int, first: int, threads: int, report: Reporter) -> Learned:
+    """The merges inside pretokens."""
+    try:
+        vocabulary, num_symbols, *columns = counts._core.learn(
+            level=plan.level,
+            end_of_word_style=plan.end_of_word_style if plan.end_of_word else None,
+            end_of_word=plan.end_of_word or "",
+            tie_break=plan.tie_break,
+            vocab_size=first,
+            first_id=0,
+            by_code_point=False,
+            min_frequency=plan.min_frequency,
+            rules_json=plan.rules.to_json(by_character=plan.level == "char"),
+            threads=threads,
+            progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
+        )
+    except ConfigError as error:
+        error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+        raise
+    return Learned(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
+
+
+def _across(
+    learned: Learned, counts: Counts, plan: Plan, room: int, threads: int, report: Reporter
+) -> Learned:
+    """More merges, on text cut by another pattern, from what the first ones make of it."""
+    superwords = plan.superwords
+    done = len(learned.columns[0])
+    known = Tokenizer(Definition(Bpe(level=plan.level)), learned.vocabulary)
+    rules = replace(plan.rules, max_words=superwords.max_words if superwords else None)
+    vocabulary, *columns = learn_more(
+        counts._core,
+        known._core,
+        learned.vocabulary,
+        tie_break=plan.tie_break,
+        num_merges=room - learned.num_symbols - done,
+        min_frequency=plan.min_frequency,
+        by_character=plan.level == "char",
+        rules_json=rules.to_json(by_character=plan.level == "char"),
+        threads=threads,
+        progress=lambda more: report(ProgressEvent("merge", done + more, room, "merges")),
+    )
+    first, second = learned.columns, columns
+    joined = (first[0] + second[0], first[1] + second[1], first[2] + second[2])
+    return replace(learned, vocabulary=vocabulary, columns=joined)
+
+
+def _require(learned: Learned, plan: Plan, room: int) -> Learned:
+    """Merges for the tokens that must exist. Nobody counted their pairs: the log has 0 there."""
+    if not plan.rules.required:
+        return learned
+    by_character = plan.level == "char"
+    vocabulary, kept = add_required(learned.vocabulary, plan.rules.required, room, by_character=by_character)
+    added = len(vocabulary.columns()[3]) - kept
+    counted, tokens, in_use = (column[:kept] for column in learned.columns)
+    counted += [0] * added
+    tokens += tokens[-1:] * added if tokens else [0] * added
+    in_use += in_use[-1:] * added if in_use else [0] * added
+    return replace(learned, vocabulary=vocabulary, columns=(counted, tokens, in_use))
+
+
+def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
+    """Refuses required tokens that no text could become.
+
+    Raises:
+        ConfigError: the pattern cuts one, or another rule forbids it.
+    """
+    for text in rules.required:
+        if len(pattern.split(text)) != 1:
+            raise ConfigError(f"the required token {text!r} is cut by the pattern", option="rules")
+        if not rules.holds([text.encode()], by_character=by_character)[0]:
+            raise ConfigError(f"the required token {text!r} breaks another rule", option="rules")
+
+
+def can_be_read_twice(corpus: object) -> bool:
+    """Whether a corpus is the same when it is read again: no iterator, stream, counts or mapping."""
+    return not isinstance(corpus, Iterator | Mapping | Counts) and not hasattr(corpus, "read")
