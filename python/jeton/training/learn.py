@@ -21,7 +21,7 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .counts import Counts, Limits, count
-from .counts_file import counts_path
+from .counts_file import counts_of
 from .log import TrainingLog, write_log
 from .options import PRESETS, Plan
 from .stages import Stages
@@ -113,8 +113,8 @@ def train(
     )  # fmt: skip
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     began = time.perf_counter()
-    if (path := counts_path(corpus)) is not None:
-        corpus = Counts.load(path)
+    if (saved := counts_of(corpus)) is not None:
+        corpus = saved
     kept: list[bytes] | None = [] if trace else None
     with make_reporter(progress) as report:
         if isinstance(corpus, Mapping):

@@ -16,7 +16,9 @@ impl Counts {
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
             self.take_away(pretoken, count).map_err(|own| {
                 let pretoken = String::from_utf8_lossy(pretoken);
-                Error::config(format!("the pretoken {pretoken:?} was counted {own} times; {count} cannot be taken away"))
+                Error::config(format!(
+                    "the pretoken {pretoken:?} was counted {own} times; {count} cannot be taken away"
+                ))
             })?;
         }
         self.retain(|_, count| *count > 0);

@@ -12,10 +12,46 @@ use super::table::Counts;
 
 /// The scripts that are told apart; what is in none of them is `Other`, what has no script is `None`.
 const NAMES: [&str; 40] = [
-    "Latin", "Cyrillic", "Greek", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew", "Devanagari", "Bengali", "Gurmukhi",
-    "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Khmer",
-    "Georgian", "Armenian", "Ethiopic", "Cherokee", "Mongolian", "Canadian_Aboriginal", "Tifinagh", "Thaana", "Syriac", "Nko",
-    "Bopomofo", "Yi", "Javanese", "Balinese", "Coptic", "Vai",
+    "Latin",
+    "Cyrillic",
+    "Greek",
+    "Han",
+    "Hiragana",
+    "Katakana",
+    "Hangul",
+    "Arabic",
+    "Hebrew",
+    "Devanagari",
+    "Bengali",
+    "Gurmukhi",
+    "Gujarati",
+    "Oriya",
+    "Tamil",
+    "Telugu",
+    "Kannada",
+    "Malayalam",
+    "Sinhala",
+    "Thai",
+    "Lao",
+    "Tibetan",
+    "Myanmar",
+    "Khmer",
+    "Georgian",
+    "Armenian",
+    "Ethiopic",
+    "Cherokee",
+    "Mongolian",
+    "Canadian_Aboriginal",
+    "Tifinagh",
+    "Thaana",
+    "Syriac",
+    "Nko",
+    "Bopomofo",
+    "Yi",
+    "Javanese",
+    "Balinese",
+    "Coptic",
+    "Vai",
 ];
 
 /// What of the counts is in one script.
@@ -38,7 +74,9 @@ fn ranges() -> &'static [(char, char, usize)] {
         let mut table = Vec::new();
         let mut add = |class: &str, script: usize| {
             // The classes are constants that parse; a test looks.
-            if let Ok(HirKind::Class(Class::Unicode(set))) = regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
+            if let Ok(HirKind::Class(Class::Unicode(set))) =
+                regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind)
+            {
                 table.extend(set.iter().map(|range| (range.start(), range.end(), script)));
             }
         };
@@ -64,8 +102,7 @@ impl Counts {
     /// What is in each script that occurs, by falling bytes.
     pub fn scripts(&self) -> Vec<Share> {
         let names = NAMES.into_iter().chain(["Other", "None"]);
-        let mut shares: Vec<_> =
-            names.map(|script| Share { script, distinct: 0, occurrences: 0, bytes: 0 }).collect();
+        let mut shares: Vec<_> = names.map(|script| Share { script, distinct: 0, occurrences: 0, bytes: 0 }).collect();
         let none = NAMES.len() + 1;
         for (pretoken, count) in self.iter() {
             let chars = pretoken.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
@@ -89,7 +126,15 @@ mod tests {
         assert!((0..NAMES.len()).all(|script| ranges().iter().any(|range| range.2 == script)));
         assert!(ranges().windows(2).all(|pair| pair[0].1 < pair[1].0));
         let name = |c| NAMES.into_iter().chain(["Other", "None"]).nth(script(c));
-        let expected = [('é', "Latin"), ('ж', "Cyrillic"), ('京', "Han"), ('い', "Hiragana"), ('1', "None"), ('。', "None"), ('𐎠', "Other")];
+        let expected = [
+            ('é', "Latin"),
+            ('ж', "Cyrillic"),
+            ('京', "Han"),
+            ('い', "Hiragana"),
+            ('1', "None"),
+            ('。', "None"),
+            ('𐎠', "Other"),
+        ];
         assert!(expected.into_iter().all(|(c, script)| name(c) == Some(script)));
         assert!(('\0'..='\x7f').all(|c| script(c) == if c.is_ascii_alphabetic() { 0 } else { NAMES.len() + 1 }));
     }

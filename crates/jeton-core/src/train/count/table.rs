@@ -316,7 +316,9 @@ impl Counts {
             if (slot >> 32) as u32 == tag {
                 let number = slot as u32 as usize - 1;
                 let entry = &self.entries[number];
-                if entry.key == key || key.is_long() && entry.key.is_long() && &self.arena[entry.key.place()] == pretoken {
+                if entry.key == key
+                    || key.is_long() && entry.key.is_long() && &self.arena[entry.key.place()] == pretoken
+                {
                     return Ok(number);
                 }
             }
@@ -491,7 +493,10 @@ impl Counts {
     pub(super) fn sort_by_place(&mut self) -> Result<()> {
         self.entries.sort_unstable_by_key(|entry| entry.first);
         if self.entries.windows(2).any(|pair| pair[0].first == pair[1].first) {
-            return Err(Error::format("counts that are damaged: two pretokens appear first at one place", "the entries"));
+            return Err(Error::format(
+                "counts that are damaged: two pretokens appear first at one place",
+                "the entries",
+            ));
         }
         Ok(())
     }
@@ -538,7 +543,11 @@ impl Counts {
         let mut tags = [0; BATCH];
         for (entries, numbers) in entries.chunks(BATCH).zip(numbers.chunks_mut(BATCH)) {
             for (tag, entry) in tags.iter_mut().zip(entries) {
-                *tag = if entry.key.is_long() { long_tag(self.hash, other.bytes(entry)) } else { entry.key.tag(self.hash) };
+                *tag = if entry.key.is_long() {
+                    long_tag(self.hash, other.bytes(entry))
+                } else {
+                    entry.key.tag(self.hash)
+                };
                 simd::prefetch(&self.slots[(*tag >> self.shift()) as usize]);
             }
             for &tag in &tags[..entries.len()] {
