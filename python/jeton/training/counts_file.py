@@ -49,10 +49,12 @@ def counts_of(corpus: object) -> Counts | None:
         >>> counts_of([path, path]).items(), counts_of("words.txt")
         ([(b'low', 10)], None)
     """
-    places = corpus if isinstance(corpus, list | tuple) else [corpus]
-    if not all(isinstance(place, os.PathLike) or (place is corpus and isinstance(place, str)) for place in places):
+    if isinstance(corpus, str | os.PathLike):
+        names = [os.fsdecode(corpus)]
+    elif isinstance(corpus, list | tuple) and all(isinstance(place, os.PathLike) for place in corpus):
+        names = [os.fsdecode(place) for place in corpus]
+    else:
         return None
-    names = [os.fsdecode(place) for place in places]
     files = [name for name in names if name.lower().endswith(SUFFIX)]
     if not files:
         return None
