@@ -93,7 +93,12 @@ impl Counter {
 impl Counter {
     #[new]
     #[pyo3(signature = (stages_json, *, special_tokens, totals = None))]
-    fn new(py: Python<'_>, stages_json: &str, special_tokens: Vec<String>, totals: (u64, u64, u64)) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        stages_json: &str,
+        special_tokens: Vec<String>,
+        totals: Option<(u64, u64, u64)>,
+    ) -> PyResult<Self> {
         let stages = count::Stages::from_json(stages_json).map_err(|failed| error::plain(py, failed))?;
         let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
         let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
