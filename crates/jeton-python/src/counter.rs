@@ -92,13 +92,18 @@ impl Counter {
 #[pymethods]
 impl Counter {
     #[new]
-    #[pyo3(signature = (stages_json, *, special_tokens, totals = (0, 0, 0)))]
-    fn new(py: Python<'_>, stages_json: &str, special_tokens: Vec<String>, totals: (u64, u64, u64)) -> PyResult<Self> {
+    #[pyo3(signature = (stages_json, *, special_tokens, totals = None))]
+    fn new(
+        py: Python<'_>,
+        stages_json: &str,
+        special_tokens: Vec<String>,
+        totals: Option<(u64, u64, u64)>,
+    ) -> PyResult<Self> {
         let stages = count::Stages::from_json(stages_json).map_err(|failed| error::plain(py, failed))?;
         let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
         let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
         let mut counter = count::Counter::new(stages, special);
-        let (documents, bytes, special_tokens) = totals;
+        let (documents, bytes, special_tokens) = totals.unwrap_or_default();
         counter.resume(Totals { documents, bytes, special_tokens });
         Ok(Self(Mutex::new(Some(counter))))
     }

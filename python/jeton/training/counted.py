@@ -279,6 +279,13 @@ class Counts:
 
         Raises:
             FormatError: the file is something else, or damaged.
+
+        Examples:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
+            >>> Counts.from_mapping({"low": 5}).save(path)
+            >>> Counts.load(path).total
+            5
         """
         from .counts_file import load
 

@@ -17,30 +17,51 @@ import os
 import struct
 import zlib
 from dataclasses import asdict
+from functools import reduce
+from operator import add
 from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..errors import FormatError
+from ..errors import ConfigError, FormatError
 from .counted import Counts, Dropped
 from .stages import Stages
 
-__all__ = ["SUFFIX", "counts_path", "load", "save"]
+__all__ = ["SUFFIX", "counts_of", "load", "save"]
 
 SUFFIX = ".jtc"
 MAGIC = b"JTCOUNT1"
 MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take one
 
 
-def counts_path(corpus: object) -> str | None:
-    """The path of a file of counts, where that is what the caller gave: by its suffix, never by its content.
+def counts_of(corpus: object) -> Counts | None:
+    """The counts, where the caller gave the path of a file of counts, or a list of such, whose counts are added.
+
+    The suffix decides, never the content. None for any other corpus.
+
+    Raises:
+        ConfigError: files of counts and others together.
 
     Examples:
-        >>> counts_path("words.jtc"), counts_path(["words.jtc"])
-        ('words.jtc', None)
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
+        >>> Counts.from_mapping({"low": 5}).save(path)
+        >>> counts_of([path, path]).items(), counts_of("words.txt")
+        ([(b'low', 10)], None)
     """
-    path = os.fspath(corpus) if isinstance(corpus, str | os.PathLike) else None
-    return path if isinstance(path, str) and path.lower().endswith(SUFFIX) else None
+    if isinstance(corpus, str | os.PathLike):
+        names = [os.fsdecode(corpus)]
+    elif isinstance(corpus, list | tuple) and all(isinstance(place, os.PathLike) for place in corpus):
+        names = [os.fsdecode(place) for place in corpus]
+    else:
+        return None
+    files = [name for name in names if name.lower().endswith(SUFFIX)]
+    if not files:
+        return None
+    if len(files) < len(names):
+        other = next(name for name in names if name not in files)
+        raise ConfigError(f"{files[0]} is a file of counts and {other} is not: count that one first", option="corpus")
+    return reduce(add, map(load, files))
 
 
 def save(counts: Counts, path: str | os.PathLike[str]) -> None:

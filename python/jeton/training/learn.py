@@ -24,7 +24,7 @@ from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .by_preset import train_by
 from .counts import Counts, Limits, count
-from .counts_file import counts_path
+from .counts_file import counts_of
 from .log import TrainingLog, write_log
 from .merging import Learned, can_be_read_twice, check_required, learn_merges
 from .options import Plan
@@ -126,8 +126,8 @@ def train(
     """
     kept: list[bytes] | None = [] if trace else None
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
-    if (path := counts_path(corpus)) is not None:
-        corpus = Counts.load(path)
+    if (saved := counts_of(corpus)) is not None:
+        corpus = saved
     peer = resolve(preset, algorithm)
     limited, across = Rules.of(rules), Superwords.of(superwords)
     if isinstance(peer, MinBpe):

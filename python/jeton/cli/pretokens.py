@@ -1,0 +1,97 @@
+"""``jeton pretokens``: a corpus to a file of counts, or files of counts to one; and what they say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+import jeton
+
+from .options import Common, common_options, corpus_options
+from .streams import input_corpus, write
+from .words import counted, size
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+
+@click.command(short_help="Count the pretokens of a corpus, to train from or to look at.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Save the counts: words.jtc.")
+@click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="How text is split.")
+@click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="Cuts documents (repeatable).")
+@click.option("--min-count", type=click.IntRange(1), default=1, metavar="N", help="Leave rarer pretokens out.")
+@click.option("--memory-limit", metavar="SIZE", help="Go to disk over this: 500MB, 2GiB; a quarter of the machine's.")
+@click.option(
+    "--checkpoint", type=click.Path(file_okay=False), metavar="FOLDER", help="Go on from here when called again."
+)
+@click.option("--report", is_flag=True, help="Show frequent pretokens, scripts, and how pretokens grow.")
+@click.option(
+    "--top", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="How many --report shows."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw the growth: growth.svg, growth.png."
+)
+@corpus_options
+@common_options
+def pretokens(
+    common: Common,
+    corpus: tuple[str, ...],
+    documents: Literal["file", "line"],
+    field: str,
+    errors: Literal["strict", "replace"],
+    output: str | None,
+    pattern: str,
+    special_tokens: tuple[str, ...],
+    min_count: int,
+    memory_limit: str | None,
+    checkpoint: str | None,
+    report: bool,
+    top: int,
+    plot: str | None,
+) -> None:
+    """Counts the pretokens of CORPUS: files, globs and folders, or - for standard input; or adds up files of counts
+    (.jtc), which were made with the same options.
+
+    \b
+    Examples:
+      jeton pretokens texts/ -o counts.jtc --report
+      jeton pretokens big/ -o counts.jtc --memory-limit 2GB --checkpoint state/
+      jeton pretokens one.jtc two.jtc -o both.jtc
+      jeton train both.jtc -o my.json -s 32000
+    """
+    from ..training.counts_file import counts_of
+
+    if output is None and plot is None and not report:
+        raise click.UsageError("nothing to do with the counts: give -o FILE, --report or --plot FILE")
+    places = input_corpus(common, corpus)
+    counts = counts_of(places)
+    if counts is None:
+        counts = jeton.count_pretokens(
+            places,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            documents=documents,
+            field=field,
+            errors=errors,
+            threads=common.threads,
+            progress=common.progress,
+            memory_limit=memory_limit,
+            checkpoint=checkpoint,
+            min_count=min_count,
+        )
+    elif min_count > 1:
+        counts = counts.without_rare(min_count)
+    if output is not None:
+        counts.save(output)
+        what = f"{counted(counts.total, 'pretoken')}, {len(counts):,} of them distinct"
+        common.say(f"counted  {size(counts.corpus_bytes)} in {counted(counts.documents, 'document')}; {what}")
+        common.say(f"saved    {output}")
+    described = counts.report(top)
+    if plot is not None:
+        described.plot(plot)
+    if common.as_json:
+        write(json.dumps(described.to_json(), ensure_ascii=False))
+    elif report:
+        write(str(described))

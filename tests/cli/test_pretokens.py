@@ -1,0 +1,66 @@
+"""``jeton pretokens``: files of counts, and what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import jeton
+
+from .conftest import CORPUS, Run
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "a.txt").write_text(CORPUS, encoding="utf-8")
+    return tmp_path / "corpus"
+
+
+def test_counts_are_saved_and_trained_from(run: Run, corpus: Path, tmp_path: Path) -> None:
+    path = tmp_path / "counts.jtc"
+    result = run("pretokens", corpus, "-o", path, "--pattern", "gpt2")
+    assert result.code == 0
+    assert "in 1 document" in result.err
+    assert jeton.Counts.load(path) == jeton.count_pretokens([CORPUS], pattern="gpt2")
+    assert run("train", path, "-o", tmp_path / "counts.json", "-s", 280, "--pattern", "gpt2").code == 0
+    assert run("train", corpus, "-o", tmp_path / "text.json", "-s", 280, "--pattern", "gpt2").code == 0
+    assert (tmp_path / "counts.json").read_bytes() == (tmp_path / "text.json").read_bytes()
+
+
+def test_files_of_counts_add_up(run: Run, corpus: Path, tmp_path: Path) -> None:
+    one, both = tmp_path / "one.jtc", tmp_path / "both.jtc"
+    assert run("pretokens", corpus, "-o", one).code == 0
+    assert run("pretokens", one, one, "-o", both).code == 0
+    counts = jeton.Counts.load(one)
+    assert jeton.Counts.load(both) == counts + counts
+    mixed = run("pretokens", one, corpus / "a.txt", "-o", both)
+    assert mixed.code == 1
+    assert "a.txt is not: count that one first" in mixed.err
+
+
+def test_the_report_for_people_and_as_json(run: Run, corpus: Path) -> None:
+    shown = run("pretokens", "-", "--report", "--top", 3, "--min-count", 2, input=CORPUS.encode())
+    report = jeton.count_pretokens([CORPUS], min_count=2).report(3)
+    assert shown.text == f"{report}\n"
+    facts = json.loads(run("pretokens", corpus, "--report", "--json", "--top", 3, "--min-count", 2).text)
+    assert facts == report.to_json()
+
+
+def test_a_checkpoint_and_a_limit(run: Run, corpus: Path, tmp_path: Path) -> None:
+    options = ("--memory-limit", "1MiB", "--checkpoint", tmp_path / "state", "-o", tmp_path / "a.jtc")
+    for _ in range(2):
+        assert run("pretokens", corpus, *options).code == 0
+        assert jeton.Counts.load(tmp_path / "a.jtc") == jeton.count_pretokens([CORPUS])
+    other = run("pretokens", corpus, "--pattern", "gpt2", *options)
+    assert other.code == 1
+    assert "was made with stages" in other.err
+
+
+def test_wrong_usage(run: Run, corpus: Path) -> None:
+    nothing = run("pretokens", corpus)
+    assert nothing.code == 2
+    assert "-o FILE, --report or --plot FILE" in nothing.err
+    assert run("pretokens", corpus, "--report", "--memory-limit", "much").code == 1
