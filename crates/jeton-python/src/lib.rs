@@ -19,6 +19,7 @@ mod formats;
 mod models;
 mod parts;
 mod tokenizer;
+mod unigram;
 mod vocabulary;
 mod watch;
 
@@ -45,6 +46,8 @@ mod _core {
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use crate::unigram::learn_unigram;
     #[pymodule_export]
     use crate::vocabulary::{SpelledVocabulary, Vocabulary};
 }

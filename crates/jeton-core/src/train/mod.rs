@@ -1,7 +1,7 @@
 //! corpus → counts → merges.
 //!
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
-//! merges. Nothing here reads files or knows about Python.
+//! merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
 mod cells;
 pub mod count;
@@ -9,3 +9,4 @@ mod heap;
 pub mod learn;
 pub mod sequences;
 mod tokens;
+pub mod unigram;

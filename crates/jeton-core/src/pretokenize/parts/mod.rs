@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use behavior::{Behavior, Stretch};
 use characters::Scripts;
+pub use characters::{script, Script, INHERITED};
 use rewrite::Metaspace;
 
 /// One pre-tokenizer of HF's, or a pattern of ours.

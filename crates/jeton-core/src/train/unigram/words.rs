@@ -1,0 +1,186 @@
+//! Counts → distinct segments of known characters, the text that EM runs over.
+//!
+//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script changes, before
+//! `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are those of its segments, and
+//! equal segments of different words are counted once. Rare characters are in no piece and are left out; each is one unknown in every
+//! segmentation.
+//!
+//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes.
+//!
+//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
+//! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
+
+use super::valid::{Class, Limits, UNKNOWN};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::train::count::Counts;
+
+/// A character of the text, by its index in [`Words::characters`].
+pub(super) type Symbol = u32;
+
+/// The distinct segments of a corpus.
+#[derive(Debug)]
+pub(super) struct Words {
+    /// The characters that must be pieces, in order, with how often they stand in the corpus.
+    pub characters: Vec<(char, u64)>,
+    /// All segments, one after the other.
+    pub symbols: Vec<Symbol>,
+    /// Where each segment starts in `symbols`; one more at the end.
+    pub starts: Vec<u32>,
+    /// How often each segment stands in the corpus.
+    pub weights: Vec<u64>,
+    /// place in `symbols` -> characters of the longest piece that may begin there.
+    pub longest: Vec<u8>,
+}
+
+impl Words {
+    /// Cuts the words of `counts`; `coverage` is the share of all characters that the kept ones make up.
+    ///
+    /// # Errors
+    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
+    pub fn new(counts: &Counts, coverage: f64, limits: &Limits, go_on: GoOn<'_>) -> Result<Self> {
+        let mut looks = Looks::new(go_on);
+        let characters = characters(counts, coverage, &mut looks)?;
+        let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
+        for (&(c, _), symbol) in characters.iter().zip(0..) {
+            known.of[c as usize] = (symbol, limits.class(c));
+        }
+        let segments = segments(counts, &known, limits, &mut looks)?;
+        let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
+        sorted.sort_unstable();
+        let mut words =
+            Self { characters, symbols: Vec::new(), starts: vec![0], weights: Vec::new(), longest: Vec::new() };
+        let mut classes = Vec::new();
+        for (segment, weight) in sorted {
+            classes.clear();
+            for c in text(segment)?.chars() {
+                looks.now_and_then()?;
+                let (symbol, class) = known.of[c as usize];
+                words.symbols.push(symbol);
+                classes.push(class);
+            }
+            words.longest.extend((0..classes.len()).map(|at| limits.longest(&classes[at..]) as u8));
+            words.weights.push(weight);
+            let end = u32::try_from(words.symbols.len()).ok().filter(|&end| end < u32::MAX);
+            words.starts.push(end.ok_or_else(|| Error::training("the distinct words have 2^32 characters or more"))?);
+        }
+        Ok(words)
+    }
+
+    /// Segments.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Where segment `i` lies in `symbols`.
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.starts[i] as usize..self.starts[i + 1] as usize
+    }
+}
+
+/// code point -> symbol and class; a table, for it is asked for every character of every word.
+struct Known {
+    of: Vec<(Symbol, Class)>,
+}
+
+const CODE_POINTS: usize = char::MAX as usize + 1;
+
+fn text(pretoken: &[u8]) -> Result<&str> {
+    let at = |error: std::str::Utf8Error| Error::text("a pretoken is not UTF-8", error.valid_up_to());
+    std::str::from_utf8(pretoken).map_err(at)
+}
+
+/// The most frequent characters, until they make up `coverage` of all; of equally frequent ones the lower code point first. In order.
+fn characters(counts: &Counts, coverage: f64, looks: &mut Looks<'_>) -> Result<Vec<(char, u64)>> {
+    let mut found = vec![0u64; CODE_POINTS];
+    for (pretoken, count) in counts.iter() {
+        for c in text(pretoken)?.chars() {
+            looks.now_and_then()?;
+            let sum = &mut found[c as usize];
+            *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
+        }
+    }
+    let counted = ('\0'..=char::MAX).map(|c| (c, found[c as usize]));
+    let mut characters: Vec<(char, u64)> = counted.filter(|&(_, count)| count > 0).collect();
+    characters.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+    let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
+    let (mut covered, mut kept) = (0u64, 0);
+    // Compared in 32 bits, as there.
+    while kept < characters.len() && ((covered as f64 / total as f64) as f32) < coverage as f32 {
+        covered = covered.saturating_add(characters[kept].1);
+        kept += 1;
+    }
+    characters.truncate(kept);
+    characters.sort_unstable();
+    Ok(characters)
+}
+
+/// The segments of all words.
+fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'_>) -> Result<Counts> {
+    let mut segments = Counts::default();
+    let (mut starts, mut classes): (Vec<usize>, Vec<Class>) = (Vec::new(), Vec::new());
+    for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
+        starts.clear();
+        classes.clear();
+        for (at, c) in text(pretoken)?.char_indices() {
+            starts.push(at);
+            classes.push(known.of[c as usize].1);
+        }
+        starts.push(pretoken.len());
+        let mut at = 0;
+        while at < classes.len() {
+            looks.now_and_then()?;
+            // Up to where no piece reaches that begins before.
+            let (from, mut reach) = (at, at + 1);
+            while at < reach {
+                looks.now_and_then()?;
+                reach = reach.max(at + limits.longest(&classes[at..]));
+                at += 1;
+            }
+            if classes[from] != UNKNOWN {
+                segments.add(&pretoken[starts[from]..starts[at]], count)?;
+            }
+        }
+    }
+    Ok(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    const LIMITS: Limits =
+        Limits { max_piece_length: 16, split_by_script: true, split_by_number: true, split_digits: false };
+
+    fn cut(words: &[(&str, u64)], coverage: f64, limits: &Limits) -> Vec<(String, u64)> {
+        let mut counts = Counts::default();
+        words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
+        let words = Words::new(&counts, coverage, limits, &|| true).unwrap();
+        let spell =
+            |i| words.symbols[words.range(i)].iter().map(|&symbol| words.characters[symbol as usize].0).collect();
+        (0..words.len()).map(|i| (spell(i), words.weights[i])).collect()
+    }
+
+    #[test]
+    fn words_fall_apart_where_no_piece_crosses() {
+        let cuts = cut(&[("▁(low)", 2), ("▁low▁", 3), ("low", 1)], 1.0, &LIMITS);
+        let expected = [(")", 2), ("low", 3), ("▁", 3), ("▁(", 2), ("▁low", 3)];
+        assert_eq!(cuts, expected.map(|(word, count)| (word.to_owned(), count)));
+    }
+
+    #[test]
+    fn rare_characters_cut() {
+        let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.9, &LIMITS);
+        assert_eq!(cuts, [("aa".to_owned(), 9), ("aab".to_owned(), 9), ("b".to_owned(), 9)]);
+    }
+
+    #[test]
+    fn digits_may_be_alone_or_go_with_all() {
+        let split = Limits { split_digits: true, ..LIMITS };
+        assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
+        let joined = Limits { split_by_number: false, ..LIMITS };
+        assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
+    }
+}
