@@ -12,7 +12,7 @@ use crate::watch::Watch;
 /// Learns pieces from normalized words. `others` are the entries that are not learned: id, kind, content; pieces take the ids that they
 /// leave free, best score first. Returns the vocabulary, and how many characters, pieces to begin with and prunings there were.
 #[pyfunction]
-#[pyo3(signature = (counts, *, vocab_size, others, character_coverage, seed_size, num_sub_iterations, shrinking_factor, max_piece_length, split_by_script, split_by_number, split_digits, threads, progress))]
+#[pyo3(signature = (counts, *, vocab_size, others, character_coverage, seed_size, num_sub_iterations, shrinking_factor, max_piece_length, split_by_script, split_by_number, split_digits, whole_words, threads, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn learn_unigram(
     py: Python<'_>,
@@ -27,6 +27,7 @@ pub fn learn_unigram(
     split_by_script: bool,
     split_by_number: bool,
     split_digits: bool,
+    whole_words: bool,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vocabulary, usize, usize, usize)> {

@@ -67,7 +67,7 @@ pub(super) fn word() -> &'static Characters {
 }
 
 /// A script, as a number; 0 goes with every script.
-pub type Script = u8;
+pub(super) type Script = u8;
 
 /// The script of each character.
 #[derive(Debug)]
@@ -84,10 +84,6 @@ const SCRIPTS: &str = "
     Saur Sgnw Shaw Shrd Sidd Sind Sinh Sora Sund Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar
     Vaii Wara Xpeo Xsux Yiii Zinh Zyyy";
 
-/// The script of characters that take that of the character before them.
-pub const INHERITED: Script = 136;
-/// The script of what many scripts share.
-const COMMON: Script = 137;
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
@@ -126,14 +122,6 @@ impl Scripts {
     }
 }
 
-/// The script of `c` as SentencePiece has it: what its table does not know is common.
-pub fn script(c: char) -> Script {
-    match Scripts::get().of(c) {
-        0 => COMMON,
-        script => script,
-    }
-}
-
 /// The ranges of a class as `regex-syntax` knows it. The classes here are constants that parse (a test says so).
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
@@ -163,7 +151,6 @@ mod tests {
             han == scripts.of('い') && han == scripts.of('グ') && han == scripts.of('ー') && han != scripts.of('a')
         );
         assert_eq!((scripts.of(' '), scripts.of('\u{378}')), (0, 0));
-        assert_eq!((script('!'), script('\u{378}'), script('\u{301}')), (COMMON, COMMON, INHERITED));
     }
 
     const SIZES: (usize, usize, usize) = (726, 1924, 144_667);

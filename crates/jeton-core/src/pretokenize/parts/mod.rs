@@ -27,7 +27,6 @@ use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use behavior::{Behavior, Stretch};
 use characters::Scripts;
-pub use characters::{script, Script, INHERITED};
 use rewrite::Metaspace;
 
 /// One pre-tokenizer of HF's, or a pattern of ours.

@@ -58,6 +58,9 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
+    /// Whether what follows a word is not known, so that each whole word may be a piece; else it is white space, as SentencePiece has it for
+    /// a table of words, and a word that is never followed by anything else is no candidate.
+    pub whole_words: bool,
     /// What a piece may hold.
     pub limits: Limits,
 }
@@ -96,8 +99,9 @@ pub fn learn(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
     let threads = threads.max(1);
-    let read =
-        |_: usize, go_on: &dyn Fn() -> bool| Words::new(counts, options.character_coverage, &options.limits, go_on);
+    let read = |_: usize, go_on: &dyn Fn() -> bool| {
+        Words::new(counts, options.character_coverage, &options.limits, options.whole_words, go_on)
+    };
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {

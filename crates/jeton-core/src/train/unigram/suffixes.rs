@@ -4,19 +4,19 @@
 //! put into groups by their first character, and the groups into jobs of about equal size. Within a group several characters at
 //! a time make one number, and what is still equal is sorted again by the next ones.
 //!
-//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences (or one of
-//! them ends its segment): else the longer one says it all. These are the inner nodes of the suffix tree, found from the common
-//! prefixes of neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004), and whole segments.
+//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or is not
+//! known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common prefixes of
+//! neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts, too.
 //!
 //! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in the worst
 //! case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept.
-//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). Left out: that there a word which is only ever
-//! followed by white space is no candidate, and that next *bytes* are compared.
+//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). Left out: that there a word is no
+//! candidate if white space always follows it, and that next *bytes* are compared.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::words::{Symbol, Words};
+use super::words::{Symbol, Words, MANY};
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
 use crate::parallel;
@@ -200,8 +200,12 @@ impl<'a> Text<'a> {
     /// The best substrings that begin these suffixes.
     fn candidates(&self, sorted: &[u32], job: u32, most: usize, looks: &mut Looks<'_>) -> Result<Vec<Candidate>> {
         let mut found = Vec::new();
-        let mut offer = |first: usize, last: usize, length: usize, count: u64| {
-            if (2..=usize::from(self.words.longest[sorted[first] as usize])).contains(&length) && count >= 2 {
+        let mut offer = |last: usize, open: &Open| {
+            let Open { length, first, count, next } = *open;
+            if next == MANY
+                && (2..=usize::from(self.words.longest[sorted[first] as usize])).contains(&length)
+                && count >= 2
+            {
                 let score = count.saturating_mul(length as u64);
                 found.push(Candidate { score, length: length as u32, job, first: first as u32, last: last as u32 });
                 if found.len() > 2 * most + (1 << 12) {
@@ -209,35 +213,45 @@ impl<'a> Text<'a> {
                 }
             }
         };
-        let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0 }];
-        let mut before = 0; // what the suffix shares with the one before
+        let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0, next: MANY }];
         for (i, &at) in sorted.iter().enumerate() {
             looks.now_and_then()?;
             let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
-            let (mut first, mut count) = (i, self.words.weights[self.segment[at as usize] as usize]);
-            let ends = self.reach(at);
-            if ends > shared.max(before) && ends == usize::from(self.left[at as usize]) {
-                offer(i, i, ends, count);
+            let segment = self.segment[at as usize] as usize;
+            let (count, next) = (self.words.weights[segment], self.words.followers[segment]);
+            let mut node = Open { length: self.reach(at), first: i, count, next };
+            if let Some(same) = open.pop_if(|top| top.length == node.length) {
+                node = same.with(&node);
             }
-            while let Some(top) = open.pop_if(|top| top.length > shared) {
-                (first, count) = (top.first, count.saturating_add(top.count));
-                offer(first, i, top.length, count);
+            while node.length > shared {
+                offer(i, &node);
+                node = match open.pop_if(|top| top.length >= shared) {
+                    Some(around) => around.with(&node),
+                    None => Open { length: shared, next: MANY, ..node },
+                };
             }
-            match open.last_mut() {
-                Some(top) if top.length == shared => top.count = top.count.saturating_add(count),
-                _ => open.push(Open { length: shared, first, count }),
-            }
-            before = shared;
+            open.push(node);
         }
         Ok(found)
     }
 }
 
 /// A node of the suffix tree whose suffixes are not all seen yet.
+#[derive(Debug, Clone, Copy)]
 struct Open {
     length: usize,
     first: usize,
     count: u64,
+    next: u32, // what follows all of them, or MANY
+}
+
+impl Open {
+    /// With a node that has come to its end.
+    fn with(&self, node: &Self) -> Self {
+        let is_same = node.length == self.length && node.next == self.next;
+        let next = if is_same { self.next } else { MANY };
+        Self { count: self.count.saturating_add(node.count), next, ..*self }
+    }
 }
 
 fn keep_best(candidates: &mut Vec<Candidate>, most: usize) {

@@ -11,12 +11,19 @@
 //! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
 
 use super::valid::{Class, Limits, UNKNOWN};
+use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::train::count::Counts;
 
 /// A character of the text, by its index in [`Words::characters`].
 pub(super) type Symbol = u32;
+
+/// Different characters follow, or a word ends and what follows is not known.
+pub(super) const MANY: u32 = u32::MAX;
+
+/// Stands between a segment and what follows it; in no text in UTF-8.
+const THEN: u8 = 0xFF;
 
 /// The distinct segments of a corpus.
 #[derive(Debug)]
@@ -29,16 +36,20 @@ pub(super) struct Words {
     pub starts: Vec<u32>,
     /// How often each segment stands in the corpus.
     pub weights: Vec<u64>,
+    /// What follows each segment in its word, wherever it stands: a code point, or [`MANY`].
+    pub followers: Vec<u32>,
     /// place in `symbols` -> characters of the longest piece that may begin there.
     pub longest: Vec<u8>,
 }
 
 impl Words {
-    /// Cuts the words of `counts`; `coverage` is the share of all characters that the kept ones make up.
+    /// Cuts the words of `counts`; `coverage` is the share of all characters that the kept ones make up; `whole_words` as in
+    /// [`super::Options`].
     ///
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
-    pub fn new(counts: &Counts, coverage: f64, limits: &Limits, go_on: GoOn<'_>) -> Result<Self> {
+    pub fn new(counts: &Counts, coverage: f64, limits: &Limits, whole_words: bool, go_on: GoOn<'_>) -> Result<Self> {
+        let end = if whole_words { MANY } else { u32::from(WORD_START) };
         let mut looks = Looks::new(go_on);
         let characters = characters(counts, coverage, &mut looks)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
@@ -48,10 +59,28 @@ impl Words {
         let segments = segments(counts, &known, limits, &mut looks)?;
         let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
         sorted.sort_unstable();
-        let mut words =
-            Self { characters, symbols: Vec::new(), starts: vec![0], weights: Vec::new(), longest: Vec::new() };
-        let mut classes = Vec::new();
-        for (segment, weight) in sorted {
+        let mut words = Self {
+            characters,
+            symbols: Vec::new(),
+            starts: vec![0],
+            weights: Vec::new(),
+            followers: Vec::new(),
+            longest: Vec::new(),
+        };
+        let (mut classes, mut before) = (Vec::new(), &[][..]);
+        for (both, weight) in sorted {
+            let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
+            let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
+            let follower = follower.map_or(end, u32::from);
+            if let (true, Some(sum), Some(known)) =
+                (segment == before, words.weights.last_mut(), words.followers.last_mut())
+            {
+                *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
+                *known = MANY; // equal ones stand side by side and differ in this
+                continue;
+            }
+            before = segment;
+            words.followers.push(follower);
             classes.clear();
             for c in text(segment)?.chars() {
                 looks.now_and_then()?;
@@ -115,10 +144,10 @@ fn characters(counts: &Counts, coverage: f64, looks: &mut Looks<'_>) -> Result<V
     Ok(characters)
 }
 
-/// The segments of all words.
+/// The segments of all words, each with what follows it.
 fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'_>) -> Result<Counts> {
     let mut segments = Counts::default();
-    let (mut starts, mut classes): (Vec<usize>, Vec<Class>) = (Vec::new(), Vec::new());
+    let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
         starts.clear();
         classes.clear();
@@ -138,7 +167,11 @@ fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'
                 at += 1;
             }
             if classes[from] != UNKNOWN {
-                segments.add(&pretoken[starts[from]..starts[at]], count)?;
+                key.clear();
+                key.extend_from_slice(&pretoken[starts[from]..starts[at]]);
+                key.push(THEN);
+                key.extend_from_slice(&pretoken[starts[at]..*starts.get(at + 1).unwrap_or(&starts[at])]);
+                segments.add(&key, count)?;
             }
         }
     }
@@ -157,7 +190,7 @@ mod tests {
     fn cut(words: &[(&str, u64)], coverage: f64, limits: &Limits) -> Vec<(String, u64)> {
         let mut counts = Counts::default();
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
-        let words = Words::new(&counts, coverage, limits, &|| true).unwrap();
+        let words = Words::new(&counts, coverage, limits, true, &|| true).unwrap();
         let spell =
             |i| words.symbols[words.range(i)].iter().map(|&symbol| words.characters[symbol as usize].0).collect();
         (0..words.len()).map(|i| (spell(i), words.weights[i])).collect()
