@@ -132,7 +132,8 @@ class TrainingFacts:
     """How a tokenizer was trained. Saved with it, save for what differs from run to run.
 
     Attributes:
-        algorithm: ``"bpe"``.
+        algorithm: ``"bpe"`` or ``"wordpiece"``.
+        preset_options: what was said to the preset beyond its defaults; None is nothing.
         preset, tie_break, min_frequency: as asked.
         vocab_size: as asked; the tokenizer may have stopped short of it.
         num_merges: how many were learned.
@@ -161,6 +162,7 @@ class TrainingFacts:
     pretokens: int
     distinct_pretokens: int
     special_tokens_found: int
+    preset_options: Mapping[str, Any] | None = None
     seconds: float | None = field(default=None, compare=False)
     log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)
 

@@ -36,12 +36,14 @@ pub enum EndOfWord {
 }
 
 /// One initial symbol, as training counts it: a unit, and whether the mark is part of it. The mark alone is `unit: None`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
     /// A byte's value or a character's code point.
     pub unit: Option<u32>,
     /// The end-of-word mark is glued to it, or is all of it.
     pub ends_word: bool,
+    /// It is not the first of its pretoken, where that makes it another symbol.
+    pub inside: bool,
 }
 
 impl Symbol {
@@ -74,7 +76,7 @@ pub fn for_each_symbol(
         Level::Byte => {
             let last = pretoken.len().wrapping_sub(1);
             for (i, &byte) in pretoken.iter().enumerate() {
-                each(Symbol { unit: Some(byte.into()), ends_word: suffix && i == last }, i)?;
+                each(Symbol { unit: Some(byte.into()), ends_word: suffix && i == last, inside: false }, i)?;
             }
         }
         Level::Char => {
@@ -82,12 +84,12 @@ pub fn for_each_symbol(
                 .map_err(|e| Error::text("a character-level tokenizer needs UTF-8", e.valid_up_to()))?;
             for (i, c) in text.char_indices() {
                 let ends_word = suffix && i + c.len_utf8() == text.len();
-                each(Symbol { unit: Some(c.into()), ends_word }, i)?;
+                each(Symbol { unit: Some(c.into()), ends_word, inside: false }, i)?;
             }
         }
     }
     if end == EndOfWord::Symbol && !pretoken.is_empty() {
-        each(Symbol { unit: None, ends_word: true }, pretoken.len())?;
+        each(Symbol { unit: None, ends_word: true, inside: false }, pretoken.len())?;
     }
     Ok(())
 }
@@ -150,6 +152,7 @@ pub struct Alphabet {
 #[derive(Debug, Clone, Default)]
 struct Unknown {
     fused: bool,
+    dropped: bool,
     bytes: Option<Box<[u32; 256]>>,
 }
 
@@ -172,6 +175,12 @@ impl Alphabet {
     /// Neighboring unknown characters are one token.
     pub fn fusing_unknown(mut self, fused: bool) -> Self {
         self.unknown.fused = fused;
+        self
+    }
+
+    /// Unknown characters are no symbols, and their neighbors are neighbors (training, where Hugging Face limits the alphabet).
+    pub fn dropping_unknown(mut self, dropped: bool) -> Self {
+        self.unknown.dropped = dropped;
         self
     }
 
@@ -245,13 +254,18 @@ impl Alphabet {
                 },
                 _ => continue,
             };
-            alphabet.insert(Symbol { unit, ends_word }, id);
+            alphabet.insert(Symbol { unit, ends_word, inside: false }, id);
         }
         alphabet
     }
 
     /// Gives `symbol` an id.
     pub fn insert(&mut self, symbol: Symbol, id: u32) {
+        if let (true, Some(c)) = (symbol.inside, symbol.unit.and_then(char::from_u32)) {
+            self.prefix.get_or_insert_default();
+            self.inside.insert((c, symbol.ends_word), id);
+            return;
+        }
         match (self.level, symbol.unit) {
             (_, None) => self.mark = id,
             (Level::Byte, Some(unit)) => self.bytes[usize::from(symbol.ends_word)][unit as usize & 255] = id,
@@ -302,7 +316,7 @@ impl Alphabet {
             (Level::Char, _) => single_char(content).map(u32::from),
         };
         if unit.is_some() {
-            self.insert(Symbol { unit, ends_word: false }, id);
+            self.insert(Symbol { unit, ends_word: false, inside: false }, id);
         }
     }
 
@@ -318,6 +332,7 @@ impl Alphabet {
         for_each_symbol(pretoken, self.level, self.end, |symbol, at| {
             match self.id(symbol).or(self.unk) {
                 Some(id) => out.push(id),
+                None if self.unknown.dropped => {}
                 None => return Err(self.unknown(symbol, at)),
             }
             Ok(())
@@ -347,6 +362,8 @@ impl Alphabet {
                 push(id, spelling.len());
             } else if let Some(ids) = self.unknown.bytes.as_ref().and_then(|ids| spell_in_bytes(ids, spelling)) {
                 ids.for_each(|id| push(id, 1));
+            } else if self.unknown.dropped {
+                return Ok(());
             } else if let Some(unk) = self.unk {
                 match &mut run {
                     Some((_, len)) if self.unknown.fused => *len += spelling.len(),

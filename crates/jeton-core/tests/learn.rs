@@ -9,6 +9,7 @@ use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
 use jeton_core::train::count::Counts;
 use jeton_core::train::learn::{learn, Options, TieBreak};
+use jeton_core::train::rules::Rule;
 use jeton_core::train::sequences::{symbols, Order};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
@@ -46,18 +47,30 @@ fn merge_everywhere(sequence: &[u32], pair: Pair, new: u32) -> Vec<u32> {
     out
 }
 
+/// No token of more than five bytes, and none that ends in c.
+struct Short;
+
+impl Rule for Short {
+    fn allows(&self, left: &[u8], right: &[u8]) -> bool {
+        left.len() + right.len() <= 5 && right.last() != Some(&b'c')
+    }
+}
+
 fn naive(
     words: &[(Vec<u8>, u64)],
     tie_break: TieBreak,
     num_merges: usize,
     min_frequency: u64,
+    rule: Option<&dyn Rule>,
 ) -> Vec<(u32, u32, u64, u64)> {
     let mut sequences: Vec<(Vec<u32>, u64)> =
         words.iter().map(|(w, n)| (w.iter().map(|&b| b.into()).collect(), *n)).collect();
     let mut strings: Vec<Vec<u8>> = (0..=255).map(|b| vec![b]).collect();
     let mut merges = Vec::new();
     while merges.len() < num_merges {
-        let pairs = count_pairs(&sequences);
+        let mut pairs = count_pairs(&sequences);
+        let spelled = |id: u32| strings[id as usize].as_slice();
+        pairs.retain(|&((left, right), _)| rule.is_none_or(|rule| rule.allows(spelled(left), spelled(right))));
         let Some(most) = pairs.iter().map(|&(_, n)| n).max().filter(|&n| n >= min_frequency) else { break };
         let tied = pairs.iter().filter(|&&(_, n)| n == most).map(|&(pair, _)| pair);
         let joined = |p: &Pair| [strings[p.0 as usize].clone(), strings[p.1 as usize].clone()].concat();
@@ -97,17 +110,19 @@ proptest! {
         words in corpus(),
         tie_break in prop::sample::select(vec![TieBreak::First, TieBreak::LowestIds, TieBreak::HighestPair, TieBreak::Shortest]),
         min_frequency in 1u64..4,
+        is_short in any::<bool>(),
     ) {
+        let rule: Option<&dyn Rule> = if is_short { Some(&Short) } else { None };
         let mut counts = Counts::default();
         for (word, n) in &words {
             counts.add(word, *n).unwrap();
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
-        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "" };
+        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();
-        let expected = naive(&distinct, tie_break, 60, min_frequency);
+        let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
         prop_assert_eq!(&got, &expected);
 
         // Encoding each word with the merges gives the sequence that training ended with.

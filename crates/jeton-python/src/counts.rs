@@ -83,7 +83,7 @@ impl Counts {
                 return Ok((symbols, None));
             }
             let num_merges = vocab_size - num_symbols;
-            let options = learn::Options { tie_break, num_merges, min_frequency, level, end, end_of_word };
+            let options = learn::Options { tie_break, num_merges, min_frequency, level, end, end_of_word, rule: None };
             let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
             Ok((symbols, Some(merges)))
         });

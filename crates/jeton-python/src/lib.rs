@@ -18,6 +18,7 @@ mod files;
 mod formats;
 mod models;
 mod parts;
+mod presets;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
@@ -44,6 +45,8 @@ mod _core {
     use crate::models::BareModel;
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
+    #[pymodule_export]
+    use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 Options are decided in `options`; learning is the core's, with the interpreter released. The result depends on the
 documents and their order alone: not on threads, and not on how documents are spread over files.
 
-Left out: Unigram and WordPiece. Plain version: reference/step04_train.py.
+Presets of the peers, and WordPiece, go through `by_preset`. Left out: Unigram. Plain version: reference/step04_train.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from .by_preset import train_by
 from .counts import Counts, count
 from .log import TrainingLog, write_log
-from .options import PRESETS, Plan
+from .options import Plan
+from .presets import Asked, MinBpe, Preset, resolve
 from .stages import Stages
 from .trace import trace_training
 
@@ -40,12 +42,12 @@ def train(
     pattern: str | None = None,
     normalizer: None = None,
     tie_break: TieBreak | None = None,
-    min_frequency: int = 1,
+    min_frequency: int | None = None,
     special_tokens: Sequence[str] = (),
     unk_token: str | None = None,
     end_of_word: str | None = None,
-    end_of_word_style: EndOfWordStyle = "symbol",
-    preset: Literal["minbpe", "hf"] | None = None,
+    end_of_word_style: EndOfWordStyle | None = None,
+    preset: str | Preset | None = None,
     threads: int | None = None,
     progress: Progress = None,
     documents: Literal["file", "line"] = "file",
@@ -54,13 +56,13 @@ def train(
     log: str | os.PathLike[str] | None = None,
     trace: bool | Callable[[str], None] = False,
 ) -> Tokenizer:
-    """Trains a BPE tokenizer.
+    """Trains a tokenizer.
 
     Args:
         corpus: a path, glob or folder; an iterable of documents (`str`, `bytes`) or of `Path`s; a mapping pretoken ->
             count; or `Counts`.
         vocab_size: all entries: alphabet, merges and special tokens.
-        algorithm: ``"bpe"``.
+        algorithm: ``"bpe"``, or ``"wordpiece"`` (which is ``preset="bert"``).
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
             when `end_of_word` is set, else ``"byte"``.
         pattern: how text is split before merging: a name or a regex (tiktoken's dialect); ``"none"`` does not split. By
@@ -68,12 +70,14 @@ def train(
         normalizer: none is carried yet.
         tie_break: which of several most frequent pairs goes first: ``"lowest_ids"`` (the default), ``"first"``,
             ``"highest_pair"``, ``"shortest"``.
-        min_frequency: pairs less frequent than this are not merged.
+        min_frequency: pairs less frequent than this are not merged; 1, or what the preset has.
         special_tokens: control tokens. They cut the documents, are never learned, and get the last ids.
         unk_token: stands in for characters that training did not see; one of the special tokens, or one more.
         end_of_word: mark the end of each word with this, as in ``"</w>"``.
-        end_of_word_style: the mark is a symbol of its own, or a suffix of the word's last character.
-        preset: defaults that make the merges equal to a peer's: ``"minbpe"``, ``"hf"``. What is given wins.
+        end_of_word_style: the mark is a ``"symbol"`` of its own (the default), or a ``"suffix"`` of the word's last
+            character.
+        preset: the rules of a peer, by name or with its options: ``"minbpe"``, ``"hf"``, ``"sentencepiece"``,
+            ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. What contradicts them is refused.
         threads: all cores by default, or what RAYON_NUM_THREADS says. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
         documents, field, errors: how files are read, as in `count_pretokens`.
@@ -101,9 +105,23 @@ def train(
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
         reference/step04_train.py.
     """
+    rules = resolve(preset, algorithm)
+    if isinstance(rules, MinBpe):
+        pattern = pattern if rules.pattern is None else rules.pattern
+    elif rules is not None:
+        asked = Asked.make(
+            vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
+            end_of_word_style,
+        )  # fmt: skip
+        reading = {"documents": documents, "field": field, "errors": errors}
+        kept = [] if trace else None
+        tok, counts = train_by(
+            rules, corpus, asked, threads=threads, progress=progress, reading=reading, kept=kept, trace=bool(trace)
+        )
+        return _shown(tok, counts, log, trace, kept)
     plan = Plan.make(
-        vocab_size, algorithm, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token,
-        end_of_word, end_of_word_style, preset,
+        vocab_size, algorithm, level, pattern, normalizer, tie_break, 1 if min_frequency is None else min_frequency,
+        special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", rules.name if rules else None,
     )  # fmt: skip
     began = time.perf_counter()
     kept: list[bytes] | None = [] if trace else None
@@ -118,6 +136,17 @@ def train(
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _learn(counts, plan, report, began)
+    return _shown(tok, counts, log, trace, kept)
+
+
+def _shown(
+    tok: Tokenizer,
+    counts: Counts,
+    log: str | os.PathLike[str] | None,
+    trace: bool | Callable[[str], None],
+    kept: list[bytes] | None,
+) -> Tokenizer:
+    """Writes what is asked for about the run."""
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
@@ -145,8 +174,6 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
 
 
 def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokenizer:
-    preset = PRESETS[plan.preset] if plan.preset else None
-    first = len(plan.special_tokens) if preset and preset.special_tokens_first else 0
     room = plan.vocab_size - len(plan.special_tokens)
     try:
         vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
@@ -155,8 +182,8 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
             end_of_word=plan.end_of_word or "",
             tie_break=plan.tie_break,
             vocab_size=room,
-            first_id=first,
-            by_code_point=bool(preset and preset.by_code_point),
+            first_id=0,
+            by_code_point=False,
             min_frequency=plan.min_frequency,
             progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
         )
@@ -165,7 +192,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
         raise
     num_merges = len(pair_counts)
     report(ProgressEvent("merge", num_merges, num_merges, "merges"))
-    start = 0 if first else vocabulary.next_id()
+    start = vocabulary.next_id()
     special = {token: start + i for i, token in enumerate(plan.special_tokens)}
     vocabulary = vocabulary.with_added(
         list(special.values()), [token.encode() for token in special], [True] * len(special)

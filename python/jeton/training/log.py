@@ -19,9 +19,19 @@ __all__ = ["TrainingLog", "write_log"]
 class TrainingLog(Sequence[TrainingStep]):
     """Every merge in order, as it was learned; held in columns, and known only in the process that trained."""
 
-    def __init__(self, tok: Tokenizer, columns: tuple[list[int], list[int], list[int]], corpus_bytes: int) -> None:
-        """For a tokenizer, from the columns that the core returned: count, corpus tokens, tokens in use."""
+    def __init__(
+        self,
+        tok: Tokenizer,
+        columns: tuple[list[int], list[int], list[int]],
+        corpus_bytes: int,
+        merges: Sequence[tuple[int, int, int]] | None = None,
+    ) -> None:
+        """For a tokenizer, from the columns that the core returned: count, corpus tokens, tokens in use.
+
+        `merges` are given where the tokenizer's model keeps none.
+        """
         self._tok = tok
+        self._merges = merges
         self._columns = columns
         self._corpus_bytes = corpus_bytes
 
@@ -37,7 +47,8 @@ class TrainingLog(Sequence[TrainingStep]):
             return [self[i] for i in range(*index.indices(len(self)))]
         rank = range(len(self))[index]
         pair_count, corpus_tokens, tokens_in_use = (column[rank] for column in self._columns)
-        left, right, id = self._tok.merges[rank]
+        merges = self._tok.merges if self._merges is None else self._merges
+        left, right, id = merges[rank]
         token = Spelling(self._tok)(id)
         bytes_per_token = self._corpus_bytes / corpus_tokens
         return TrainingStep(rank, id, left, right, token, pair_count, corpus_tokens, tokens_in_use, bytes_per_token)

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError
 from ..special import spell
 from ..tokenizer import MAX_ID
 
-__all__ = ["PRESETS", "Plan"]
+__all__ = ["Plan"]
 
 TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
-
-
-class _Preset(NamedTuple):
-    """Defaults that make training equal to a peer's."""
-
-    tie_break: TieBreak
-    pattern: str
-    special_tokens_first: bool = False
-    by_code_point: bool = False
-
-
-PRESETS: Mapping[str, _Preset] = {
-    # karpathy/minbpe: BasicTokenizer; with pattern="gpt4" its RegexTokenizer
-    "minbpe": _Preset("first", "none"),
-    # HF tokenizers: BpeTrainer over ByteLevel(add_prefix_space=False) with initial_alphabet=ByteLevel.alphabet(). One
-    # thing is ours with every preset: special tokens in the corpus cut it, where HF trains on their spelling.
-    "hf": _Preset("lowest_ids", "gpt2", special_tokens_first=True, by_code_point=True),
-}
 
 
 @dataclass(frozen=True)
@@ -76,11 +57,8 @@ class Plan:
             )
         if normalizer is not None:
             raise ConfigError("normalizer= is not carried yet: normalize the documents before", option="normalizer")
-        if preset is not None and preset not in PRESETS:
-            raise ConfigError(f"there is no preset {preset!r}; presets: {', '.join(PRESETS)}", option="preset")
-        given = PRESETS[preset] if preset else None
         if tie_break is None:
-            tie_break = given.tie_break if given else "lowest_ids"
+            tie_break = "first" if preset == "minbpe" else "lowest_ids"
         if tie_break not in TIE_BREAKS:
             raise ConfigError(f"there is no tie rule {tie_break!r}; rules: {', '.join(TIE_BREAKS)}", option="tie_break")
         if level is None:
@@ -95,7 +73,7 @@ class Plan:
             )
         if pattern is None:
             default = "o200k" if level == "byte" else "none"
-            pattern = "whitespace" if end_of_word else given.pattern if given and level == "byte" else default
+            pattern = "whitespace" if end_of_word else "none" if preset == "minbpe" else default
         if end_of_word and pattern != "whitespace":
             raise ConfigError(
                 f"end_of_word marks words, which white space separates; pattern={pattern!r} cuts them otherwise",

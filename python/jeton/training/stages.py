@@ -25,6 +25,9 @@ class Stages:
         pretokenizer: parts that cut it, in order.
         user_defined: tokens that SentencePiece's normalizer leaves alone; they cut the normalized text and are not
             counted.
+        boundaries: tokens that cut the normalized text, too; each is counted as one U+001F (SentencePiece's trainer).
+        skip_over_bytes: documents longer than this are not counted; None counts all.
+        skip_with: documents that hold this are not counted.
         byte_level: whether a ``ByteLevel`` part hands on bytes, as byte-level models want them, or the characters of
             the byte alphabet that stand for them.
 
@@ -39,6 +42,9 @@ class Stages:
     pretokenizer: tuple[Part, ...] = ()
     user_defined: tuple[str, ...] = ()
     byte_level: bool = True
+    boundaries: tuple[str, ...] = ()
+    skip_over_bytes: int | None = None
+    skip_with: str | None = None
 
     @classmethod
     def of(cls, what: str | Pattern | Definition | Stages | None) -> Stages:
@@ -82,7 +88,7 @@ class Stages:
     @property
     def pattern(self) -> Pattern | None:
         """The pattern, where it is all there is; else None."""
-        if self.normalizer or self.user_defined:
+        if self.normalizer or self.user_defined or self.boundaries or self.skip_over_bytes or self.skip_with:
             return None
         return Definition(pretokenizer=self.pretokenizer).pattern
 
@@ -93,6 +99,14 @@ class Stages:
             "pretokenizer": ordered(self.pretokenizer),
             "user_defined": list(self.user_defined),
             "byte_level": self.byte_level,
+        } | {name: value for name, value in self._rare().items() if value}
+
+    def _rare(self) -> dict[str, Any]:
+        """What few stages have, and what a file leaves out where it is not there."""
+        return {
+            "boundaries": list(self.boundaries),
+            "skip_over_bytes": self.skip_over_bytes,
+            "skip_with": self.skip_with,
         }
 
     @classmethod
@@ -110,7 +124,13 @@ class Stages:
             raise TypeError("the parts of a stage are a list of objects")
         if not all(isinstance(token, str) for token in user_defined):
             raise TypeError("user-defined tokens are strings")
-        return cls(tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"])
+        boundaries, most, mark = (facts.get(name) for name in ("boundaries", "skip_over_bytes", "skip_with"))
+        if not isinstance(boundaries, list | None) or not isinstance(most, int | None) or not isinstance(mark, str | None):
+            raise TypeError("boundaries are a list, skip_over_bytes is an integer, skip_with a string")
+        return cls(
+            tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"],
+            tuple(boundaries or ()), most, mark,
+        )  # fmt: skip
 
     def is_same(self, other: Stages) -> bool:
         """Whether both hand on the same pretokens, as far as their parts say.

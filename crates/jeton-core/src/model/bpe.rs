@@ -60,7 +60,7 @@ impl Bpe {
         merges: Vec<(u32, u32, u32)>,
         whole_first: bool,
     ) -> Result<Self> {
-        let mark = Symbol { unit: None, ends_word: true };
+        let mark = Symbol { unit: None, ends_word: true, inside: false };
         if alphabet.end == EndOfWord::Symbol && alphabet.id(mark).is_none() {
             return Err(Error::config("the end-of-word mark is not in the vocabulary"));
         }
@@ -129,7 +129,7 @@ impl Bpe {
         if !self.alphabet.prefix().is_empty() {
             return None;
         }
-        let symbol = self.alphabet.id(Symbol { unit: Some(WORD_START.into()), ends_word: false })?;
+        let symbol = self.alphabet.id(Symbol { unit: Some(WORD_START.into()), ends_word: false, inside: false })?;
         let starts_inside = |&(_, _, result): &(u32, u32, u32)| has_inner_word_start(vocab.content(result));
         (!self.merges.iter().any(starts_inside)).then_some(symbol)
     }
@@ -182,7 +182,7 @@ impl Bpe {
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
-        let is_known = |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false }).is_some();
+        let is_known = |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
         let seams = is_free.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
         Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }

@@ -10,6 +10,8 @@
 //! edit           parts that look at one character at a time
 //! forms          NFC, NFD, NFKC, NFKD
 //! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
+//! compile        rules as a text has them → that
+//! nfkc_rules     the rules that SentencePiece has names for
 //! precompiled    the rules as HF runs them
 //! sentencepiece  the rules as SentencePiece runs them, and its white space
 //! replace        a text or a regex by a text
@@ -19,8 +21,10 @@
 //! Left out: patterns that match the empty text and a `Prepend` of nothing, after which HF's own parts garble the text.
 
 mod charsmap;
+pub mod compile;
 mod edit;
 mod forms;
+pub mod nfkc_rules;
 mod precompiled;
 mod properties;
 mod replace;

@@ -21,12 +21,15 @@
 //! `learn_bpe.py`); the proof above is ours.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use hashbrown::HashTable;
+use serde::Deserialize;
 
 use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
 use super::heap::Heap;
+use super::rules::Rule;
 use super::sequences::Symbols;
 use super::tokens::Tokens;
 use crate::alphabet::{EndOfWord, Level};
@@ -35,7 +38,8 @@ use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TieBreak {
     /// The one whose first occurrence in the current sequences comes first.
     First,
@@ -48,7 +52,7 @@ pub enum TieBreak {
 }
 
 /// What to learn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The tie rule.
     pub tie_break: TieBreak,
@@ -62,6 +66,8 @@ pub struct Options<'a> {
     pub end: EndOfWord,
     /// The spelling of the mark, where tie rules compare strings.
     pub end_of_word: &'a str,
+    /// Which pairs may merge; `None` is all.
+    pub rule: Option<&'a dyn Rule>,
 }
 
 /// One merge, and the state of the corpus after it.
@@ -91,6 +97,36 @@ pub fn learn(
     options: &Options<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Merge>> {
+    Ok(run(counts, symbols, options, watch)?.0)
+}
+
+/// As [`learn`]; and, where fewer merges were found than asked for, the pairs that merges of other pairs have taken every occurrence of.
+///
+/// # Errors
+/// As [`learn`].
+pub fn learn_and_what_is_gone(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<(Vec<Merge>, Vec<(u32, u32)>)> {
+    let (merges, learner) = run(counts, symbols, options, watch)?;
+    let is_gone = |pair: &&Pair| pair.count == 0 && learner.allows(pair.left, pair.right);
+    let mut gone: Vec<(u32, u32)> = Vec::new();
+    if merges.len() < options.num_merges {
+        gone = learner.pairs.iter().filter(is_gone).map(|pair| (pair.left, pair.right)).collect();
+        let merged: HashSet<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
+        gone.retain(|pair| !merged.contains(pair));
+    }
+    Ok((merges, gone))
+}
+
+fn run<'a>(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'a>,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<(Vec<Merge>, Learner<'a>)> {
     let mut learner = Learner::new(counts, symbols, options, &mut || watch(0))?;
     let mut merges = Vec::new();
     while merges.len() < options.num_merges {
@@ -100,7 +136,7 @@ pub fn learn(
         let Some(pair) = learner.best() else { break };
         merges.push(learner.merge(pair)?);
     }
-    Ok(merges)
+    Ok((merges, learner))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -148,9 +184,10 @@ impl Side {
     }
 }
 
-struct Learner {
+struct Learner<'a> {
     tie_break: TieBreak,
     min_frequency: u64,
+    rule: Option<&'a dyn Rule>,
     cells: Cells,
     tokens: Tokens,
     pairs: Vec<Pair>,
@@ -186,13 +223,14 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
     }
 }
 
-impl Learner {
-    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
+impl<'a> Learner<'a> {
+    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'a>, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
         let watch = RefCell::new(watch);
         let go_on = || watch.borrow_mut()();
         let mut learner = Self {
             tie_break: options.tie_break,
             min_frequency: options.min_frequency.max(1),
+            rule: options.rule,
             cells: Cells::new(),
             tokens: Tokens::new(symbols, options)?,
             pairs: Vec::new(),
@@ -257,6 +295,12 @@ impl Learner {
             pair_at[at as usize] = index;
         }
         self.cells = cells;
+        for index in 0..self.pairs.len() {
+            let Pair { left, right, .. } = self.pairs[index];
+            if !self.allows(left, right) {
+                self.pairs[index].count = 0; // and so it stays: counts never grow
+            }
+        }
         let mut total = 0;
         for pair in &mut self.pairs {
             pair.places = total;
@@ -279,6 +323,14 @@ impl Learner {
         let bounds = frequent.map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
         Ok(())
+    }
+
+    /// Whether the rule, if there is one, lets the pair merge.
+    fn allows(&self, left: u32, right: u32) -> bool {
+        match (self.rule, self.tokens.strings()) {
+            (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),
+            _ => true,
+        }
     }
 
     /// The index of a pair, which is made if it is new.
@@ -428,8 +480,8 @@ impl Learner {
         let first_pair = self.pairs.len();
         for &id in &side.ids {
             let neighbor = &mut side.of[id as usize];
-            if neighbor.weight >= self.min_frequency {
-                let (left, right) = ids(id);
+            let (left, right) = ids(id);
+            if neighbor.weight >= self.min_frequency && self.allows(left, right) {
                 let index = self.pair(left, right) as usize;
                 self.pairs[index].count = neighbor.weight;
                 self.pairs[index].places = end;

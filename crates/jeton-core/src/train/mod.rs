@@ -6,7 +6,10 @@
 mod cells;
 pub mod count;
 mod heap;
+pub mod hf;
 pub mod learn;
+pub mod rules;
+pub mod sentencepiece;
 pub mod sequences;
 mod tokens;
 pub mod unigram;

@@ -27,6 +27,8 @@ pub struct Symbols {
     pub symbols: Vec<Symbol>,
     /// The id of the first.
     pub first_id: u32,
+    /// What is none of them is left out of its pretoken; else it is an error.
+    pub drops_others: bool,
 }
 
 /// The alphabet of a corpus.
@@ -38,10 +40,10 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
     let mut index: HashMap<Symbol, usize> = HashMap::new();
     if level == Level::Byte {
         let glued: &[bool] = if end == EndOfWord::Suffix { &[false, true] } else { &[false] };
-        let all = glued.iter().flat_map(|&ends_word| (0..256).map(move |byte| Symbol { unit: Some(byte), ends_word }));
+        let all = glued.iter().flat_map(|&ends_word| (0..256).map(move |byte| Symbol { unit: Some(byte), ends_word, inside: false }));
         seen.extend(all.map(|symbol| (symbol, 0)));
         if end == EndOfWord::Symbol {
-            seen.push((Symbol { unit: None, ends_word: true }, 0));
+            seen.push((Symbol { unit: None, ends_word: true, inside: false }, 0));
         }
     } else {
         for (pretoken, count) in counts.iter() {
@@ -65,13 +67,13 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
         };
         seen.sort_by_key(|(symbol, _)| (symbol.ends_word, unit(symbol)));
     }
-    Ok(Symbols { symbols: seen.into_iter().map(|(symbol, _)| symbol).collect(), first_id })
+    Ok(Symbols { symbols: seen.into_iter().map(|(symbol, _)| symbol).collect(), first_id, drops_others: false })
 }
 
 impl Symbols {
     /// The look-up from symbol to id.
     pub fn alphabet(&self, level: Level, end: EndOfWord, unk: Option<u32>) -> Alphabet {
-        let mut alphabet = Alphabet::new(level, end, unk);
+        let mut alphabet = Alphabet::new(level, end, unk).dropping_unknown(self.drops_others);
         for (id, &symbol) in (self.first_id..).zip(&self.symbols) {
             alphabet.insert(symbol, id);
         }

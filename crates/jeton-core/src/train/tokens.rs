@@ -1,4 +1,4 @@
-//! The tokens that training knows so far: their length, how often they occur, and (where the tie rule asks) their spelling.
+//! The tokens that training knows so far: their length, how often they occur, and (where somebody asks) their spelling.
 
 use super::learn::{Options, TieBreak};
 use super::sequences::Symbols;
@@ -54,7 +54,7 @@ impl Tokens {
     pub fn new(symbols: &Symbols, options: &Options<'_>) -> Result<Self> {
         let num_ids = symbols.first_id as usize + symbols.symbols.len();
         let mut tokens = Self { lengths: vec![1; num_ids], uses: vec![0; num_ids], in_use: 0, strings: None };
-        if matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
+        if options.rule.is_some() || matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
             let mut strings = Strings { arena: Vec::new(), spans: vec![(0, 0); symbols.first_id as usize] };
             for symbol in &symbols.symbols {
                 strings.push(|arena| {
@@ -85,7 +85,7 @@ impl Tokens {
         self.in_use
     }
 
-    /// The spellings, if the tie rule compares them.
+    /// The spellings, if anybody asks for them.
     pub fn strings(&self) -> Option<&Strings> {
         self.strings.as_ref()
     }

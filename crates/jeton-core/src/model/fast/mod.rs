@@ -108,7 +108,7 @@ impl Fast {
                     bpe::Ranks::Merges => results(&model.merger.pairs)?,
                     bpe::Ranks::Tokens => Vec::new(),
                 };
-                let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false });
+                let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
                 let units = match alphabet.level {
                     AlphabetLevel::Byte => Units::of_bytes(vocab, model, &ranks, &results),
                     AlphabetLevel::Char => Units::of_characters(symbol, &ranks),

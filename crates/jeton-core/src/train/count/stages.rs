@@ -34,9 +34,27 @@ pub struct Parts {
     normalizers: Vec<Normalizer>,
     splitters: Vec<Splitter>,
     cuts: Option<Matcher>, // in normalized text
+    skips: Skips,
     byte_alphabet: bool,   // pieces spell bytes in the byte alphabet
     is_traced: bool,       // a splitter looks where its pieces come from
 }
+
+/// Which texts are not counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Skips {
+    over_bytes: Option<usize>,
+    with: Option<String>,
+}
+
+impl Skips {
+    fn has(&self, text: &str) -> bool {
+        self.over_bytes.is_some_and(|most| text.len() > most)
+            || self.with.as_ref().is_some_and(|mark| text.contains(mark.as_str()))
+    }
+}
+
+/// What is counted in the place of a boundary; its id in the matcher.
+const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
 #[derive(Deserialize)]
 struct Spelled {
@@ -47,12 +65,19 @@ struct Spelled {
     #[serde(default)]
     user_defined: Vec<String>,
     #[serde(default)]
+    boundaries: Vec<String>,
+    #[serde(default)]
+    skip_over_bytes: Option<usize>,
+    #[serde(default)]
+    skip_with: Option<String>,
+    #[serde(default)]
     byte_level: bool,
 }
 
 impl Stages {
     /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
-    /// SentencePiece's normalizer, cut the normalized text and are not counted; `byte_level` says that a `ByteLevel` part
+    /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
+    /// one U+001F; texts over `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part
     /// hands on bytes, not the characters that stand for them.
     ///
     /// # Errors
@@ -67,17 +92,19 @@ impl Stages {
         let normalizers = normalizers.collect::<Result<Vec<_>>>()?;
         let splitters = spelled.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>()?;
-        let cuts = Matcher::new(user_defined.iter().map(|token| Added::plain(token, 0)))?;
+        let boundaries = spelled.boundaries.iter().map(|token| Added::plain(token.as_bytes(), BOUNDARY.0));
+        let cuts = Matcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
+        let skips = Skips { over_bytes: spelled.skip_over_bytes, with: spelled.skip_with };
         let only = match (&normalizers[..], &splitters[..]) {
             ([], []) => Some(Pretokenizer::none()),
             ([], [only]) => only.as_pattern().cloned(),
             _ => None,
         };
-        Ok(match only.filter(|_| cuts.is_none()) {
+        Ok(match only.filter(|_| cuts.is_none() && skips == Skips::default()) {
             Some(pattern) => Self::Pattern(pattern),
             None => {
                 let is_traced = splitters.iter().any(Splitter::needs_origins);
-                Self::Parts(Parts { normalizers, splitters, cuts, byte_alphabet, is_traced })
+                Self::Parts(Parts { normalizers, splitters, cuts, skips, byte_alphabet, is_traced })
             }
         })
     }
@@ -89,6 +116,9 @@ impl Parts {
     /// # Errors
     /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
     pub fn for_each(&self, text: &str, go_on: GoOn<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if self.skips.has(text) {
+            return Ok(());
+        }
         let mut draft = Draft::new(text, self.is_traced)?;
         for normalizer in &self.normalizers {
             normalizer.apply(&mut draft, go_on)?;
@@ -105,8 +135,14 @@ impl Parts {
         }
         let mut bytes = Vec::new();
         let mut looks = Looks::new(go_on);
-        for piece in draft.pieces().iter().filter(|piece| piece.id.is_none()) {
+        for piece in draft.pieces() {
             looks.now_and_then()?;
+            if let Some(id) = piece.id {
+                if id == BOUNDARY.0 {
+                    each(BOUNDARY.1)?;
+                }
+                continue;
+            }
             let spelled = &draft.text()[piece.start..piece.end];
             if self.byte_alphabet {
                 bytes.clear();

@@ -1,0 +1,188 @@
+//! Rules → SentencePiece's character map: the blob that [`super::charsmap`] reads.
+//!
+//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of Hangul spelled in
+//! several ways) take 60 thousand units and not half a million. The blob is another than SentencePiece's own of the same rules:
+//! where a set of children goes is the builder's choice. What it maps is the same.
+//!
+//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is.
+//! Cost: one pass over the sorted rules; each set of children is put at the first place that fits among the last blocks.
+//! Source: google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
+//! `charsmap.rs` reads it back.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+use crate::error::{Error, Result};
+
+/// From what is replaced to its replacement.
+pub type Rules = BTreeMap<String, String>;
+
+/// Units a block: no set of children reaches over the end of one.
+const BLOCK: usize = 256;
+/// Blocks that are searched for free places; Darts-clone searches as many.
+const OPEN_BLOCKS: usize = 16;
+/// A unit says how far away its children are in 21 bits.
+const MAX_UNITS: usize = 1 << 21;
+
+/// The children of a node: (byte, what is reached by it); the byte 0 leads to the value.
+type Children = Vec<(u8, Child)>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Child {
+    Value(u32),
+    Node { children: u32, has_value: bool },
+}
+
+/// The blob.
+///
+/// # Errors
+/// [`Error::config`] for a rule that is empty or holds a NUL, and for too many rules.
+pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
+    if let Some(key) = rules.iter().find(|(key, text)| key.is_empty() || key.contains('\0') || text.contains('\0')) {
+        return Err(Error::config(format!("a rule for {:?} is empty or holds U+0000", key.0)));
+    }
+    let mut texts = Vec::new();
+    let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> where it stands in `texts`
+    for text in rules.values() {
+        places.entry(text).or_insert_with(|| {
+            let place = texts.len() as u32;
+            texts.extend_from_slice(text.as_bytes());
+            texts.push(0);
+            place
+        });
+    }
+    let mut sets = Sets::default();
+    let entries: Vec<(&[u8], u32)> = rules.iter().map(|(key, text)| (key.as_bytes(), places[text.as_str()])).collect();
+    let root = sets.build(&entries, 0);
+    let units = Layout::default().place(&sets.all, root)?;
+    let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
+    blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+    blob.extend_from_slice(&texts);
+    Ok(blob)
+}
+
+/// All different sets of children.
+#[derive(Debug, Default)]
+struct Sets {
+    all: Vec<Children>,
+    numbers: HashMap<Children, u32>,
+}
+
+impl Sets {
+    /// The number of the set of children of all `entries`, which are sorted and alike in their first `depth` bytes.
+    fn build(&mut self, entries: &[(&[u8], u32)], depth: usize) -> u32 {
+        let mut children = Children::new();
+        let mut rest = entries;
+        while let Some(&(key, value)) = rest.first() {
+            let Some(&byte) = key.get(depth) else {
+                children.push((0, Child::Value(value)));
+                rest = &rest[1..];
+                continue;
+            };
+            let (below, after) = rest.split_at(rest.partition_point(|entry| entry.0.get(depth) <= Some(&byte)));
+            let has_value = key.len() == depth + 1;
+            children.push((byte, Child::Node { children: self.build(below, depth + 1), has_value }));
+            rest = after;
+        }
+        let next = self.all.len() as u32;
+        let all = &mut self.all;
+        *self.numbers.entry(children).or_insert_with_key(|children| {
+            all.push(children.clone());
+            next
+        })
+    }
+}
+
+/// Where everything goes.
+#[derive(Debug, Default)]
+struct Layout {
+    units: Vec<u32>,
+    is_taken: Vec<bool>,
+    is_base: Vec<bool>,
+    bases: HashMap<u32, usize>, // number of a set -> its base
+}
+
+impl Layout {
+    fn place(mut self, sets: &[Children], root: u32) -> Result<Vec<u32>> {
+        self.grow();
+        self.is_taken[0] = true; // the unit that leads to the root's children
+        self.is_base[0] = true;
+        let mut todo = vec![(0, root, 0)]; // (unit, the set it leads to, its lower bits)
+        while let Some((unit, set, low)) = todo.pop() {
+            let known = self.bases.get(&set).copied();
+            let base = known.unwrap_or_else(|| self.find_base(&sets[set as usize]));
+            if self.units.len() > MAX_UNITS {
+                return Err(Error::config("the rules are too many for a character map"));
+            }
+            self.units[unit] = ((unit ^ base) as u32) << 10 | low;
+            if known.is_some() {
+                continue;
+            }
+            self.bases.insert(set, base);
+            for &(byte, child) in &sets[set as usize] {
+                let at = base ^ usize::from(byte);
+                self.is_taken[at] = true;
+                match child {
+                    Child::Value(value) => self.units[at] = 1 << 31 | value,
+                    Child::Node { children, has_value } => {
+                        todo.push((at, children, u32::from(byte) | u32::from(has_value) << 8));
+                    }
+                }
+            }
+        }
+        Ok(self.units)
+    }
+
+    fn grow(&mut self) {
+        let len = self.units.len() + BLOCK;
+        self.units.resize(len, 0);
+        self.is_taken.resize(len, false);
+        self.is_base.resize(len, false);
+    }
+
+    /// A base at which all children of a set fit.
+    fn find_base(&mut self, set: &Children) -> usize {
+        let first = set.first().map_or(0, |child| usize::from(child.0));
+        loop {
+            let open = self.units.len().saturating_sub(OPEN_BLOCKS * BLOCK);
+            let fits = |&base: &usize| {
+                !self.is_base[base] && set.iter().all(|&(byte, _)| !self.is_taken[base ^ usize::from(byte)])
+            };
+            let free = (open..self.units.len()).filter(|&at| !self.is_taken[at]);
+            if let Some(base) = free.map(|at| at ^ first).find(fits) {
+                self.is_base[base] = true;
+                return base;
+            }
+            self.grow();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::super::charsmap::Charsmap;
+    use super::*;
+
+    #[test]
+    fn what_is_compiled_is_read_back() {
+        let rules = [("a", "b"), ("ab", ""), ("abc", "a"), ("é", "e"), ("éé", "ee"), ("\u{10FFFF}", "x")];
+        let rules: Rules = rules.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
+        let map = Charsmap::new(&compile(&rules).unwrap()).unwrap();
+        for (key, text) in &rules {
+            assert_eq!(map.prefixes(key).last(), Some((key.len(), text.as_str())), "{key}");
+        }
+        assert_eq!(map.prefixes("b").count(), 0);
+        assert_eq!(map.prefixes("abd").collect::<Vec<_>>(), [(1, "b"), (2, "")]);
+    }
+
+    #[test]
+    fn rules_that_cannot_be_are_refused() {
+        for (key, text) in [("", "a"), ("a\0", ""), ("a", "\0")] {
+            let rules = Rules::from([(key.to_owned(), text.to_owned())]);
+            assert!(compile(&rules).is_err(), "{key:?}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Counts → what Hugging Face's `BpeTrainer` learns from them.
+//!
+//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of code points;
+//! then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left out of its word, and its
+//! neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
+//!
+//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of characters that are
+//! equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or a suffix are sorted by their
+//! string.
+//!
+//! Cost: two passes over the counts. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
+//! Left out: two tokens with one spelling share an id there, which is an error here.
+//! Plain version: `tests/parity/test_training_parity.py` compares with the library.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::count::Counts;
+use super::learn::{self, Merge, TieBreak};
+use super::rules::hf::ShorterThan;
+use super::rules::Rule;
+use super::sequences::Symbols;
+use crate::alphabet::{for_each_symbol, EndOfWord, Level, Symbol};
+use crate::byte_alphabet;
+use crate::error::{Error, Result};
+use crate::vocab::{show, Kind, MAX_BYTES};
+
+/// The options of the trainer.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Options {
+    /// Whether symbols are bytes, in the order of their stand-ins, or characters.
+    pub byte_level: bool,
+    /// The tie rule; theirs is `lowest_ids`.
+    pub tie_break: TieBreak,
+    /// Entries in all, beside the special tokens.
+    pub vocab_size: usize,
+    /// The id of the first of them.
+    pub first_id: u32,
+    /// Pairs less frequent than this are not merged.
+    pub min_frequency: u64,
+    /// The most symbols without prefix and suffix.
+    pub limit_alphabet: Option<usize>,
+    /// Units that are in the alphabet though the corpus may lack them.
+    pub initial_alphabet: Vec<u32>,
+    /// What symbols inside a word begin with.
+    pub prefix: Option<String>,
+    /// What the last symbol of a word ends with.
+    pub suffix: Option<String>,
+    /// Tokens of more than two symbols are shorter than this.
+    pub max_token_length: Option<usize>,
+}
+
+/// One entry: id, kind, content.
+pub type Entry = (u32, Kind, Vec<u8>);
+
+/// What was learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// The alphabet, then what merges made.
+    pub entries: Vec<Entry>,
+    /// How many of them are initial symbols.
+    pub num_symbols: usize,
+    /// The merges in order.
+    pub merges: Vec<Merge>,
+}
+
+impl Options {
+    /// From JSON, by these names.
+    ///
+    /// # Errors
+    /// [`Error::config`] for what does not fit them, and for bytes with a prefix.
+    pub fn from_json(options: &str) -> Result<Self> {
+        let options: Self =
+            serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
+        if options.byte_level && options.prefix.is_some() {
+            return Err(Error::config("continuing_subword_prefix needs level \"char\""));
+        }
+        Ok(options)
+    }
+
+    fn level(&self) -> Level {
+        if self.byte_level { Level::Byte } else { Level::Char }
+    }
+
+    fn end(&self) -> EndOfWord {
+        if self.suffix.is_some() { EndOfWord::Suffix } else { EndOfWord::None }
+    }
+
+    /// By what the alphabet is ordered: the code point, or that of a byte's stand-in.
+    fn key(&self, unit: u32) -> u32 {
+        match self.level() {
+            Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
+            Level::Char => unit,
+        }
+    }
+
+    /// A symbol as the vocabulary spells it, save for the suffix, which its kind stands for.
+    fn content(&self, symbol: Symbol) -> Vec<u8> {
+        let mut content = Vec::new();
+        if symbol.inside {
+            content.extend_from_slice(self.prefix.as_deref().unwrap_or_default().as_bytes());
+        }
+        symbol.content(self.level(), &mut content);
+        content
+    }
+}
+
+/// Learns merges, and the vocabulary that they make; `watch` as for [`learn::learn`].
+///
+/// # Errors
+/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike; as
+/// [`learn::learn`].
+pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) -> bool) -> Result<Learned> {
+    let symbols = symbols(counts, options)?;
+    let num_symbols = symbols.symbols.len();
+    let Some(num_merges) = options.vocab_size.checked_sub(num_symbols) else {
+        return Err(Error::config(format!(
+            "the vocabulary size leaves room for {} entries beside the special tokens, but the alphabet alone has {num_symbols}",
+            options.vocab_size
+        )));
+    };
+    let rule = options.max_token_length.map(|limit| ShorterThan { limit, level: options.level() });
+    let core = learn::Options {
+        tie_break: options.tie_break,
+        num_merges,
+        min_frequency: options.min_frequency,
+        level: options.level(),
+        end: options.end(),
+        end_of_word: "", // lengths are without it
+        rule: rule.as_ref().map(|rule| rule as &dyn Rule),
+    };
+    let merges = learn::learn(counts, &symbols, &core, watch)?;
+    let entries = spell(&symbols, &merges, options)?;
+    Ok(Learned { entries, num_symbols, merges })
+}
+
+/// The initial symbols.
+fn symbols(counts: &Counts, options: &Options) -> Result<Symbols> {
+    let mut seen: HashMap<u32, u64> = options.initial_alphabet.iter().map(|&unit| (unit, u64::MAX)).collect();
+    for (pretoken, count) in counts.iter() {
+        for_each_symbol(pretoken, options.level(), EndOfWord::None, |symbol, _| {
+            if let Some(unit) = symbol.unit {
+                let sum = seen.entry(unit).or_default();
+                *sum = sum.saturating_add(count);
+            }
+            Ok(())
+        })?;
+    }
+    let mut kept: Vec<(u32, u64)> = seen.into_iter().collect();
+    kept.sort_by_key(|&(unit, count)| (std::cmp::Reverse(count), options.key(unit)));
+    kept.truncate(options.limit_alphabet.unwrap_or(usize::MAX));
+    let mut units: Vec<u32> = kept.into_iter().map(|(unit, _)| unit).collect();
+    units.sort_by_key(|&unit| options.key(unit));
+    let plain = |unit: u32| Symbol { unit: Some(unit), ends_word: false, inside: false };
+    let mut symbols: Vec<Symbol> = units.iter().copied().map(plain).collect();
+    symbols.extend(marked(counts, options, &units.into_iter().collect())?);
+    Ok(Symbols { symbols, first_id: options.first_id, drops_others: true })
+}
+
+/// The symbols with a prefix or a suffix that occur, by their string.
+fn marked(counts: &Counts, options: &Options, units: &HashSet<u32>) -> Result<Vec<Symbol>> {
+    if options.prefix.is_none() && options.suffix.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut found = HashSet::new();
+    for (pretoken, _) in counts.iter() {
+        for_each_symbol(pretoken, options.level(), options.end(), |symbol, at| {
+            let symbol = Symbol { inside: at > 0 && options.prefix.is_some(), ..symbol };
+            if (symbol.inside || symbol.ends_word) && symbol.unit.is_some_and(|unit| units.contains(&unit)) {
+                found.insert(symbol);
+            }
+            Ok(())
+        })?;
+    }
+    let string = |symbol: &Symbol| {
+        let mut string = options.content(*symbol);
+        if symbol.ends_word {
+            string.extend_from_slice(options.suffix.as_deref().unwrap_or_default().as_bytes());
+        }
+        string
+    };
+    let sorted: BTreeSet<(Vec<u8>, Symbol)> = found.into_iter().map(|symbol| (string(&symbol), symbol)).collect();
+    Ok(sorted.into_iter().map(|(_, symbol)| symbol).collect())
+}
+
+fn spell(symbols: &Symbols, merges: &[Merge], options: &Options) -> Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::with_capacity(symbols.symbols.len() + merges.len());
+    for (id, &symbol) in (symbols.first_id..).zip(&symbols.symbols) {
+        let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };
+        entries.push((id, kind, options.content(symbol)));
+    }
+    let prefix = options.prefix.as_deref().unwrap_or_default().as_bytes();
+    let mut spelled = 0;
+    for merge in merges {
+        let entry = |id: u32| &entries[(id - symbols.first_id) as usize];
+        let (_, kind, right) = entry(merge.right);
+        let right = right.strip_prefix(prefix).unwrap_or(right);
+        let content = [entry(merge.left).2.as_slice(), right].concat();
+        spelled += content.len();
+        if spelled > MAX_BYTES {
+            return Err(Error::training(
+                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
+            ));
+        }
+        entries.push((merge.result, *kind, content));
+    }
+    let mut known = HashSet::new();
+    match entries.iter().find(|(_, kind, content)| !known.insert((*kind as u8, content))) {
+        None => Ok(entries),
+        Some((_, _, content)) => Err(Error::training(format!(
+            "the token {:?} comes about in two ways, because the prefix is also text of the corpus; Hugging Face gives both one id, \
+             which is not carried: split the text at the prefix's characters, or choose another prefix",
+            show(content)
+        ))),
+    }
+}

@@ -1,0 +1,41 @@
+//! Hugging Face's `max_token_length`.
+//!
+//! The limit is on the sum of two lengths and is not reached, so a token has one symbol less; two initial symbols may always merge,
+//! for they are never asked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel 0.23.3.
+
+use super::Rule;
+use crate::alphabet::Level;
+
+/// Tokens of more than two symbols have fewer than `limit`.
+#[derive(Debug, Clone, Copy)]
+pub struct ShorterThan {
+    /// What the length stays under.
+    pub limit: usize,
+    /// The unit of a symbol.
+    pub level: Level,
+}
+
+impl Rule for ShorterThan {
+    fn allows(&self, left: &[u8], right: &[u8]) -> bool {
+        let length = |spelling: &[u8]| match self.level {
+            Level::Byte => spelling.len(),
+            Level::Char => spelling.iter().filter(|&&byte| byte & 0xC0 != 0x80).count(),
+        };
+        let (left, right) = (length(left), length(right));
+        left + right == 2 || left + right < self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_not_reached() {
+        let rule = ShorterThan { limit: 4, level: Level::Char };
+        assert!(rule.allows("é".as_bytes(), "今天".as_bytes()));
+        assert!(!rule.allows(b"ab", b"cd"));
+        assert!(ShorterThan { limit: 0, ..rule }.allows(b"a", b"b"));
+        assert!(!ShorterThan { level: Level::Byte, ..rule }.allows("é".as_bytes(), "é".as_bytes()));
+    }
+}

@@ -1,0 +1,124 @@
+//! SentencePiece's candidates: which strings may be pieces.
+//!
+//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script. Cost: one pass over the two
+//! spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+
+use serde::Deserialize;
+
+use super::scripts::{Script, Scripts, INHERITED};
+use super::Rule;
+use crate::alphabet::WORD_START;
+
+/// What may be a piece; under SentencePiece's own names.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
+pub struct Candidates {
+    /// In characters.
+    pub max_sentencepiece_length: usize,
+    /// A piece is of one script.
+    pub split_by_unicode_script: bool,
+    /// Digits are of a script of their own (they are common); else they go with any.
+    pub split_by_number: bool,
+    /// A piece does not reach over white space.
+    pub split_by_whitespace: bool,
+    /// A digit is a piece of its own.
+    pub split_digits: bool,
+    /// White space belongs to the word before it.
+    pub treat_whitespace_as_suffix: bool,
+    /// Runs of white space may be pieces.
+    pub allow_whitespace_only_pieces: bool,
+}
+
+fn is_digit(c: char) -> bool {
+    matches!(c, '0'..='9' | '\u{FF10}'..='\u{FF19}')
+}
+
+impl Candidates {
+    /// Whether `▁` may stand at place `at` of a piece of `length` characters.
+    fn allows_space(&self, at: usize, length: usize) -> bool {
+        let (is_first, is_last) = (at == 0, at + 1 == length);
+        match (self.treat_whitespace_as_suffix, self.split_by_whitespace) {
+            (false, true) => is_first,
+            (false, false) => is_first || !is_last,
+            (true, true) => is_last,
+            (true, false) => is_last || !is_first,
+        }
+    }
+
+    /// Whether the characters may be one piece.
+    fn is_valid(&self, chars: impl Iterator<Item = char> + Clone) -> bool {
+        let length = chars.clone().count();
+        if length > self.max_sentencepiece_length {
+            return false;
+        }
+        let only_space = self.allow_whitespace_only_pieces && chars.clone().all(|c| c == WORD_START);
+        let scripts = Scripts::get();
+        let mut before: Option<Script> = None; // none goes with every script
+        for (at, c) in chars.enumerate() {
+            if c == WORD_START {
+                if !only_space && !self.allows_space(at, length) {
+                    return false;
+                }
+                continue;
+            }
+            if self.split_digits && length > 1 && is_digit(c) {
+                return false;
+            }
+            let script = match scripts.of(c) {
+                _ if !self.split_by_number && is_digit(c) => None,
+                INHERITED => before,
+                script => Some(script),
+            };
+            if self.split_by_unicode_script && script.is_some() && before.is_some() && script != before {
+                return false;
+            }
+            before = script;
+        }
+        true
+    }
+}
+
+impl Rule for Candidates {
+    fn allows(&self, left: &[u8], right: &[u8]) -> bool {
+        match (std::str::from_utf8(left), std::str::from_utf8(right)) {
+            (Ok(left), Ok(right)) => self.is_valid(left.chars().chain(right.chars())),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFAULT: Candidates = Candidates {
+        max_sentencepiece_length: 4,
+        split_by_unicode_script: true,
+        split_by_number: true,
+        split_by_whitespace: true,
+        split_digits: false,
+        treat_whitespace_as_suffix: false,
+        allow_whitespace_only_pieces: false,
+    };
+
+    fn check(candidates: Candidates, valid: &[&str], invalid: &[&str]) {
+        for (texts, expected) in [(valid, true), (invalid, false)] {
+            for text in texts {
+                assert_eq!(candidates.is_valid(text.chars()), expected, "{text} {candidates:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_piece() {
+        check(DEFAULT, &["ab", "▁a", "今の", "12", "e\u{301}a", "abcd"], &["a1", "a▁", "▁▁", "aж", "abcde", "今a"]);
+        check(Candidates { split_by_number: false, ..DEFAULT }, &["a1", "a1ж"], &["aж"]);
+        check(Candidates { split_digits: true, ..DEFAULT }, &["1", "ab"], &["12", "▁1"]);
+        check(Candidates { split_by_unicode_script: false, ..DEFAULT }, &["aж1"], &["a▁"]);
+        check(Candidates { treat_whitespace_as_suffix: true, ..DEFAULT }, &["a▁"], &["▁a", "▁▁"]);
+        check(Candidates { split_by_whitespace: false, ..DEFAULT }, &["a▁b", "▁a▁b"], &["a▁", "▁▁"]);
+        let suffix = Candidates { split_by_whitespace: false, treat_whitespace_as_suffix: true, ..DEFAULT };
+        check(suffix, &["a▁b", "a▁"], &["▁a", "▁▁"]);
+        check(Candidates { allow_whitespace_only_pieces: true, ..DEFAULT }, &["▁▁", "▁a"], &["▁▁a", "a▁"]);
+    }
+}

@@ -1,0 +1,122 @@
+"""corpus → counts → tokenizer, by the rules of a peer.
+
+What is counted, learned and built is the preset's to say (`presets`); this is the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ..corpus import CorpusLike, open_corpus
+from ..definition import Bpe, Definition, TrainingFacts
+from ..errors import ConfigError, TrainingError
+from ..progress import Progress, ProgressEvent, make_reporter
+from ..threads import num_threads
+from ..tokenizer import Tokenizer
+from .counts import Counts, count
+from .log import TrainingLog
+from .presets import Asked, Preset, Recipe
+
+__all__ = ["train_by"]
+
+_log = logging.getLogger("jeton")
+
+
+def train_by(
+    preset: Preset,
+    corpus: CorpusLike | Mapping[str, int] | Counts,
+    asked: Asked,
+    *,
+    threads: int | None,
+    progress: Progress,
+    reading: Mapping[str, Any],
+    kept: list[bytes] | None,
+    trace: bool = False,
+) -> tuple[Tokenizer, Counts]:
+    """Trains a tokenizer; the counts are handed back for those who want to see them.
+
+    Args:
+        preset: the rules.
+        corpus: as for `train`.
+        asked: what else `train` was given.
+        threads, progress: as for `train`.
+        reading: how files are read, the options of `open_corpus`.
+        kept: gets the documents, where it is a list.
+        trace: whether the merges will be played back.
+
+    Raises:
+        ConfigError: options that contradict, or counts that were made in another way.
+        TrainingError: a corpus without text.
+    """
+    recipe = preset.recipe(asked)
+    if trace:
+        _check_trace(recipe.definition, preset)
+    began = time.perf_counter()
+    with make_reporter(progress) as report:
+        if isinstance(corpus, Mapping):
+            counts = Counts.from_mapping(corpus)
+        elif isinstance(corpus, Counts):
+            counts = _checked(corpus, recipe, preset)
+        else:
+            lines: dict[str, Literal["line"]] = {"documents": "line"} if recipe.by_line else {}
+            opened = open_corpus(corpus, **{**reading, **lines})
+            cuts = list(recipe.special_tokens)
+            counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept)
+        if not counts.total:
+            raise TrainingError("the corpus holds no text to learn from")
+        learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
+        num_merges = len(learned.columns[0])
+        report(ProgressEvent("merge", num_merges, num_merges, "merges"))
+    tok = Tokenizer(recipe.definition, learned.vocabulary)
+    stopped = _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
+    if stopped:
+        _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
+    facts = TrainingFacts(
+        algorithm=recipe.algorithm,
+        preset=preset.name,
+        preset_options=preset.facts() or None,
+        tie_break=recipe.tie_break,
+        min_frequency=recipe.min_frequency,
+        vocab_size=asked.vocab_size,
+        num_merges=num_merges,
+        stopped=stopped,
+        documents=counts.documents,
+        corpus_bytes=counts.corpus_bytes,
+        pretokens=counts.total,
+        distinct_pretokens=len(counts),
+        special_tokens_found=counts.special_tokens_found,
+        seconds=time.perf_counter() - began,
+        log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
+    )
+    return tok._with_facts(training=facts), counts
+
+
+def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
+    """Counts carry how they were made; made otherwise, the tokenizer would split otherwise."""
+    if counts.stages is not None and not counts.stages.is_same(recipe.stages):
+        raise ConfigError(
+            f"the counts were made with {counts.stages.describe()}, and preset={preset.name!r} counts with "
+            f"{recipe.stages.describe()}; pass the corpus, or count with the same",
+            option="preset",
+        )
+    return counts
+
+
+def _why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
+    if num_merges >= asked:
+        return None
+    what = "no pair is left" if min_frequency <= 1 else f"no pair occurs {min_frequency} times"
+    return f"{what} after {num_merges} of {asked} merges"
+
+
+def _check_trace(definition: Definition, preset: Preset) -> None:
+    """Only merges of whole symbols can be played back.
+
+    Raises:
+        ConfigError: the tokenizer has other ones.
+    """
+    if not isinstance(definition.model, Bpe) or definition.model.continuing_subword_prefix:
+        raise ConfigError(f"trace= does not show what preset={preset.name!r} learns; log= does", option="trace")

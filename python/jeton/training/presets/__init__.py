@@ -1,0 +1,77 @@
+"""Training by the rules of the peers: the same merges or pieces, in the same order, as the library that is named.
+
+A name stands for a preset with the peer's defaults; the class says more: ``preset="sentencepiece"`` is
+``preset=SentencePiece()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from ...errors import ConfigError
+from .base import Asked, Learned, Preset, Recipe
+from .hf import Bert, Hf
+from .minbpe import MinBpe
+from .sentencepiece import SentencePiece
+from .subword_nmt import SubwordNmt
+
+__all__ = [
+    "PRESETS",
+    "Asked",
+    "Bert",
+    "Hf",
+    "Learned",
+    "MinBpe",
+    "Preset",
+    "Recipe",
+    "SentencePiece",
+    "SubwordNmt",
+    "make",
+    "resolve",
+]
+
+PRESETS: Mapping[str, type[Preset]] = {each.name: each for each in (MinBpe, Hf, SentencePiece, SubwordNmt, Bert)}
+
+
+def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
+    """The preset that is meant; ``algorithm="wordpiece"`` alone is `Bert`.
+
+    Raises:
+        ConfigError: there is none of that name, or it trains another algorithm.
+
+    Examples:
+        >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") is None
+        (True, True)
+    """
+    if preset is None:
+        return Bert() if algorithm == "wordpiece" else None
+    if isinstance(preset, str):
+        preset = make(preset, {})
+    if not isinstance(preset, Preset):
+        raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
+    if (algorithm == "wordpiece") != isinstance(preset, Bert) and algorithm != "bpe":
+        raise ConfigError(f"preset={preset.name!r} does not train algorithm={algorithm!r}", option="algorithm")
+    return preset
+
+
+def make(name: str, options: Mapping[str, Any]) -> Preset:
+    """A preset by its name, with options of the peer.
+
+    Raises:
+        ConfigError: there is no such preset, or it has no such option.
+
+    Examples:
+        >>> make("sentencepiece", {"split_digits": True}).split_digits
+        True
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"there is no preset {name!r}; presets: {', '.join(PRESETS)}", option="preset")
+    known = [each.name for each in fields(PRESETS[name])]
+    for option in options:
+        if option not in known:
+            raise ConfigError(
+                f"preset={name!r} has no option {option!r}; it has {', '.join(known) or 'none'}", option="preset"
+            )
+    return PRESETS[name](**options)

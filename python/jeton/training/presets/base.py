@@ -1,0 +1,195 @@
+"""What a preset is: the rules of a peer, under the peer's own names.
+
+A preset says how a corpus is counted, what is learned from the counts, and what tokenizer that makes. It is a frozen
+dataclass whose fields are the options of the peer, with the peer's defaults; `recipe` turns it, and what else `train`
+was given, into a `Recipe`. What contradicts is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
+
+from ... import _core
+from ...definition import Definition, EndOfWordStyle, Level, TieBreak
+from ...errors import ConfigError
+from ...special import spell
+from ...tokenizer import MAX_ID
+from ..counts import Counts
+from ..options import TIE_BREAKS
+from ..stages import Stages
+
+__all__ = ["DEFAULT_VOCAB_SIZE", "Asked", "Learned", "Preset", "Recipe", "checked"]
+
+DEFAULT_VOCAB_SIZE = 32_000  # what `train` takes where nothing is said
+
+Report = Callable[[int], None]  # gets the number of merges done
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What `train` was given beside the corpus and the preset; None is what was not given."""
+
+    vocab_size: int
+    level: Level | None = None
+    pattern: str | None = None
+    tie_break: TieBreak | None = None
+    min_frequency: int | None = None
+    special_tokens: tuple[str, ...] = ()
+    unk_token: str | None = None
+    end_of_word: str | None = None
+    end_of_word_style: EndOfWordStyle | None = None
+
+    @classmethod
+    def make(
+        cls,
+        vocab_size: int,
+        level: Level | None,
+        pattern: str | None,
+        normalizer: object,
+        tie_break: TieBreak | None,
+        min_frequency: int | None,
+        special_tokens: Sequence[str],
+        unk_token: str | None,
+        end_of_word: str | None,
+        end_of_word_style: EndOfWordStyle | None,
+    ) -> Asked:
+        """Checks what `train` was given, as far as it is the same for every preset.
+
+        Raises:
+            ConfigError: an option that cannot work.
+        """
+        if normalizer is not None:
+            raise ConfigError("normalizer= goes with no preset: a preset has its own", option="normalizer")
+        if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or not 1 <= vocab_size <= MAX_ID + 1:
+            raise ConfigError(
+                f"vocab_size={vocab_size!r} is not an integer from 1 to {MAX_ID + 1}", option="vocab_size"
+            )
+        for option, value, choices in (
+            ("level", level, ("byte", "char")),
+            ("tie_break", tie_break, TIE_BREAKS),
+            ("end_of_word_style", end_of_word_style, ("symbol", "suffix")),
+        ):
+            if value is not None and value not in choices:
+                raise ConfigError(f"{option}={value!r} is none of {', '.join(choices)}", option=option)
+        if min_frequency is not None and (
+            isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 0 <= min_frequency < 1 << 64
+        ):
+            raise ConfigError(
+                f"min_frequency={min_frequency!r} is not an integer from 0 to 2^64 - 1", option="min_frequency"
+            )
+        if isinstance(special_tokens, str):
+            raise ConfigError(f"special_tokens is a list; pass [{special_tokens!r}]", option="special_tokens")
+        for option, text in (("end_of_word", end_of_word), ("unk_token", unk_token)):
+            if text is not None:
+                spell(text, option)
+        return cls(
+            vocab_size, level, pattern, tie_break, min_frequency, tuple(special_tokens), unk_token, end_of_word,
+            end_of_word_style,
+        )  # fmt: skip
+
+    def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
+        """Refuses what the preset decides itself: option -> what to do instead.
+
+        Raises:
+            ConfigError: one of the options was given.
+        """
+        for option, instead in decides.items():
+            value = getattr(self, option)
+            if value not in (None, ()):
+                raise ConfigError(f"preset={preset!r} decides {option} itself; {instead}", option=option)
+
+
+class Learned(NamedTuple):
+    """What the core returned; `merges` is None where the vocabulary has them."""
+
+    vocabulary: _core.Vocabulary
+    num_symbols: int
+    merges: list[tuple[int, int, int]] | None
+    columns: tuple[list[int], list[int], list[int]]  # pair count, corpus tokens, tokens in use
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a training run needs.
+
+    Attributes:
+        algorithm: ``"bpe"`` or ``"wordpiece"``.
+        tie_break, min_frequency: as they are saved with the tokenizer.
+        stages: how documents are counted.
+        special_tokens: what cuts them before.
+        by_line: whether the peer takes each line of a file for a document.
+        learn: counts -> what was learned.
+        definition: the tokenizer around the vocabulary.
+        num_merges: how many merges are asked for, from the number of initial symbols.
+    """
+
+    algorithm: str
+    tie_break: TieBreak
+    min_frequency: int
+    stages: Stages
+    learn: Callable[[Counts, Report], Learned]
+    definition: Definition
+    num_merges: Callable[[int], int]
+    special_tokens: tuple[str, ...] = ()
+    by_line: bool = False
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The rules of a peer."""
+
+    name: ClassVar[str]
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run that the preset and the other options of `train` describe.
+
+        Raises:
+            ConfigError: options that contradict.
+        """
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """What is said beyond the defaults, as it is saved with the tokenizer.
+
+        Examples:
+            >>> from jeton.training.presets import Hf
+            >>> Hf(max_token_length=8).facts()
+            {'max_token_length': 8}
+        """
+        given = asdict(self)
+        return {each.name: given[each.name] for each in fields(self) if getattr(self, each.name) != _default(each)}
+
+
+def _default(each: Any) -> Any:
+    return each.default if each.default is not MISSING else each.default_factory()
+
+
+def checked(preset: Preset) -> None:
+    """Checks the type of every field that is a truth value or an integer; the range is in the field's metadata.
+
+    Raises:
+        ConfigError: says what was given and what is expected.
+    """
+    for each in fields(preset):
+        value = getattr(preset, each.name)
+        if "range" in each.metadata:
+            low, high = each.metadata["range"]
+            is_number = isinstance(value, int) and not isinstance(value, bool)
+            if value is None and each.default is None:
+                continue
+            if not is_number or not low <= value <= high:
+                what = f"an integer from {low} to {high}" if high < 1 << 63 else f"an integer from {low}"
+                raise ConfigError(f"{each.name}={value!r} is not {what}", option=each.name)
+        elif each.type == "bool" and not isinstance(value, bool):
+            raise ConfigError(f"{each.name}={value!r} is neither True nor False", option=each.name)
+        elif each.type == "tuple[str, ...]":
+            if isinstance(value, str) or not all(isinstance(item, str) and item for item in value):
+                raise ConfigError(f"{each.name}={value!r} is not a list of strings", option=each.name)
+            object.__setattr__(preset, each.name, tuple(value))
+
+
+def integer(default: int | None, low: int, high: int = 1 << 63) -> Any:
+    """A field that is an integer in a range, or None where that is the default."""
+    return field(default=default, metadata={"range": (low, high)})

@@ -1,0 +1,327 @@
+"""Hugging Face's `BpeTrainer` and `WordPieceTrainer`.
+
+Where the trainer's own order is that of a hash map and differs from one process to the next, ours is defined: of
+characters equally frequent at the cut of `limit_alphabet` the lower code point stays, and symbols with a prefix or a
+suffix are sorted by their string. Everything else, ties included, is as there. Two things are ours: special tokens in
+the corpus cut it, where the trainer learns from their spelling, and counts have 64 bits, where it has 32.
+
+Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and
+implementations/bert_wordpiece.py for BERT's defaults (facts).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ... import _core
+from ...definition import Bpe, Definition, Level, Part, Pattern, WordPiece
+from ...errors import ConfigError
+from ...special import spell
+from ..counts import Counts
+from ..stages import Stages
+from .base import Asked, Learned, Preset, Recipe, Report, checked, integer
+
+__all__ = ["Bert", "Hf"]
+
+BERT_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_BERT_ROLES = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+
+
+@dataclass(frozen=True)
+class Hf(Preset):
+    """`BpeTrainer`, by default over ``ByteLevel(add_prefix_space=False)`` with the whole byte alphabet.
+
+    Attributes:
+        min_frequency: pairs less frequent than this are not merged.
+        limit_alphabet: the most initial symbols that are kept, the most frequent; what is not among them is left out
+            of its word.
+        initial_alphabet: characters that are kept though the corpus may lack them. None is all 256 bytes at byte level
+            (``ByteLevel.alphabet()``) and nothing at character level; ``()`` is nothing. Bytes are given by their
+            stand-ins in the byte alphabet, as there.
+        continuing_subword_prefix: what symbols inside a word begin with, as in ``"##"``; at character level.
+        end_of_word_suffix: what the last symbol of a word ends with, as in ``"</w>"``.
+        max_token_length: no token of more than two symbols is as long as this (as there: one less is the most).
+        pre_tokenizer: parts of a `tokenizer.json` that split the text; None splits by ``pattern=``.
+
+    Examples:
+        >>> import jeton
+        >>> from jeton.training.presets import Hf
+        >>> tok = jeton.train(["low lower lowest"], 300, preset=Hf(max_token_length=4), progress=False)
+        >>> max(map(len, tok.vocab.values()))
+        3
+        >>> words = Hf(end_of_word_suffix="</w>", pre_tokenizer=[{"type": "Whitespace"}])
+        >>> tok = jeton.train(["low lower lowest"], 14, preset=words, progress=False)
+        >>> [tok.id_to_token(new) for *_, new in tok.merges]
+        ['lo', 'lowe', 'low</w>']
+    """
+
+    name: ClassVar[str] = "hf"
+    min_frequency: int = integer(0, 0)
+    limit_alphabet: int | None = integer(None, 0)
+    initial_alphabet: Sequence[str] | None = None
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    max_token_length: int | None = integer(None, 0)
+    pre_tokenizer: Sequence[Part] | None = None
+
+    def __post_init__(self) -> None:
+        checked(self)
+        _check_alphabet(self.initial_alphabet)
+        for option in ("continuing_subword_prefix", "end_of_word_suffix"):
+            if getattr(self, option) is not None:
+                spell(getattr(self, option), option)
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run; see `Preset.recipe`."""
+        suffix = _suffix(self.end_of_word_suffix, asked)
+        tie_break = asked.tie_break or "lowest_ids"
+        if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
+            raise ConfigError(
+                f"tie_break={tie_break!r} compares strings, and with a prefix or a suffix Hugging Face compares ids",
+                option="tie_break",
+            )
+        level, parts = self._split(asked, suffix)
+        if level == "byte" and self.continuing_subword_prefix:
+            raise ConfigError(
+                "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
+            )
+        min_frequency = _one(asked.min_frequency, self.min_frequency, "min_frequency")
+        special = _special(asked.special_tokens, asked.unk_token)
+        initial = _units(self.initial_alphabet, level)
+        _check_special(special, initial, level)
+        options = {
+            "byte_level": level == "byte",
+            "tie_break": tie_break,
+            "vocab_size": _room(asked.vocab_size, special),
+            "first_id": len(special),
+            "min_frequency": min_frequency,
+            "limit_alphabet": self.limit_alphabet,
+            "initial_alphabet": initial,
+            "prefix": self.continuing_subword_prefix,
+            "suffix": suffix,
+            "max_token_length": self.max_token_length,
+        }
+        model = Bpe(
+            level=level,
+            end_of_word=suffix,
+            end_of_word_style="suffix" if suffix else "symbol",
+            unk_token=asked.unk_token,
+            continuing_subword_prefix=self.continuing_subword_prefix,
+        )
+        decoder: tuple[Part, ...] | None = None
+        if self.continuing_subword_prefix:
+            decoder = ({"type": "WordPiece", "prefix": self.continuing_subword_prefix, "cleanup": False},)
+        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), asked)
+
+    def _split(self, asked: Asked, suffix: str | None) -> tuple[Level, tuple[Part, ...]]:
+        """The unit of a symbol, and the pre-tokenizer."""
+        if self.pre_tokenizer is None:
+            level = asked.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
+            default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
+            part = Pattern.of(asked.pattern or default).part()
+            return level, (part,) if part else ()
+        if asked.pattern is not None:
+            raise ConfigError("pattern= and pre_tokenizer= both split the text; pass one of them", option="pattern")
+        parts = Stages.make(None, (), self.pre_tokenizer).pretokenizer
+        level = "byte" if any(part.get("type") == "ByteLevel" for part in parts) else "char"
+        if asked.level not in (None, level):
+            raise ConfigError(
+                f"level={asked.level!r}: this pre_tokenizer hands on {level}s; a ByteLevel part makes bytes",
+                option="level",
+            )
+        return level, parts
+
+
+@dataclass(frozen=True)
+class Bert(Preset):
+    """`BertWordPieceTokenizer`: `WordPieceTrainer`, and BERT's normalizer and pre-tokenizer.
+
+    The trainer is `BpeTrainer` with a prefix, and of what it learns only the vocabulary is kept. Without
+    `special_tokens` the tokenizer gets BERT's five. What `WordPieceTrainer` has by itself is ``Bert(min_frequency=0,
+    limit_alphabet=None)``.
+
+    Attributes:
+        clean_text, handle_chinese_chars, strip_accents, lowercase: options of ``BertNormalizer``.
+        min_frequency, limit_alphabet, initial_alphabet: as in `Hf`.
+        wordpieces_prefix: what entries inside a word begin with.
+
+    Examples:
+        >>> import jeton
+        >>> from jeton.training.presets import Bert
+        >>> tok = jeton.train(["low lower lowest"], 20, preset=Bert(min_frequency=0), progress=False)
+        >>> tok.tokenize("Lowest").tokens, tok.id_to_token(18)
+        ([b'lowe', b's', b't'], 'lo')
+    """
+
+    name: ClassVar[str] = "bert"
+    clean_text: bool = True
+    handle_chinese_chars: bool = True
+    strip_accents: bool | None = None
+    lowercase: bool = True
+    min_frequency: int = integer(2, 0)
+    limit_alphabet: int | None = integer(1000, 0)
+    initial_alphabet: Sequence[str] = ()
+    wordpieces_prefix: str = "##"
+
+    def __post_init__(self) -> None:
+        checked(self)
+        _check_alphabet(self.initial_alphabet)
+        spell(self.wordpieces_prefix, "wordpieces_prefix")
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run; see `Preset.recipe`."""
+        asked.refuse(
+            self.name,
+            {
+                "level": "entries are characters",
+                "pattern": "BERT's pre-tokenizer splits",
+                "tie_break": "ties go to the lowest ids",
+                "end_of_word": "WordPiece marks what is inside a word: wordpieces_prefix=",
+            },
+        )
+        unk = asked.unk_token or "[UNK]"
+        special = _special(asked.special_tokens or BERT_TOKENS, unk)
+        initial = _units(self.initial_alphabet, "char")
+        _check_special(special, initial, "char")
+        options = {
+            "byte_level": False,
+            "tie_break": "lowest_ids",
+            "vocab_size": _room(asked.vocab_size, special),
+            "first_id": len(special),
+            "min_frequency": _one(asked.min_frequency, self.min_frequency, "min_frequency"),
+            "limit_alphabet": self.limit_alphabet,
+            "initial_alphabet": initial,
+            "prefix": self.wordpieces_prefix,
+            "suffix": None,
+            "max_token_length": None,
+        }
+        normalizer = {
+            "type": "BertNormalizer",
+            "clean_text": self.clean_text,
+            "handle_chinese_chars": self.handle_chinese_chars,
+            "strip_accents": self.strip_accents,
+            "lowercase": self.lowercase,
+        }
+        definition = Definition(
+            WordPiece(unk, continuing_subword_prefix=self.wordpieces_prefix),
+            normalizer=(normalizer,),
+            pretokenizer=({"type": "BertPreTokenizer"},),
+            decoder=({"type": "WordPiece", "prefix": self.wordpieces_prefix, "cleanup": True},),
+            template=_bert_template(special),
+            roles={role: token for role, token in (_BERT_ROLES | {"unk": unk}).items() if token in special},
+        )
+        return _recipe("wordpiece", options, special, definition, asked)
+
+
+def _recipe(
+    algorithm: str, options: Mapping[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
+) -> Recipe:
+    def learn(counts: Counts, report: Report) -> Learned:
+        vocabulary, *others = _core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", report)
+        ids = list(range(len(special)))
+        vocabulary = vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
+        return Learned(vocabulary, *others)
+
+    return Recipe(
+        algorithm=algorithm,
+        tie_break=options["tie_break"],
+        min_frequency=options["min_frequency"],
+        stages=Stages.of(definition),
+        learn=learn,
+        definition=definition,
+        num_merges=lambda num_symbols: options["vocab_size"] - num_symbols,
+        special_tokens=special,
+    )
+
+
+def _suffix(suffix: str | None, asked: Asked) -> str | None:
+    if asked.end_of_word is None:
+        return suffix
+    if asked.end_of_word_style != "suffix":
+        raise ConfigError(
+            "preset='hf' glues the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
+            option="end_of_word_style",
+        )
+    return str(_one(asked.end_of_word, suffix, "end_of_word", none=None))
+
+
+def _one(given: Any, own: Any, option: str, none: Any = 0) -> Any:
+    """An option that both `train` and the preset have."""
+    if given is not None and own != none and given != own:
+        raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
+    return own if given is None else given
+
+
+def _special(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str, ...]:
+    tokens = list(dict.fromkeys(special_tokens))
+    if unk_token is not None and unk_token not in tokens:
+        tokens.insert(0, unk_token)
+    for token in tokens:
+        spell(token)
+    return tuple(tokens)
+
+
+def _room(vocab_size: int, special: Sequence[str]) -> int:
+    room = vocab_size - len(special)
+    if room < 1:
+        raise ConfigError(
+            f"vocab_size={vocab_size} has no room: {len(special)} special tokens take it all", option="vocab_size"
+        )
+    return room
+
+
+def _check_alphabet(alphabet: object) -> None:
+    if alphabet is None:
+        return
+    if isinstance(alphabet, str) or not isinstance(alphabet, Sequence):
+        raise ConfigError(f"initial_alphabet is a list of characters, not {alphabet!r}", option="initial_alphabet")
+    for item in alphabet:
+        if not isinstance(item, str) or len(item) != 1 or "\ud800" <= item <= "\udfff":
+            raise ConfigError(f"initial_alphabet holds {item!r}, not a character", option="initial_alphabet")
+
+
+def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
+    """What the core counts: bytes or code points."""
+    if level == "char":
+        return [ord(char) for char in alphabet or ()]
+    if alphabet is None:
+        return list(range(256))
+    units = []
+    for char in alphabet:
+        spelled = _core.read_bytes(char)
+        if spelled is None:
+            raise ConfigError(
+                f"initial_alphabet holds {char!r}, which stands for no byte in the byte alphabet",
+                option="initial_alphabet",
+            )
+        units += spelled
+    return units
+
+
+def _check_special(special: Sequence[str], initial: Sequence[int], level: Level) -> None:
+    """There a special token that is also a symbol shares its id."""
+    for token in special:
+        symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
+        if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):
+            raise ConfigError(
+                f"the special token {token!r} is also a symbol of the alphabet; Hugging Face gives both one id, which "
+                "is not carried: choose a longer token",
+                option="special_tokens",
+            )
+
+
+def _bert_template(special: Sequence[str]) -> Part | None:
+    """``[CLS] A [SEP] B [SEP]``, where there are such tokens."""
+    if not {"[CLS]", "[SEP]"} <= set(special):
+        return None
+    cls, sep = special.index("[CLS]"), special.index("[SEP]")
+
+    def item(id: int, type_id: int = 0) -> dict[str, Any]:
+        return {"ids": [id], "type_id": type_id}
+
+    first: list[dict[str, Any]] = [item(cls), {"sequence": "A", "type_id": 0}, item(sep)]
+    pair = [*first, {"sequence": "B", "type_id": 1}, item(sep, 1)]
+    return {"single": first, "pair": pair, "trim_offsets": False, "add_prefix_space": False}

@@ -1,0 +1,274 @@
+"""SentencePiece's BPE trainer.
+
+Each line is a document. It is normalized, cut where a control or user-defined symbol stands, and split before white
+space. The most frequent characters are in the vocabulary until they cover `character_coverage` of the text; pieces are
+learned from the rest of the words by count, then length, then string, and the characters follow them. The tokenizer
+that comes out is saved as a `.model` with the same pieces, scores and ids as SentencePiece's own.
+
+Left out, and refused by name: the case-folding normalizations, sampling (``input_sentence_size``), which draws from the
+C++ library's random numbers, ``auto_character_coverage``, and a pre-tokenizer for training. A line ends with LF or
+CR LF.
+
+Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ... import _core
+from ...definition import Definition, Part, Pieces
+from ...errors import ConfigError, TrainingError
+from ...special import spell
+from ..counts import Counts
+from ..stages import Stages
+from .base import Asked, Learned, Preset, Recipe, Report, checked, integer
+
+__all__ = ["SentencePiece"]
+
+NORMALIZATIONS = ("nmt_nfkc", "nfkc", "identity")
+_FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
+_SPACE, _RARE = "\u2581", "\u2585"
+_SPECIAL, _USER_DEFINED, _BYTE = 4, 3, 6  # kinds of entries, in the core's numbers
+
+
+@dataclass(frozen=True)
+class SentencePiece(Preset):
+    """``spm_train --model_type=bpe``, under the names of its flags.
+
+    Attributes:
+        normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"`` or ``"identity"``.
+        normalization_rules: more rules, text -> text, which win over those of the name (``normalization_rule_tsv``).
+        add_dummy_prefix, remove_extra_whitespaces: what becomes of white space.
+        character_coverage: how much of the text the characters of the vocabulary make up, from 0.98 to 1.
+        required_chars: characters that are in the vocabulary in any case.
+        max_sentence_length: longer lines, in bytes, are left out.
+        max_sentencepiece_length: the longest piece, in characters.
+        split_by_unicode_script: a piece is of one script.
+        split_by_number: digits are not of a letter's script.
+        split_by_whitespace: a piece does not reach over white space.
+        split_digits: every digit is a piece of its own.
+        treat_whitespace_as_suffix: white space ends a word, and does not begin it.
+        allow_whitespace_only_pieces: runs of white space may be pieces.
+        control_symbols: pieces that no text gives.
+        user_defined_symbols: pieces that are always one piece.
+        byte_fallback: 256 pieces for bytes, for characters that are not in the vocabulary.
+        hard_vocab_limit: too few pieces for the size asked is an error; else the vocabulary is smaller.
+        unk_id, bos_id, eos_id, pad_id: the ids of these; -1 is none.
+        unk_piece, bos_piece, eos_piece, pad_piece: how they are spelled.
+        unk_surface: what the unknown piece is decoded to.
+
+    Examples:
+        >>> import jeton
+        >>> from jeton.training.presets import SentencePiece
+        >>> by = SentencePiece(user_defined_symbols=["<sep>"], normalization_rule_name="identity")
+        >>> tok = jeton.train(["low lower<sep>lowest"], 16, preset=by, progress=False)
+        >>> tok.tokenize("low<sep>lower").tokens, tok.id_to_token(4)
+        ([b'low', b'<sep>', b'lowe', b'r'], 'lo')
+    """
+
+    name: ClassVar[str] = "sentencepiece"
+    normalization_rule_name: str = "nmt_nfkc"
+    normalization_rules: Mapping[str, str] | None = None
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    character_coverage: float = 0.9995
+    required_chars: str = ""
+    max_sentence_length: int = integer(4192, 10, 1_073_741_824)
+    max_sentencepiece_length: int = integer(16, 1, 512)
+    split_by_unicode_script: bool = True
+    split_by_number: bool = True
+    split_by_whitespace: bool = True
+    split_digits: bool = False
+    treat_whitespace_as_suffix: bool = False
+    allow_whitespace_only_pieces: bool = False
+    control_symbols: tuple[str, ...] = ()
+    user_defined_symbols: tuple[str, ...] = ()
+    byte_fallback: bool = False
+    hard_vocab_limit: bool = True
+    unk_id: int = integer(0, 0)
+    bos_id: int = integer(1, -1)
+    eos_id: int = integer(2, -1)
+    pad_id: int = integer(-1, -1)
+    unk_piece: str = "<unk>"
+    bos_piece: str = "<s>"
+    eos_piece: str = "</s>"
+    pad_piece: str = "<pad>"
+    unk_surface: str = " \u2047 "
+
+    def __post_init__(self) -> None:
+        checked(self)
+        name = self.normalization_rule_name
+        if name in _FOLDING:
+            raise ConfigError(
+                f"normalization_rule_name={name!r} folds case, which is not carried; lower the text before, or pass "
+                "normalization_rules=",
+                option="normalization_rule_name",
+            )
+        if name not in NORMALIZATIONS:
+            raise ConfigError(
+                f"there is no normalization {name!r}; names: {', '.join(NORMALIZATIONS)}",
+                option="normalization_rule_name",
+            )
+        coverage = self.character_coverage
+        if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0.98 <= coverage <= 1:
+            raise ConfigError(
+                f"character_coverage={coverage!r} is not a number from 0.98 to 1", option="character_coverage"
+            )
+        for option in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
+            spell(getattr(self, option), option)
+        for symbol in (*self.control_symbols, *self.user_defined_symbols):
+            spell(symbol, "user_defined_symbols")
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run; see `Preset.recipe`."""
+        asked.refuse(
+            self.name,
+            {
+                "level": "symbols are characters",
+                "pattern": "words are split before white space: see split_by_whitespace and the other flags",
+                "tie_break": "ties go to the shortest",
+                "min_frequency": "there is no such limit",
+                "special_tokens": "pass control_symbols or user_defined_symbols to the preset",
+                "unk_token": "pass unk_piece to the preset",
+                "end_of_word": "see treat_whitespace_as_suffix",
+            },
+        )
+        reserved = self._reserved(asked.vocab_size)
+        room = asked.vocab_size - len(reserved)
+        if room < 1:
+            raise ConfigError(
+                f"vocab_size={asked.vocab_size} has no room: {len(reserved)} pieces that are not learned take it all",
+                option="vocab_size",
+            )
+        normalizer = self._normalizer()
+        stages = Stages(
+            (normalizer,),
+            self._words(),
+            boundaries=tuple(dict.fromkeys(content for _, _, content in reserved)),
+            skip_over_bytes=self.max_sentence_length,
+            skip_with=_RARE,
+        )
+        decoder = {
+            "type": "SentencePiece",
+            "add_dummy_prefix": self.add_dummy_prefix,
+            "remove_extra_whitespaces": self.remove_extra_whitespaces,
+            "treat_whitespace_as_suffix": self.treat_whitespace_as_suffix,
+            "unk_surface": self.unk_surface,
+        }
+        roles = {role: piece for role, id, piece in self._named() if id >= 0}
+        definition = Definition(
+            Pieces(self.unk_piece, byte_fallback=self.byte_fallback),
+            normalizer=(normalizer,),
+            decoder=(decoder,),
+            roles=roles,
+        )
+
+        def learn(counts: Counts, report: Report) -> Learned:
+            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, report))
+            self._check_size(learned.vocabulary.next_id(), asked.vocab_size)
+            return learned
+
+        return Recipe(
+            algorithm="bpe",
+            tie_break="shortest",
+            min_frequency=1,
+            stages=stages,
+            learn=learn,
+            definition=definition,
+            num_merges=lambda num_symbols: room - num_symbols,
+            by_line=True,
+        )
+
+    def _named(self) -> list[tuple[str, int, str]]:
+        return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
+
+    def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
+        """(id, kind, content) of the pieces that are not learned; those without an id of their own fill the lowest."""
+        at: dict[int, tuple[int, str]] = {}
+        for role, id, piece in self._named():
+            if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
+                raise ConfigError(
+                    f"{role}_id={id} with {role}_piece={piece!r}: the id is taken or over vocab_size={vocab_size}, or "
+                    "the piece stands for something else",
+                    option=f"{role}_id",
+                )
+            if id >= 0:
+                at[id] = (_SPECIAL, piece)
+        of_name = {piece: id for _, id, piece in self._named() if id >= 0}
+        others = [(symbol, _SPECIAL) for symbol in self.control_symbols]
+        others += [(symbol, _USER_DEFINED) for symbol in self.user_defined_symbols]
+        if self.byte_fallback:
+            others += [(f"<0x{byte:02X}>", _BYTE) for byte in range(256)]
+        seen = set()
+        next_id = 0
+        for symbol, kind in others:
+            if symbol in seen or symbol == self.unk_piece:
+                raise ConfigError(f"the symbol {symbol!r} is defined twice", option="user_defined_symbols")
+            seen.add(symbol)
+            if symbol in of_name:
+                at[of_name[symbol]] = (kind, symbol)
+                continue
+            while next_id in at:
+                next_id += 1
+            at[next_id] = (kind, symbol)
+        return [(id, *entry) for id, entry in sorted(at.items())]
+
+    def _normalizer(self) -> Part:
+        rules = tuple(sorted((self.normalization_rules or {}).items()))
+        return {
+            "type": "SentencePiece",
+            "precompiled_charsmap": character_map(self.normalization_rule_name, rules),
+            "add_dummy_prefix": self.add_dummy_prefix,
+            "remove_extra_whitespaces": self.remove_extra_whitespaces,
+            "escape_whitespaces": True,
+            "treat_whitespace_as_suffix": self.treat_whitespace_as_suffix,
+        }
+
+    def _words(self) -> tuple[Part, ...]:
+        """How a normalized line is split."""
+        if not self.split_by_whitespace:
+            return ()
+        if self.allow_whitespace_only_pieces:  # runs of white space stay together
+            run, rest = f"{_SPACE}+", f"[^{_SPACE}]"
+            ends = self.treat_whitespace_as_suffix
+            return ({"type": "Pattern", "regex": f"{rest}*{run}|{rest}+" if ends else f"{run}{rest}*|{rest}+"},)
+        behavior = "MergedWithPrevious" if self.treat_whitespace_as_suffix else "MergedWithNext"
+        return ({"type": "Split", "pattern": {"String": _SPACE}, "behavior": behavior, "invert": False},)
+
+    def _options(self, room: int) -> str:
+        names = (
+            "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
+            "split_by_number", "split_by_whitespace", "split_digits", "treat_whitespace_as_suffix",
+            "allow_whitespace_only_pieces",
+        )  # fmt: skip
+        return json.dumps({"vocab_size": room} | {name: getattr(self, name) for name in names})
+
+    def _check_size(self, size: int, vocab_size: int) -> None:
+        if self.hard_vocab_limit and size < vocab_size:
+            raise TrainingError(
+                f"the corpus gives {size} pieces, fewer than vocab_size={vocab_size}; ask for {size} at most, or pass "
+                "hard_vocab_limit=False to the preset"
+            )
+
+
+_ROLES = ("unk", "bos", "eos", "pad")
+
+
+@functools.lru_cache(maxsize=8)
+def character_map(name: str, rules: tuple[tuple[str, str], ...]) -> str | None:
+    """The rules of a normalization as a `.model` holds them, in base64; None where there are none.
+
+    Examples:
+        >>> character_map("identity", ()) is None, len(character_map("identity", (("a", "b"),))) > 1000
+        (True, True)
+    """
+    if name == "identity" and not rules:
+        return None
+    blob = _core.character_map(None if name == "identity" else name, list(rules))
+    return base64.b64encode(blob).decode()

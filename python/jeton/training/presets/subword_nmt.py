@@ -1,0 +1,115 @@
+"""subword-nmt's ``learn-bpe``.
+
+Words are what spaces separate in a line; the last character of a word carries ``</w>``. The most frequent pair is
+merged, ties go to the larger pair of strings, and pairs less frequent than `min_frequency` are not merged. The lines of
+its codes file are the merges in order.
+
+One thing differs on purpose: where a word holds a Unicode space that is no space (U+00A0, say), subword-nmt merges with
+a regex that takes it for the end of a symbol, and so counts pairs that it does not merge. Here a word is a word.
+
+Source: rsennrich/subword-nmt 0.3.8, learn_bpe.py (facts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ... import _core
+from ...definition import Bpe, Definition
+from ...errors import ConfigError
+from ..counts import Counts
+from ..stages import Stages
+from .base import DEFAULT_VOCAB_SIZE, Asked, Learned, Preset, Recipe, Report, checked, integer
+
+__all__ = ["SubwordNmt"]
+
+_END = "</w>"
+_SPACES = {"type": "Split", "pattern": {"Regex": "[ \\r\\n]+"}, "behavior": "Removed", "invert": False}
+
+
+@dataclass(frozen=True)
+class SubwordNmt(Preset):
+    """``subword-nmt learn-bpe``, under the names of its flags.
+
+    Attributes:
+        symbols: how many merges, as there; None learns as many as `vocab_size` has room for.
+        min_frequency: pairs less frequent than this are not merged.
+        total_symbols: the characters, counted once inside and once at the end of words, are taken off `symbols`.
+
+    Examples:
+        >>> import jeton
+        >>> from jeton.training.presets import SubwordNmt
+        >>> tok = jeton.train({"low": 5, "lower": 2, "newest": 6}, preset=SubwordNmt(symbols=4), progress=False)
+        >>> [(tok.id_to_token(left), tok.id_to_token(right)) for left, right, _ in tok.merges]
+        [('w', 'e'), ('s', 't</w>'), ('we', 'st</w>'), ('n', 'e')]
+    """
+
+    name: ClassVar[str] = "subword-nmt"
+    symbols: int | None = integer(None, 1)
+    min_frequency: int = integer(2, 0)
+    total_symbols: bool = False
+
+    def __post_init__(self) -> None:
+        checked(self)
+        if self.total_symbols and self.symbols is None:
+            raise ConfigError("total_symbols takes characters off symbols; pass symbols=, too", option="total_symbols")
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run; see `Preset.recipe`."""
+        asked.refuse(
+            self.name,
+            {
+                "level": "symbols are characters",
+                "pattern": "spaces separate words",
+                "tie_break": "ties go to the highest pair",
+                "end_of_word": f"the mark is {_END}",
+                "special_tokens": "its words have none; add them afterwards with add_tokens",
+            },
+        )
+        if self.symbols is not None and asked.vocab_size != DEFAULT_VOCAB_SIZE:
+            raise ConfigError(
+                f"vocab_size={asked.vocab_size} and symbols={self.symbols} both say where to stop; pass one of them",
+                option="vocab_size",
+            )
+        min_frequency = self.min_frequency
+        if asked.min_frequency is not None and self.min_frequency == 2:
+            min_frequency = asked.min_frequency
+        special = () if asked.unk_token is None else (asked.unk_token,)
+        model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
+        definition = Definition(model, pretokenizer=(_SPACES,))
+
+        def learn(counts: Counts, report: Report) -> Learned:
+            symbols = _core.alphabet_size(counts._core, "char", "suffix")
+            vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
+                level="char",
+                end_of_word_style="suffix",
+                end_of_word=_END,
+                tie_break="highest_pair",
+                vocab_size=self._size(asked.vocab_size - len(special), symbols),
+                first_id=0,
+                by_code_point=False,
+                min_frequency=max(min_frequency, 1),
+                progress=report,
+            )
+            for token in special:
+                vocabulary = vocabulary.with_added([vocabulary.next_id()], [token.encode()], [True])
+            return Learned(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
+
+        return Recipe(
+            algorithm="bpe",
+            tie_break="highest_pair",
+            min_frequency=min_frequency,
+            stages=Stages.of(definition),
+            learn=learn,
+            definition=definition,
+            num_merges=lambda num_symbols: self._size(asked.vocab_size - len(special), num_symbols) - num_symbols,
+            special_tokens=special,
+            by_line=True,
+        )
+
+    def _size(self, room: int, alphabet: int) -> int:
+        """Entries to learn, the alphabet included."""
+        if self.symbols is None:
+            return room
+        return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols
