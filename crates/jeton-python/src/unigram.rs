@@ -1,6 +1,8 @@
 //! `learn_unigram`: counts → the vocabulary of a Unigram model.
 
-use jeton_core::train::unigram::{self, Limits, Options};
+use std::collections::HashSet;
+
+use jeton_core::train::unigram::{self, Model, Options};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 
@@ -9,53 +11,44 @@ use crate::error;
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
-/// Learns pieces from normalized words. `others` are the entries that are not learned: id, kind, content; pieces take the ids that they
-/// leave free, best score first. Returns the vocabulary, and how many characters, pieces to begin with and prunings there were.
+/// Learns pieces from normalized words. `reserved` are the entries that are not learned: id, kind, content; pieces take the ids that
+/// they leave, best score first. Returns the vocabulary, and how many characters there were. `progress` gets the number of pieces
+/// that are left.
 #[pyfunction]
-#[pyo3(signature = (counts, *, vocab_size, others, character_coverage, seed_size, num_sub_iterations, shrinking_factor, max_piece_length, split_by_script, split_by_number, split_digits, whole_words, threads, progress))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (counts, options_json, reserved, *, threads, progress))]
 pub fn learn_unigram(
     py: Python<'_>,
     counts: &Counts,
-    vocab_size: usize,
-    others: Vec<(u32, u8, Vec<u8>)>,
-    character_coverage: f64,
-    seed_size: usize,
-    num_sub_iterations: usize,
-    shrinking_factor: f64,
-    max_piece_length: usize,
-    split_by_script: bool,
-    split_by_number: bool,
-    split_digits: bool,
-    whole_words: bool,
+    options_json: &str,
+    reserved: Vec<(u32, u8, String)>,
     threads: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Vocabulary, usize, usize, usize)> {
-    let wrong = || error::ConfigError::new_err("kinds are 0 to 6");
-    let others = others.into_iter().map(|(id, kind, content)| Some((id, Kind::from_u8(kind)?, content)));
-    let others: Vec<_> = others.collect::<Option<_>>().ok_or_else(wrong)?;
-    let limits = Limits { max_piece_length, split_by_script, split_by_number, split_digits };
-    let num_others = others.len();
-    let options =
-        Options { vocab_size, num_others, character_coverage, seed_size, num_sub_iterations, shrinking_factor, limits };
+) -> PyResult<(Vocabulary, usize)> {
+    let options = Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let mut watch = Watch::new(progress);
     let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.go_on(left)));
     let model = watch.finish(learned, |failed| error::plain(py, failed))?;
-    let facts = (model.num_characters, model.num_seeds, model.num_rounds);
-    Ok((spell(others, model), facts.0, facts.1, facts.2))
+    let num_characters = model.num_characters;
+    Ok((numbered(model, reserved), num_characters))
 }
 
-/// The entries: pieces where the others leave room.
-fn spell(others: Vec<(u32, Kind, Vec<u8>)>, model: unigram::Model) -> Vocabulary {
-    let taken: std::collections::HashSet<u32> = others.iter().map(|other| other.0).collect();
-    let mut vocabulary = Vocabulary { entries: others, ..Vocabulary::default() };
+/// Pieces at their ids, with their scores.
+fn numbered(model: Model, reserved: Vec<(u32, u8, String)>) -> Vocabulary {
+    let taken: HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();
     let free = (0..).filter(|id| !taken.contains(id));
+    let mut vocabulary = Vocabulary::default();
+    for (id, kind, content) in reserved {
+        vocabulary.entries.push((id, Kind::from_u8(kind).unwrap_or(Kind::Special), content.into_bytes()));
+    }
+    let mut scores = Vec::with_capacity(model.pieces.len());
     for (id, (piece, score)) in free.zip(model.pieces) {
         vocabulary.entries.push((id, Kind::Token, piece.into_bytes()));
-        vocabulary.extras.scores.resize(id as usize, 0.0);
-        vocabulary.extras.scores.push(score);
+        scores.push((id, score));
     }
-    let num = vocabulary.entries.iter().map(|entry| entry.0 as usize + 1).max().unwrap_or(0);
-    vocabulary.extras.scores.resize(num, 0.0);
+    let highest = vocabulary.entries.iter().map(|entry| entry.0 as usize + 1).max().unwrap_or(0);
+    vocabulary.extras.scores = vec![0.0; highest];
+    for (id, score) in scores {
+        vocabulary.extras.scores[id as usize] = score;
+    }
     vocabulary
 }

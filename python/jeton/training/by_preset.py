@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..corpus import CorpusLike, open_corpus
@@ -51,7 +52,7 @@ def train_by(
         ConfigError: options that contradict, or counts that were made in another way.
         TrainingError: a corpus without text.
     """
-    recipe = preset.recipe(asked)
+    recipe = preset.recipe(replace(asked, threads=threads))
     if trace:
         _check_trace(recipe.definition, preset)
     began = time.perf_counter()
@@ -69,9 +70,9 @@ def train_by(
             raise TrainingError("the corpus holds no text to learn from")
         learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
         num_merges = len(learned.columns[0])
-        report(ProgressEvent("merge", num_merges, num_merges, "merges"))
+        report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
     tok = Tokenizer(recipe.definition, learned.vocabulary)
-    stopped = _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
+    stopped = learned.stopped or _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
     if stopped:
         _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
     facts = TrainingFacts(

@@ -182,7 +182,8 @@ impl Bpe {
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
-        let is_known = |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
+        let is_known =
+            |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
         let seams = is_free.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
         Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }

@@ -28,7 +28,8 @@ const LATER: [(char, char); 8] = [
 ];
 
 /// `nmt_nfkc`: these become a space.
-const SPACES: &str = "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";
+const SPACES: &str =
+    "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";
 /// `nmt_nfkc`: a tilde that Japanese tells from the narrow one stays.
 const KEPT: &str = "\u{FF5E}";
 

@@ -80,11 +80,19 @@ impl Options {
     }
 
     fn level(&self) -> Level {
-        if self.byte_level { Level::Byte } else { Level::Char }
+        if self.byte_level {
+            Level::Byte
+        } else {
+            Level::Char
+        }
     }
 
     fn end(&self) -> EndOfWord {
-        if self.suffix.is_some() { EndOfWord::Suffix } else { EndOfWord::None }
+        if self.suffix.is_some() {
+            EndOfWord::Suffix
+        } else {
+            EndOfWord::None
+        }
     }
 
     /// By what the alphabet is ordered: the code point, or that of a byte's stand-in.

@@ -106,7 +106,9 @@ fn required_chars(counts: &Counts, options: &Options) -> Result<Vec<char>> {
         }
     }
     if seen.contains_key(&RARE) {
-        return Err(Error::training("the normalized corpus holds U+2585, which SentencePiece keeps for rare characters"));
+        return Err(Error::training(
+            "the normalized corpus holds U+2585, which SentencePiece keeps for rare characters",
+        ));
     }
     let mut sorted: Vec<(char, (bool, u64))> = seen.into_iter().collect();
     sorted.sort_by_key(|&(c, key)| (std::cmp::Reverse(key), c));

@@ -40,7 +40,9 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
     let mut index: HashMap<Symbol, usize> = HashMap::new();
     if level == Level::Byte {
         let glued: &[bool] = if end == EndOfWord::Suffix { &[false, true] } else { &[false] };
-        let all = glued.iter().flat_map(|&ends_word| (0..256).map(move |byte| Symbol { unit: Some(byte), ends_word, inside: false }));
+        let all = glued
+            .iter()
+            .flat_map(|&ends_word| (0..256).map(move |byte| Symbol { unit: Some(byte), ends_word, inside: false }));
         seen.extend(all.map(|symbol| (symbol, 0)));
         if end == EndOfWord::Symbol {
             seen.push((Symbol { unit: None, ends_word: true, inside: false }, 0));

@@ -35,8 +35,8 @@ pub struct Parts {
     splitters: Vec<Splitter>,
     cuts: Option<Matcher>, // in normalized text
     skips: Skips,
-    byte_alphabet: bool,   // pieces spell bytes in the byte alphabet
-    is_traced: bool,       // a splitter looks where its pieces come from
+    byte_alphabet: bool, // pieces spell bytes in the byte alphabet
+    is_traced: bool,     // a splitter looks where its pieces come from
 }
 
 /// Which texts are not counted.

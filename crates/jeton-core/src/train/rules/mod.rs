@@ -6,7 +6,7 @@
 //! A spelling is what the tie rules compare: the token's bytes, and the end-of-word mark where it ends a word.
 
 pub mod hf;
-mod scripts;
+pub(super) mod scripts;
 pub mod sentencepiece;
 
 /// Says which pairs may merge.

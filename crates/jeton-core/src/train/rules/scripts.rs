@@ -21,27 +21,27 @@ const NAMES: &str = "
     Tglg Thaa Thai Tibt Tirh Tnsa Todr Toto Tutg Ugar Vaii Vith Wara Wcho Xpeo Xsux Yezi Yiii Zanb";
 
 /// A script, as a number.
-pub(super) type Script = u8;
+pub(in crate::train) type Script = u8;
 
 /// What has no script of its own.
-pub(super) const COMMON: Script = 0;
+pub(in crate::train) const COMMON: Script = 0;
 const HAN: Script = 1;
 const KATAKANA: Script = 3;
 /// What has the script of what stands before it.
-pub(super) const INHERITED: Script = 4;
+pub(in crate::train) const INHERITED: Script = 4;
 
 const LONG_VOWEL: char = '\u{30FC}';
 
 /// The script of each character.
 #[derive(Debug)]
-pub(super) struct Scripts {
+pub(in crate::train) struct Scripts {
     ascii: [Script; 128],
     ranges: Vec<(char, char, Script)>, // in order, first and last
 }
 
 impl Scripts {
     /// The table, built on the first call.
-    pub(super) fn get() -> &'static Self {
+    pub(in crate::train) fn get() -> &'static Self {
         static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
         SCRIPTS.get_or_init(Self::build)
     }
@@ -67,7 +67,7 @@ impl Scripts {
 
     /// The script of `c`.
     #[inline]
-    pub(super) fn of(&self, c: char) -> Script {
+    pub(in crate::train) fn of(&self, c: char) -> Script {
         self.ascii.get(c as usize).copied().unwrap_or_else(|| self.search(c))
     }
 }

@@ -32,6 +32,8 @@ mod suffixes;
 mod valid;
 mod words;
 
+use serde::Deserialize;
+
 use super::count::Counts;
 use crate::error::{Error, Result};
 use crate::interrupt::Looks;
@@ -43,26 +45,55 @@ use suffixes::Suffixes;
 pub use valid::Limits;
 use words::Words;
 
-/// What to learn.
-#[derive(Debug, Clone, Copy)]
+/// What to learn, by the names of SentencePiece's options where it has them.
+#[derive(Debug, Clone, Deserialize)]
 pub struct Options {
-    /// Entries of the vocabulary, those of `num_others` among them.
+    /// Entries of the vocabulary, those of `num_reserved` among them.
     pub vocab_size: usize,
     /// Entries that are not learned: special tokens and bytes.
-    pub num_others: usize,
+    pub num_reserved: usize,
     /// The share of all characters in the corpus that must be pieces.
-    pub character_coverage: f64,
-    /// Substrings to begin with, beside the characters.
-    pub seed_size: usize,
+    pub character_coverage: f32,
+    /// Characters that must be pieces in any case.
+    pub required_chars: String,
+    /// Substrings to begin with, beside the characters; 0: eight times the vocabulary, at least 100,000.
+    pub seed_sentencepiece_size: usize,
     /// Rounds of EM between two prunings.
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether what follows a word is not known, so that each whole word may be a piece; else it is white space, as SentencePiece has it for
-    /// a table of words, and a word that is never followed by anything else is no candidate.
+    /// Whether what follows a word is not known, so that each whole word may be a piece; else it is white space, as SentencePiece has
+    /// it for a table of words, and a word that is never followed by anything else is no candidate.
     pub whole_words: bool,
     /// What a piece may hold.
+    #[serde(flatten)]
     pub limits: Limits,
+}
+
+impl Options {
+    /// From JSON, by these names.
+    ///
+    /// # Errors
+    /// [`Error::config`] for what does not fit them.
+    pub fn from_json(options: &str) -> Result<Self> {
+        let options: Self =
+            serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
+        if options.limits.max_sentencepiece_length > valid::MOST {
+            return Err(Error::config(format!(
+                "max_sentencepiece_length={} is over {}, the most that is carried",
+                options.limits.max_sentencepiece_length,
+                valid::MOST
+            )));
+        }
+        Ok(options)
+    }
+
+    fn num_seeds(&self) -> usize {
+        match self.seed_sentencepiece_size {
+            0 => self.vocab_size.saturating_mul(8).max(100_000),
+            size => size,
+        }
+    }
 }
 
 /// What was learned.
@@ -99,29 +130,27 @@ pub fn learn(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
     let threads = threads.max(1);
-    let read = |_: usize, go_on: &dyn Fn() -> bool| {
-        Words::new(counts, options.character_coverage, &options.limits, options.whole_words, go_on)
-    };
+    let read = |_: usize, go_on: &dyn Fn() -> bool| Words::new(counts, options, go_on);
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
         return Err(Error::training("the corpus holds no character to learn from"));
     }
-    let least = num_characters + options.num_others;
+    let least = num_characters + options.num_reserved;
     if least > options.vocab_size {
         return Err(Error::config(format!(
             "vocab_size={} has no room: {num_characters} characters and {} other entries take {least}; raise it, or lower \
              character_coverage",
-            options.vocab_size, options.num_others
+            options.vocab_size, options.num_reserved
         )));
     }
-    let suffixes = Suffixes::new(&words, options.seed_size, threads, &mut || watch(0))?;
+    let suffixes = Suffixes::new(&words, options.num_seeds(), threads, &mut || watch(0))?;
     let pieces = Pieces::new(&words, &suffixes);
     drop(suffixes);
     let num_seeds = pieces.len();
     let mut learner = Learner { words: &words, options, threads, pieces };
     let num_rounds = learner.run(watch)?;
-    let pieces = prune::finish(&words, &learner.pieces, options.vocab_size - options.num_others);
+    let pieces = prune::finish(&words, &learner.pieces, options.vocab_size - options.num_reserved);
     Ok(Model { pieces, num_characters, num_seeds, num_rounds })
 }
 
@@ -201,5 +230,93 @@ impl Learner<'_> {
         let keep: Vec<bool> = self.pieces.scores.iter().zip(&alternatives).map(is_best).collect();
         self.pieces.retain(|id| keep[id]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    pub(super) fn options(vocab_size: usize) -> Options {
+        let limits = Limits {
+            max_sentencepiece_length: 16,
+            split_by_unicode_script: true,
+            split_by_number: true,
+            split_digits: false,
+        };
+        Options {
+            vocab_size,
+            num_reserved: 1,
+            character_coverage: 1.0,
+            required_chars: String::new(),
+            seed_sentencepiece_size: 0,
+            num_sub_iterations: 2,
+            shrinking_factor: 0.75,
+            whole_words: true,
+            limits,
+        }
+    }
+
+    fn counts(words: &[(String, u64)]) -> Counts {
+        let mut counts = Counts::default();
+        words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
+        counts
+    }
+
+    /// Words of syllables, many enough for several chunks.
+    fn text(num: u64) -> Vec<(String, u64)> {
+        const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let word = |draw: &mut dyn FnMut(u64) -> u64| {
+            let syllables = (0..2 + draw(5)).map(|_| SYLLABLES[(draw(8) * draw(8) / 8) as usize]);
+            let word: String = syllables.collect();
+            ("▁".to_owned() + &word, 1 + draw(9))
+        };
+        (0..num).map(|_| word(&mut draw)).collect()
+    }
+
+    #[test]
+    fn threads_and_order_change_nothing() {
+        let mut words = text(30_000);
+        let one = learn(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
+        assert_eq!(one.pieces.len(), 299);
+        assert_eq!(learn(&counts(&words), &options(300), 3, &mut |_| true).unwrap(), one);
+        words.reverse();
+        assert_eq!(learn(&counts(&words), &options(300), 2, &mut |_| true).unwrap(), one);
+    }
+
+    #[test]
+    fn syllables_are_found() {
+        let model = learn(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
+        for syllable in ["ta", "ri", "mo"] {
+            assert!(model.pieces.iter().any(|(piece, _)| piece == syllable), "{syllable}: {:?}", model.pieces);
+        }
+        assert!(model.pieces.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    }
+
+    #[test]
+    fn what_cannot_be_learned_is_said() {
+        let few = counts(&[("▁abcdef".to_owned(), 1)]);
+        assert!(learn(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
+        assert!(learn(&Counts::default(), &options(7), 1, &mut |_| true)
+            .unwrap_err()
+            .to_string()
+            .contains("no character"));
+        assert!(learn(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
+    }
+
+    /// A long run without a cut: sums are kept from vanishing, and no path is quadratic.
+    #[test]
+    fn long_words_do_not_vanish() {
+        let word = "ab".repeat(100_000) + &"c".repeat(100_000);
+        let model = learn(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
+        assert!(model.pieces.iter().all(|(_, score)| score.is_finite()));
+        assert_eq!(model.pieces[0].0.chars().count(), 16);
     }
 }

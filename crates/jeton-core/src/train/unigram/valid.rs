@@ -8,15 +8,19 @@
 //! Left out: white space inside pieces or at their ends.
 
 use crate::alphabet::WORD_START;
-use crate::pretokenize::{script, Script, INHERITED};
+use crate::train::rules::scripts::{Script, Scripts, INHERITED};
+use serde::Deserialize;
+
+/// The most characters of a piece that are carried: lengths have 8 bits.
+pub const MOST: usize = 254;
 
 /// What a piece may not hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Limits {
-    /// Characters of the longest piece.
-    pub max_piece_length: usize,
+    /// Characters of the longest piece, at most [`MOST`].
+    pub max_sentencepiece_length: usize,
     /// No piece holds characters of two scripts.
-    pub split_by_script: bool,
+    pub split_by_unicode_script: bool,
     /// Digits have a script of their own, with signs and punctuation; else they go with any.
     pub split_by_number: bool,
     /// A digit is a piece of its own.
@@ -42,17 +46,17 @@ impl Limits {
             START
         } else if is_digit && self.split_digits {
             ALONE
-        } else if !self.split_by_script || (is_digit && !self.split_by_number) {
+        } else if !self.split_by_unicode_script || (is_digit && !self.split_by_number) {
             ANY
         } else {
-            script(c)
+            Scripts::get().of(c)
         }
     }
 
     /// How many characters the longest piece may have that begins where `classes` does; 0 before an unknown one.
     pub(super) fn longest(&self, classes: &[Class]) -> usize {
         let mut script = ANY;
-        for (length, &class) in classes.iter().take(self.max_piece_length).enumerate() {
+        for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {
             let own = match class {
                 UNKNOWN => return length,
                 START | ALONE if length > 0 => return length,
@@ -65,6 +69,6 @@ impl Limits {
             }
             script = if class == ANY { ANY } else { own };
         }
-        classes.len().min(self.max_piece_length)
+        classes.len().min(self.max_sentencepiece_length)
     }
 }

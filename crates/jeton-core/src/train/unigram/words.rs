@@ -10,7 +10,11 @@
 //! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
 use super::valid::{Class, Limits, UNKNOWN};
+use super::Options;
 use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
@@ -24,6 +28,11 @@ pub(super) const MANY: u32 = u32::MAX;
 
 /// Stands between a segment and what follows it; in no text in UTF-8.
 const THEN: u8 = 0xFF;
+
+/// What stands where a control or user-defined symbol stood.
+const BOUNDARY: char = '\u{1F}';
+/// What SentencePiece puts in the place of rare characters.
+const RARE: char = '\u{2585}';
 
 /// The distinct segments of a corpus.
 #[derive(Debug)]
@@ -43,15 +52,15 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Cuts the words of `counts`; `coverage` is the share of all characters that the kept ones make up; `whole_words` as in
-    /// [`super::Options`].
+    /// Cuts the words of `counts`.
     ///
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
-    pub fn new(counts: &Counts, coverage: f64, limits: &Limits, whole_words: bool, go_on: GoOn<'_>) -> Result<Self> {
-        let end = if whole_words { MANY } else { u32::from(WORD_START) };
+    pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
+        let limits = &options.limits;
+        let end = if options.whole_words { MANY } else { u32::from(WORD_START) };
         let mut looks = Looks::new(go_on);
-        let characters = characters(counts, coverage, &mut looks)?;
+        let characters = characters(counts, options, &mut looks)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
@@ -119,8 +128,9 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// The most frequent characters, until they make up `coverage` of all; of equally frequent ones the lower code point first. In order.
-fn characters(counts: &Counts, coverage: f64, looks: &mut Looks<'_>) -> Result<Vec<(char, u64)>> {
+/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
+/// ones the lower code point first. In order.
+fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<Vec<(char, u64)>> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
         for c in text(pretoken)?.chars() {
@@ -129,17 +139,20 @@ fn characters(counts: &Counts, coverage: f64, looks: &mut Looks<'_>) -> Result<V
             *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
         }
     }
+    let is_required: HashSet<char> = options.required_chars.chars().collect();
     let counted = ('\0'..=char::MAX).map(|c| (c, found[c as usize]));
-    let mut characters: Vec<(char, u64)> = counted.filter(|&(_, count)| count > 0).collect();
-    characters.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+    let mut characters: Vec<(char, u64)> =
+        counted.filter(|&(c, count)| count > 0 || is_required.contains(&c)).collect();
+    characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
     let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     let (mut covered, mut kept) = (0u64, 0);
     // Compared in 32 bits, as there.
-    while kept < characters.len() && ((covered as f64 / total as f64) as f32) < coverage as f32 {
+    while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
         covered = covered.saturating_add(characters[kept].1);
         kept += 1;
     }
     characters.truncate(kept);
+    characters.retain(|&(c, _)| !matches!(c, '\0' | BOUNDARY | RARE));
     characters.sort_unstable();
     Ok(characters)
 }
@@ -184,13 +197,22 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { max_piece_length: 16, split_by_script: true, split_by_number: true, split_digits: false };
+    const LIMITS: Limits = Limits {
+        max_sentencepiece_length: 16,
+        split_by_unicode_script: true,
+        split_by_number: true,
+        split_digits: false,
+    };
 
-    fn cut(words: &[(&str, u64)], coverage: f64, limits: &Limits) -> Vec<(String, u64)> {
+    fn cut(words: &[(&str, u64)], coverage: f32, limits: &Limits) -> Vec<(String, u64)> {
         let mut counts = Counts::default();
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
-        let words = Words::new(&counts, coverage, limits, true, &|| true).unwrap();
+        let words = Words::new(
+            &counts,
+            &Options { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
+            &|| true,
+        )
+        .unwrap();
         let spell =
             |i| words.symbols[words.range(i)].iter().map(|&symbol| words.characters[symbol as usize].0).collect();
         (0..words.len()).map(|i| (spell(i), words.weights[i])).collect()
