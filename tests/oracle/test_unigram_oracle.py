@@ -61,7 +61,7 @@ def may_be_piece(text: str, characters: set[str]) -> bool:
     return set(text) <= characters and MARK not in inner and len({kind(c) for c in inner}) <= 1
 
 
-def seeds(words: Words, characters: list[str], whole_words: bool) -> Scores:
+def seeds(words: Words, characters: list[str], all_seeds: bool) -> Scores:
     """Characters, and the substrings that occur twice and that different characters follow."""
     counts: dict[str, int] = defaultdict(int)
     followers: dict[str, set[str | int]] = defaultdict(set)
@@ -69,9 +69,10 @@ def seeds(words: Words, characters: list[str], whole_words: bool) -> Scores:
         for start in range(len(word)):
             for end in range(start + 1, min(len(word), start + LONGEST) + 1):
                 counts[word[start:end]] += count
-                # The end of a word is followed by white space, or by something else each time.
-                ends: set[str | int] = {index, -1 - index} if whole_words else {MARK}
-                followers[word[start:end]] |= set(word[end]) if end < len(word) else ends
+                # What follows the end of a word is not known, or is always the same.
+                ends: set[str | int] = {index, -1 - index} if all_seeds else {0}
+                after = word[end : end + 1]
+                followers[word[start:end]] |= ({after} if all_seeds else {after.encode()[0]}) if after else ends
     known = set(characters)
     longer = [
         text
@@ -152,10 +153,10 @@ def pruned(words: Words, scores: Scores, wanted: int) -> Scores:
     return {piece: score for piece, score in scores.items() if piece in keep}
 
 
-def train(words: Words, vocab_size: int, num_reserved: int, coverage: float, whole_words: bool) -> list[tuple[str, float]]:
+def train(words: Words, vocab_size: int, num_reserved: int, coverage: float, all_seeds: bool) -> list[tuple[str, float]]:
     """Pieces and scores, the best first."""
     characters = required(words, coverage)
-    scores = seeds(words, characters, whole_words)
+    scores = seeds(words, characters, all_seeds)
     wanted = int(vocab_size * 1.1)
     while True:
         for _ in range(2):
@@ -194,20 +195,20 @@ def learned(tok: jeton.Tokenizer, num_reserved: int) -> list[tuple[str, float]]:
     return [(tok.id_to_token(id), scores[id]) for id in range(num_reserved, tok.vocab_size)]
 
 
-@pytest.mark.parametrize("whole_words", [True, False])
+@pytest.mark.parametrize("all_seeds", [True, False])
 @pytest.mark.parametrize("seed", range(NUM_CORPORA))
-def test_engine_equals_the_plain_version(seed: int, whole_words: bool) -> None:
+def test_engine_equals_the_plain_version(seed: int, all_seeds: bool) -> None:
     words = make_words(seed)
     coverage = [1.0, 0.9995, 0.98][seed % 3]
     size = len(required(words, coverage)) + 3 + seed % 40
     preset = SentencePieceUnigram(
         character_coverage=coverage,
         max_sentencepiece_length=LONGEST,
-        whole_words=whole_words,
+        all_seeds=all_seeds,
         hard_vocab_limit=False,
         normalization_rule_name="identity",
     )
     tok = jeton.train(words, size, preset=preset, threads=1 + seed % 2, progress=False)
-    ours, plain = learned(tok, 3), train(words, size, 3, coverage, whole_words)
+    ours, plain = learned(tok, 3), train(words, size, 3, coverage, all_seeds)
     assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
     assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)

@@ -42,9 +42,9 @@ class SentencePieceUnigram(SentencePiece):
         seed_sentencepiece_size: substrings to begin with; 0 is eight times the vocabulary, at least 100,000.
         shrinking_factor: the share of the pieces that is kept in each turn, from 0.5 to 0.95.
         num_sub_iterations: rounds of EM in each turn.
-        whole_words: whether a word may be a piece that white space always follows. To SentencePiece, trained on words
-            with their counts, it may not: it begins with the substrings that different characters follow, and white
-            space is one character. ``algorithm="unigram"`` alone says True.
+        all_seeds: whether to begin with every repeated substring that is more than the start of a longer one. SentencePiece,
+            trained on words with their counts, leaves out what only the end of the word follows, and what is followed
+            by characters with the same first byte alone. ``algorithm="unigram"`` alone says True.
 
     Examples:
         >>> import jeton
@@ -58,7 +58,7 @@ class SentencePieceUnigram(SentencePiece):
     seed_sentencepiece_size: int = integer(1_000_000, 0, _MOST_SEEDS)
     shrinking_factor: float = 0.75
     num_sub_iterations: int = integer(2, 1, 10)
-    whole_words: bool = False
+    all_seeds: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,7 +141,7 @@ class SentencePieceUnigram(SentencePiece):
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
-            "whole_words",
+            "all_seeds",
         )  # fmt: skip
         sizes = {"vocab_size": vocab_size, "num_reserved": num_reserved}
         return json.dumps(sizes | {name: getattr(self, name) for name in names})

@@ -62,9 +62,10 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether what follows a word is not known, so that each whole word may be a piece; else it is white space, as SentencePiece has
-    /// it for a table of words, and a word that is never followed by anything else is no candidate.
-    pub whole_words: bool,
+    /// Whether to begin with every repeated substring that is more than the start of a longer one. SentencePiece compares what follows
+    /// by its first byte, and to it a word, trained on words, is always followed by the same; what these rules leave out is no
+    /// candidate else.
+    pub all_seeds: bool,
     /// What a piece may hold.
     #[serde(flatten)]
     pub limits: Limits,
@@ -254,7 +255,7 @@ mod tests {
             seed_sentencepiece_size: 0,
             num_sub_iterations: 2,
             shrinking_factor: 0.75,
-            whole_words: true,
+            all_seeds: true,
             limits,
         }
     }

@@ -10,8 +10,8 @@
 //!
 //! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in the worst
 //! case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept.
-//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). Left out: that there a word is no
-//! candidate if white space always follows it, and that next *bytes* are compared.
+//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the
+//! next *bytes*, and to it a word is always followed by the same; so it is here on request.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -197,6 +197,20 @@ impl<'a> Text<'a> {
         (0..most).take_while(|&i| self.symbol(a, i) == self.symbol(b, i)).count()
     }
 
+    /// What follows the first `length` characters of a node with the suffix `at`.
+    fn next(&self, at: u32, node: &Open, length: usize) -> u32 {
+        if node.length == length {
+            return node.next;
+        }
+        self.words.follower(self.symbol(at, length))
+    }
+
+    /// A node, and one in it that has come to its end with the suffix `at`.
+    fn joined(&self, node: Open, ended: &Open, at: u32) -> Open {
+        let next = if self.next(at, ended, node.length) == node.next { node.next } else { MANY };
+        Open { count: node.count.saturating_add(ended.count), next, ..node }
+    }
+
     /// The best substrings that begin these suffixes.
     fn candidates(&self, sorted: &[u32], job: u32, most: usize, looks: &mut Looks<'_>) -> Result<Vec<Candidate>> {
         let mut found = Vec::new();
@@ -221,13 +235,13 @@ impl<'a> Text<'a> {
             let (count, next) = (self.words.weights[segment], self.words.followers[segment]);
             let mut node = Open { length: self.reach(at), first: i, count, next };
             if let Some(same) = open.pop_if(|top| top.length == node.length) {
-                node = same.with(&node);
+                node = self.joined(same, &node, at);
             }
             while node.length > shared {
                 offer(i, &node);
                 node = match open.pop_if(|top| top.length >= shared) {
-                    Some(around) => around.with(&node),
-                    None => Open { length: shared, next: MANY, ..node },
+                    Some(around) => self.joined(around, &node, at),
+                    None => Open { length: shared, next: self.next(at, &node, shared), ..node },
                 };
             }
             open.push(node);
@@ -242,16 +256,7 @@ struct Open {
     length: usize,
     first: usize,
     count: u64,
-    next: u32, // what follows all of them, or MANY
-}
-
-impl Open {
-    /// With a node that has come to its end.
-    fn with(&self, node: &Self) -> Self {
-        let is_same = node.length == self.length && node.next == self.next;
-        let next = if is_same { self.next } else { MANY };
-        Self { count: self.count.saturating_add(node.count), next, ..*self }
-    }
+    next: u32, // what follows all of its occurrences, or MANY
 }
 
 fn keep_best(candidates: &mut Vec<Candidate>, most: usize) {

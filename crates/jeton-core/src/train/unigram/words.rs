@@ -15,7 +15,6 @@ use std::collections::HashSet;
 
 use super::valid::{Class, Limits, UNKNOWN};
 use super::Options;
-use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::train::count::Counts;
@@ -45,8 +44,9 @@ pub(super) struct Words {
     pub starts: Vec<u32>,
     /// How often each segment stands in the corpus.
     pub weights: Vec<u64>,
-    /// What follows each segment in its word, wherever it stands: a code point, or [`MANY`].
+    /// What follows each segment in its word, wherever it stands, as [`Words::follower`] has it; or [`MANY`].
     pub followers: Vec<u32>,
+    all_seeds: bool,
     /// place in `symbols` -> characters of the longest piece that may begin there.
     pub longest: Vec<u8>,
 }
@@ -58,7 +58,7 @@ impl Words {
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
         let limits = &options.limits;
-        let end = if options.whole_words { MANY } else { u32::from(WORD_START) };
+        let end = if options.all_seeds { MANY } else { 0 };
         let mut looks = Looks::new(go_on);
         let characters = characters(counts, options, &mut looks)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
@@ -74,13 +74,14 @@ impl Words {
             starts: vec![0],
             weights: Vec::new(),
             followers: Vec::new(),
+            all_seeds: options.all_seeds,
             longest: Vec::new(),
         };
         let (mut classes, mut before) = (Vec::new(), &[][..]);
         for (both, weight) in sorted {
             let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
             let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
-            let follower = follower.map_or(end, u32::from);
+            let follower = follower.map_or(end, |c| follower_of(c, options.all_seeds));
             if let (true, Some(sum), Some(known)) =
                 (segment == before, words.weights.last_mut(), words.followers.last_mut())
             {
@@ -105,6 +106,11 @@ impl Words {
         Ok(words)
     }
 
+    /// A character as what follows something else.
+    pub fn follower(&self, symbol: Symbol) -> u32 {
+        follower_of(self.characters[symbol as usize].0, self.all_seeds)
+    }
+
     /// Segments.
     pub fn len(&self) -> usize {
         self.weights.len()
@@ -122,6 +128,14 @@ struct Known {
 }
 
 const CODE_POINTS: usize = char::MAX as usize + 1;
+
+/// The character, or the first of its bytes, which is what SentencePiece compares.
+fn follower_of(c: char, all_seeds: bool) -> u32 {
+    match all_seeds {
+        true => u32::from(c),
+        false => u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0]),
+    }
+}
 
 fn text(pretoken: &[u8]) -> Result<&str> {
     let at = |error: std::str::Utf8Error| Error::text("a pretoken is not UTF-8", error.valid_up_to());
