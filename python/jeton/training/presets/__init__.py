@@ -42,7 +42,7 @@ _ANY_LENGTH = 1_073_741_824  # the most that SentencePiece takes
 def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
     """The preset that is meant; ``algorithm="wordpiece"`` alone is `Bert`, ``"unigram"`` alone `SentencePieceUnigram`.
 
-    Alone, Unigram takes lines of any length and all seeds, and makes do with fewer pieces where there are no more.
+    Alone, Unigram follows no slips, takes lines of any length, and makes do with fewer pieces where there are no more.
 
     Raises:
         ConfigError: there is none of that name, or it trains another algorithm.
@@ -52,7 +52,7 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
         (True, True)
     """
     if preset is None and algorithm == "unigram":
-        return SentencePieceUnigram(all_seeds=True, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
+        return SentencePieceUnigram(slips=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
     if preset is None:
         return Bert() if algorithm == "wordpiece" else None
     if preset == "sentencepiece" and algorithm == "unigram":

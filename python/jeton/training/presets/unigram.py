@@ -42,9 +42,10 @@ class SentencePieceUnigram(SentencePiece):
         seed_sentencepiece_size: substrings to begin with; 0 is eight times the vocabulary, at least 100,000.
         shrinking_factor: the share of the pieces that is kept in each turn, from 0.5 to 0.95.
         num_sub_iterations: rounds of EM in each turn.
-        all_seeds: whether to begin with every repeated substring that is more than the start of a longer one. SentencePiece,
-            trained on words with their counts, leaves out what only the end of the word follows, and what is followed
-            by characters with the same first byte alone. ``algorithm="unigram"`` alone says True.
+        slips: whether to follow SentencePiece where it slips. Trained on words with their counts it leaves out, of the
+            substrings to begin with, those that only the end of the word follows, and those followed by characters
+            with the same first byte alone; and characters that are no piece are counted for the most frequent one.
+            ``algorithm="unigram"`` alone says False, and the corpus becomes more likely.
 
     Examples:
         >>> import jeton
@@ -58,7 +59,7 @@ class SentencePieceUnigram(SentencePiece):
     seed_sentencepiece_size: int = integer(1_000_000, 0, _MOST_SEEDS)
     shrinking_factor: float = 0.75
     num_sub_iterations: int = integer(2, 1, 10)
-    all_seeds: bool = False
+    slips: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,7 +142,7 @@ class SentencePieceUnigram(SentencePiece):
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
-            "all_seeds",
+            "slips",
         )  # fmt: skip
         sizes = {"vocab_size": vocab_size, "num_reserved": num_reserved}
         return json.dumps(sizes | {name: getattr(self, name) for name in names})

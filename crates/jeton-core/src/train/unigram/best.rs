@@ -6,7 +6,7 @@
 //! Cost: one look at each piece that stands anywhere in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
-use super::expect::for_each_chunk;
+use super::expect::{for_each_chunk, Unknown};
 use super::pieces::{Node, Pieces, NONE};
 use super::words::Words;
 use crate::error::Result;
@@ -23,7 +23,7 @@ impl Ways {
         &mut self,
         longest: &[u32],
         nodes: &[Node],
-        unknown: f64,
+        unknown: Unknown,
         without: u32,
         looks: &mut Looks<'_>,
     ) -> Result<()> {
@@ -45,8 +45,8 @@ impl Ways {
                 }
                 id = node.parent;
             }
-            if !is_known && so_far + unknown > self.best[start + 1].0 {
-                self.best[start + 1] = (so_far + unknown, start as u32, NONE);
+            if !is_known && so_far + unknown.score > self.best[start + 1].0 {
+                self.best[start + 1] = (so_far + unknown.score, start as u32, unknown.id);
             }
         }
         Ok(())
@@ -70,7 +70,7 @@ impl Ways {
 pub(super) fn frequencies(
     words: &Words,
     pieces: &Pieces,
-    unknown: f64,
+    unknown: Unknown,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<u64>> {
@@ -91,6 +91,9 @@ pub(super) fn frequencies(
     for chunk in &done {
         sums.iter_mut().zip(chunk).for_each(|(sum, &more)| *sum = sum.saturating_add(more));
     }
+    if let Some(sum) = sums.get_mut(unknown.id as usize) {
+        *sum = sum.saturating_add(unknown.num_rare);
+    }
     Ok(sums)
 }
 
@@ -99,7 +102,7 @@ pub(super) fn frequencies(
 pub(super) struct Alternative {
     /// The sum of their scores.
     pub score: f64,
-    /// Their ids; [`NONE`] for an unknown character.
+    /// Their ids; for an unknown character that of the piece for which it is counted, or [`NONE`].
     pub pieces: Vec<u32>,
 }
 
@@ -107,7 +110,11 @@ pub(super) struct Alternative {
 ///
 /// # Errors
 /// `Interrupted`.
-pub(super) fn alternatives(pieces: &Pieces, unknown: f64, looks: &mut Looks<'_>) -> Result<Vec<Option<Alternative>>> {
+pub(super) fn alternatives(
+    pieces: &Pieces,
+    unknown: Unknown,
+    looks: &mut Looks<'_>,
+) -> Result<Vec<Option<Alternative>>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
     let mut ways = Ways { best: Vec::new() };
     let mut found = Vec::with_capacity(pieces.len());

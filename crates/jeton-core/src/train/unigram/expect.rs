@@ -11,7 +11,7 @@
 //! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk.
 //! Source: Kudo 2018, arXiv 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`).
 //! Plain version: `tests/oracle/test_unigram_oracle.py`.
-//! Left out: that there unknown characters are counted for the piece with id 0.
+//! There, unknown characters are counted for the piece with id 0, the most frequent character; so they are here on request.
 
 use std::ops::Range;
 
@@ -57,21 +57,31 @@ pub(super) fn for_each_chunk<R: Send>(
     parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
 }
 
-/// How often each piece is expected. `unknown` is the score of a character that is no piece.
+/// A character that is no piece, in a segmentation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unknown {
+    pub score: f64,
+    /// The piece for which it is counted; [`NONE`]: it is not.
+    pub id: u32,
+    /// How many there are beside those in the segments.
+    pub num_rare: u64,
+}
+
+/// How often each piece is expected.
 ///
 /// # Errors
 /// `Interrupted`.
 pub(super) fn expected(
     words: &Words,
     pieces: &Pieces,
-    unknown: f64,
+    unknown: Unknown,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<f64>> {
     let nodes = pieces.nodes(pieces.scores.iter().map(|&score| exp(score)));
-    let unknown = exp(unknown);
+    let probability = exp(unknown.score);
     let done = for_each_chunk(words, threads, watch, |chunk, looks| {
-        let mut sums = Sums::new(&nodes, unknown);
+        let mut sums = Sums::new(&nodes, probability, unknown.id);
         for i in chunk {
             sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, looks)?;
         }
@@ -81,12 +91,15 @@ pub(super) fn expected(
     for chunk in &done {
         sums.iter_mut().zip(chunk).for_each(|(sum, more)| *sum += more);
     }
+    if let Some(sum) = sums.get_mut(unknown.id as usize) {
+        *sum += unknown.num_rare as f64;
+    }
     Ok(sums)
 }
 
 /// A piece in the segment at hand.
 struct Edge {
-    id: u32, // NONE: unknown
+    id: u32, // NONE: not counted
     end: u32,
     probability: f64,
 }
@@ -94,6 +107,7 @@ struct Edge {
 struct Sums<'a> {
     nodes: &'a [Node],
     unknown: f64,
+    unknown_id: u32,
     expected: Vec<f64>, // piece -> how often
     alpha: Vec<f64>,    // place -> sum over the segmentations up to it, times SMALL^-power
     powers: Vec<i32>,
@@ -103,10 +117,11 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn new(nodes: &'a [Node], unknown: f64) -> Self {
+    fn new(nodes: &'a [Node], unknown: f64, unknown_id: u32) -> Self {
         Self {
             nodes,
             unknown,
+            unknown_id,
             expected: vec![0.0; nodes.len()],
             alpha: Vec::new(),
             powers: Vec::new(),
@@ -119,8 +134,8 @@ impl<'a> Sums<'a> {
     /// Adds what is expected in a segment that stands `weight` times in the corpus.
     fn segment(&mut self, longest: &[u32], weight: f64, looks: &mut Looks<'_>) -> Result<()> {
         if let &[id] = longest {
-            if id != NONE {
-                self.expected[id as usize] += weight;
+            if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {
+                *sum += weight;
             }
             return Ok(());
         }
@@ -161,7 +176,7 @@ impl<'a> Sums<'a> {
             if !is_known {
                 self.alpha[start + 1] += so_far * self.unknown;
                 reached = reached.max(start + 1);
-                self.edges.push(Edge { id: NONE, end: start as u32 + 1, probability: self.unknown });
+                self.edges.push(Edge { id: self.unknown_id, end: start as u32 + 1, probability: self.unknown });
             }
             self.ends.push(self.edges.len());
         }

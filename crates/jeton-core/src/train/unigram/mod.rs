@@ -38,8 +38,9 @@ use super::count::Counts;
 use crate::error::{Error, Result};
 use crate::interrupt::Looks;
 use crate::parallel;
+use expect::Unknown;
 use numbers::digamma;
-use pieces::Pieces;
+use pieces::{Pieces, NONE};
 pub use prune::Scored;
 use suffixes::Suffixes;
 pub use valid::Limits;
@@ -62,10 +63,9 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether to begin with every repeated substring that is more than the start of a longer one. SentencePiece compares what follows
-    /// by its first byte, and to it a word, trained on words, is always followed by the same; what these rules leave out is no
-    /// candidate else.
-    pub all_seeds: bool,
+    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
+    /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
+    pub slips: bool,
     /// What a piece may hold.
     #[serde(flatten)]
     pub limits: Limits,
@@ -188,9 +188,17 @@ impl Learner<'_> {
         Ok(rounds)
     }
 
-    /// What a character costs that is no piece.
-    fn unknown(&self) -> f64 {
-        self.pieces.scores.iter().copied().fold(f64::INFINITY, f64::min) - UNKNOWN_PENALTY
+    /// Characters that are no piece.
+    fn unknown(&self) -> Unknown {
+        let Words { characters, symbols, num_rare, .. } = self.words;
+        let most_frequent =
+            (0..).zip(characters).max_by_key(|&(symbol, &(_, count))| (count, std::cmp::Reverse(symbol)));
+        let is_it = |&(at, length): &(u32, u32)| {
+            length == 1 && most_frequent.is_some_and(|(symbol, _)| symbols[at as usize] == symbol)
+        };
+        let id = if self.options.slips { self.pieces.spans.iter().position(is_it) } else { None };
+        let worst = self.pieces.scores.iter().copied().fold(f64::INFINITY, f64::min);
+        Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
     /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the logarithm takes from
@@ -255,7 +263,7 @@ mod tests {
             seed_sentencepiece_size: 0,
             num_sub_iterations: 2,
             shrinking_factor: 0.75,
-            all_seeds: true,
+            slips: false,
             limits,
         }
     }

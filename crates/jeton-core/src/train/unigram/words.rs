@@ -46,7 +46,9 @@ pub(super) struct Words {
     pub weights: Vec<u64>,
     /// What follows each segment in its word, wherever it stands, as [`Words::follower`] has it; or [`MANY`].
     pub followers: Vec<u32>,
-    all_seeds: bool,
+    slips: bool,
+    /// Occurrences of all other characters.
+    pub num_rare: u64,
     /// place in `symbols` -> characters of the longest piece that may begin there.
     pub longest: Vec<u8>,
 }
@@ -58,9 +60,9 @@ impl Words {
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
         let limits = &options.limits;
-        let end = if options.all_seeds { MANY } else { 0 };
+        let end = if options.slips { 0 } else { MANY };
         let mut looks = Looks::new(go_on);
-        let characters = characters(counts, options, &mut looks)?;
+        let (characters, num_rare) = characters(counts, options, &mut looks)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
@@ -74,14 +76,15 @@ impl Words {
             starts: vec![0],
             weights: Vec::new(),
             followers: Vec::new(),
-            all_seeds: options.all_seeds,
+            slips: options.slips,
+            num_rare,
             longest: Vec::new(),
         };
         let (mut classes, mut before) = (Vec::new(), &[][..]);
         for (both, weight) in sorted {
             let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
             let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
-            let follower = follower.map_or(end, |c| follower_of(c, options.all_seeds));
+            let follower = follower.map_or(end, |c| follower_of(c, options.slips));
             if let (true, Some(sum), Some(known)) =
                 (segment == before, words.weights.last_mut(), words.followers.last_mut())
             {
@@ -108,7 +111,7 @@ impl Words {
 
     /// A character as what follows something else.
     pub fn follower(&self, symbol: Symbol) -> u32 {
-        follower_of(self.characters[symbol as usize].0, self.all_seeds)
+        follower_of(self.characters[symbol as usize].0, self.slips)
     }
 
     /// Segments.
@@ -130,10 +133,11 @@ struct Known {
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
 /// The character, or the first of its bytes, which is what SentencePiece compares.
-fn follower_of(c: char, all_seeds: bool) -> u32 {
-    match all_seeds {
-        true => u32::from(c),
-        false => u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0]),
+fn follower_of(c: char, slips: bool) -> u32 {
+    if slips {
+        u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
+    } else {
+        u32::from(c)
     }
 }
 
@@ -143,8 +147,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
 }
 
 /// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
-/// ones the lower code point first. In order.
-fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<Vec<(char, u64)>> {
+/// ones the lower code point first. In order; and the occurrences of all others.
+fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
         for c in text(pretoken)?.chars() {
@@ -168,7 +172,8 @@ fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Resu
     characters.truncate(kept);
     characters.retain(|&(c, _)| !matches!(c, '\0' | BOUNDARY | RARE));
     characters.sort_unstable();
-    Ok(characters)
+    let known = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
+    Ok((characters, total - known))
 }
 
 /// The segments of all words, each with what follows it.
