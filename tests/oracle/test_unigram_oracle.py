@@ -6,6 +6,7 @@ over whole words. Pieces must be the same and in the same order, and scores equa
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections import defaultdict
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 import pytest
 
 import jeton
+from jeton import _core
+from jeton.definition import Definition, Unigram
 from jeton.training.presets import SentencePieceUnigram
 
 Words = dict[str, int]
@@ -193,9 +196,15 @@ def make_words(seed: int) -> Words:
     return words
 
 
-def learned(tok: jeton.Tokenizer, num_reserved: int) -> list[tuple[str, float]]:
+def by_engine(words: Words, vocab_size: int, preset: SentencePieceUnigram, threads: int) -> list[tuple[str, float]]:
+    """Pieces and scores with all their bits; a tokenizer's are rounded as a file holds them."""
+    options = json.loads(preset._unigram_options(vocab_size, 1)) | {"single_precision": False}
+    counts = _core.Counts.from_items([(word.encode(), count) for word, count in words.items()])
+    reserved = [(0, 4, "<unk>")]
+    vocabulary, _ = _core.learn_unigram(counts, json.dumps(options), reserved, threads=threads, progress=None)
+    tok = jeton.Tokenizer(Definition(Unigram("<unk>")), vocabulary)
     scores = tok._core.scores()
-    return [(tok.id_to_token(id), scores[id]) for id in range(num_reserved, tok.vocab_size)]
+    return [(tok.id_to_token(id), scores[id]) for id in range(1, tok.vocab_size)]
 
 
 @pytest.mark.parametrize("slips", [True, False])
@@ -203,15 +212,9 @@ def learned(tok: jeton.Tokenizer, num_reserved: int) -> list[tuple[str, float]]:
 def test_engine_equals_the_plain_version(seed: int, slips: bool) -> None:
     words = make_words(seed)
     coverage = [1.0, 0.9995, 0.98][seed % 3]
-    size = len(required(words, coverage)) + 3 + seed % 40
-    preset = SentencePieceUnigram(
-        character_coverage=coverage,
-        max_sentencepiece_length=LONGEST,
-        slips=slips,
-        hard_vocab_limit=False,
-        normalization_rule_name="identity",
-    )
-    tok = jeton.train(words, size, preset=preset, threads=1 + seed % 2, progress=False)
-    ours, plain = learned(tok, 3), train(words, size, 3, coverage, slips)
+    size = len(required(words, coverage)) + 1 + seed % 40
+    preset = SentencePieceUnigram(character_coverage=coverage, max_sentencepiece_length=LONGEST, slips=slips)
+    ours = by_engine(words, size, preset, threads=1 + seed % 2)
+    plain = train(words, size, 1, coverage, slips)
     assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
     assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)

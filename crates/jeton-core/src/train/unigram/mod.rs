@@ -66,6 +66,8 @@ pub struct Options {
     /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
     /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
     pub slips: bool,
+    /// Whether scores are rounded to 32 bits in the end, as a `.model` holds them.
+    pub single_precision: bool,
     /// What a piece may hold.
     #[serde(flatten)]
     pub limits: Limits,
@@ -151,7 +153,8 @@ pub fn learn(
     let num_seeds = pieces.len();
     let mut learner = Learner { words: &words, options, threads, pieces };
     let num_rounds = learner.run(watch)?;
-    let pieces = prune::finish(&words, &learner.pieces, options.vocab_size - options.num_reserved);
+    let size = options.vocab_size - options.num_reserved;
+    let pieces = prune::finish(&words, &learner.pieces, size, options.single_precision);
     Ok(Model { pieces, num_characters, num_seeds, num_rounds })
 }
 
@@ -264,6 +267,7 @@ mod tests {
             num_sub_iterations: 2,
             shrinking_factor: 0.75,
             slips: false,
+            single_precision: false,
             limits,
         }
     }

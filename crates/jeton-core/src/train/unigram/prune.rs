@@ -50,8 +50,10 @@ pub type Scored = (String, f64);
 /// What a character that must be a piece, and is none any more, gets above the worst score; each one more than the one before.
 const STEP: f64 = 0.0001;
 
-/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all.
-pub(super) fn finish(words: &Words, pieces: &Pieces, size: usize) -> Vec<Scored> {
+/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`: scores are
+/// rounded to 32 bits.
+pub(super) fn finish(words: &Words, pieces: &Pieces, size: usize, single: bool) -> Vec<Scored> {
+    let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let mut characters: Vec<(std::cmp::Reverse<u64>, usize)> =
@@ -68,10 +70,10 @@ pub(super) fn finish(words: &Words, pieces: &Pieces, size: usize) -> Vec<Scored>
             missing += 1;
             worst + STEP * f64::from(missing - 1)
         });
-        chosen.push((words.characters[symbol].0.to_string(), score));
+        chosen.push((words.characters[symbol].0.to_string(), round(score)));
     }
     let longer = (0..pieces.len()).filter(|&id| pieces.spans[id].1 > 1);
-    let mut others: Vec<Scored> = longer.map(|id| (pieces.spell(words, id), scores[id])).collect();
+    let mut others: Vec<Scored> = longer.map(|id| (pieces.spell(words, id), round(scores[id]))).collect();
     let order = |a: &Scored, b: &Scored| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
     others.sort_unstable_by(order);
     others.truncate(size.saturating_sub(chosen.len()));
