@@ -361,7 +361,7 @@ def test_special_tokens_take_the_last_ids_in_the_order_given() -> None:
 
 
 def test_presets() -> None:
-    assert sorted(PRESETS) == ["hf", "minbpe"]
+    assert {"hf", "minbpe"} <= set(PRESETS)
     text = ["the old man's 12345 tale " * 3]
     minbpe = train(text, 280, preset="minbpe")
     assert minbpe == train(text, 280, pattern="none", tie_break="first")

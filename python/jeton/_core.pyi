@@ -14,10 +14,14 @@ __all__ = [
     "TekkenFile",
     "Tokenizer",
     "Vocabulary",
+    "alphabet_size",
     "apply_template",
+    "character_map",
     "decode_parts",
     "find_added",
     "find_invalid_utf8",
+    "learn_hf",
+    "learn_sentencepiece",
     "merges_txt",
     "normalize_text",
     "normalize_texts",
@@ -64,6 +68,7 @@ def pattern_names() -> list[str]: ...
 def pretokenize_text(parts_json: str, text: str) -> list[tuple[str, _Span]]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
+
 _Merge = tuple[int, int, int]  # left, right, result
 _Columns = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
 _Learned = tuple[Vocabulary, int, list[_Merge], _Columns]
@@ -134,6 +139,7 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
+        threads: int,
         progress: Callable[[int], object] | None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
 
@@ -127,3 +128,26 @@ def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
         result = run("train", place, "-o", tmp_path / "x.json")
         assert (result.code, result.out) == (1, b"")
         assert "empty" in result.err or "no text" in result.err
+
+
+def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.model"
+    settings = ["--set", "character_coverage=1", "--set", "split_digits=true", "--set", "unk_piece=[UNK]"]
+    settings += ["--set", "hard_vocab_limit=false", "--set", 'user_defined_symbols=["<sep>"]']
+    assert run("train", corpus, "-o", out, "-s", 120, "--preset", "sentencepiece", *settings).code == 0
+    preset = SentencePiece(
+        character_coverage=1,
+        split_digits=True,
+        unk_piece="[UNK]",
+        hard_vocab_limit=False,
+        user_defined_symbols=("<sep>",),
+    )
+    expected = jeton.train(corpus, 120, preset=preset, progress=False)
+    assert jeton.load(out).fingerprint == expected.fingerprint
+    assert run("train", corpus, "-o", tmp_path / "b.json", "-s", 90, "--algorithm", "wordpiece").code == 0
+    assert jeton.load(tmp_path / "b.json").definition.model.type == "WordPiece"
+    for wrong in (["--set", "a=1"], ["--preset", "hf", "--set", "max_token_length"]):
+        assert run("train", corpus, "-o", out, *wrong).code == 2
+    refused = run("train", corpus, "-o", out, "--preset", "hf", "--set", "nonsense=1")
+    assert refused.code == 1
+    assert "no option 'nonsense'" in refused.err

@@ -172,6 +172,11 @@ impl Alphabet {
         }
     }
 
+    /// The ids of all bytes inside a pretoken, where every byte has one.
+    pub fn bytes(&self) -> Option<&[u32; 256]> {
+        self.bytes[0].iter().all(|&id| id != NO_ID).then_some(&self.bytes[0])
+    }
+
     /// Neighboring unknown characters are one token.
     pub fn fusing_unknown(mut self, fused: bool) -> Self {
         self.unknown.fused = fused;

@@ -8,7 +8,7 @@ use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
 use jeton_core::train::count::Counts;
-use jeton_core::train::learn::{learn, Options, TieBreak};
+use jeton_core::train::learn::{learn, Options, TieBreak, Tuning};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::sequences::{symbols, Order};
 use jeton_core::vocab::{Kind, Vocab};
@@ -111,6 +111,9 @@ proptest! {
         tie_break in prop::sample::select(vec![TieBreak::First, TieBreak::LowestIds, TieBreak::HighestPair, TieBreak::Shortest]),
         min_frequency in 1u64..4,
         is_short in any::<bool>(),
+        threads in 1usize..4,
+        shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // handing over is slow
+        floor_divisor in prop::sample::select(vec![1, 100, u64::MAX]),
     ) {
         let rule: Option<&dyn Rule> = if is_short { Some(&Short) } else { None };
         let mut counts = Counts::default();
@@ -119,11 +122,16 @@ proptest! {
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
-        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule };
+        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor }, ..Options::default() };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();
         let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
         prop_assert_eq!(&got, &expected);
+
+        // What was learned before and is asked for first gives the same, and goes on the same.
+        let first: Vec<_> = merges.iter().take(merges.len() / 2).map(|m| (m.left, m.right)).collect();
+        let again = learn(&counts, &symbols, &Options { first: &first, ..options }, &mut |_| true).unwrap();
+        prop_assert_eq!(&again, &merges);
 
         // Encoding each word with the merges gives the sequence that training ended with.
         let mut entries: Vec<(u32, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();

@@ -53,7 +53,7 @@ fn training_gives_the_merges_of_the_worked_examples() {
             level,
             end,
             end_of_word,
-            rule: None,
+            ..Options::default()
         };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let expected = case["merges"].as_array().unwrap();

@@ -51,7 +51,7 @@ impl Counts {
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
-    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, progress))]
+    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, threads, progress))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -64,6 +64,7 @@ impl Counts {
         first_id: u32,
         by_code_point: bool,
         min_frequency: u64,
+        threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Learned> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
@@ -83,7 +84,16 @@ impl Counts {
                 return Ok((symbols, None));
             }
             let num_merges = vocab_size - num_symbols;
-            let options = learn::Options { tie_break, num_merges, min_frequency, level, end, end_of_word, rule: None };
+            let options = learn::Options {
+                tie_break,
+                num_merges,
+                min_frequency,
+                level,
+                end,
+                end_of_word,
+                threads,
+                ..learn::Options::default()
+            };
             let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
             Ok((symbols, Some(merges)))
         });

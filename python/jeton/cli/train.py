@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import jeton
+from jeton.training.presets import make
 
 from .options import Common, common_options, corpus_options
 from .streams import input_corpus, write
@@ -19,11 +20,13 @@ from .words import counted, seconds, size
 if TYPE_CHECKING:
     from typing import Literal
 
+    from jeton.training.presets import Preset
+
 
 @click.command(short_help="Learn a tokenizer from a corpus.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
 @click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
-@click.option("--algorithm", type=click.Choice(["bpe"]), default="bpe", help="How to learn.")
+@click.option("--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="How to learn.")
 @click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
 @click.option(
@@ -31,15 +34,25 @@ if TYPE_CHECKING:
     type=click.Choice(["lowest_ids", "first", "highest_pair", "shortest"]),
     help="Which of equally frequent pairs goes first.",
 )
-@click.option("--preset", type=click.Choice(["minbpe", "hf"]), help="Train exactly as a known library does.")
-@click.option("--min-frequency", type=int, default=1, metavar="N", help="Leave rarer pairs alone.")
+@click.option(
+    "--preset",
+    type=click.Choice(["minbpe", "hf", "sentencepiece", "sentencepiece-unigram", "subword-nmt", "bert"]),
+    help="Train exactly as a known library does.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the preset, under the library's name (repeatable): --set split_digits=true.",
+)
+@click.option("--min-frequency", type=int, metavar="N", help="Leave rarer pairs alone.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
 @click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
 @click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
 @click.option(
     "--end-of-word-style",
     type=click.Choice(["symbol", "suffix"]),
-    default="symbol",
     help="Whether the mark is a symbol of its own or part of the last character.",
 )
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
@@ -54,6 +67,8 @@ def train(
     errors: Literal["strict", "replace"],
     output: str,
     trace: bool,
+    preset: str | None,
+    settings: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Trains a tokenizer on CORPUS: files, globs and folders (.gz, .bz2, .xz and .zst too; .jsonl by row), or - for
@@ -65,6 +80,8 @@ def train(
       jeton train 'data/*.jsonl.gz' --field content -o code.json --special-token '<|endoftext|>'
       xzcat big.txt.xz | jeton train - -o big.json
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
+      jeton train lines.txt -o my.model --algorithm unigram -s 8000
+      jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
     _check_output(output)
@@ -73,6 +90,7 @@ def train(
         documents=documents,
         field=field,
         errors=errors,
+        preset=_preset(preset, settings),
         trace=write if trace else False,
         threads=common.threads,
         progress=common.progress,
@@ -85,6 +103,24 @@ def train(
     else:
         for line in _summary(facts):
             common.say(line)
+
+
+def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
+    """The preset with its options. A value is JSON where it can be, else text."""
+    if name is None:
+        if settings:
+            raise click.UsageError("--set is for options of a preset; name one with --preset")
+        return None
+    options = {}
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set {setting} has no value; write --set {setting}=…")
+        try:
+            options[option] = json.loads(value)
+        except ValueError:
+            options[option] = value
+    return make(name, options)
 
 
 def _check_output(output: str) -> None:
@@ -101,7 +137,7 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
     training = tok.training
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")
-    names = ("num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
+    names = ("algorithm", "num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
     facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": tok.num_tokens}
     facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "seconds")}
     facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
@@ -113,7 +149,8 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     corpus = f"{size(facts['corpus_bytes'])} in {counted(facts['documents'], 'document')}"
     pretokens = f"{counted(facts['pretokens'], 'pretoken')}, {facts['distinct_pretokens']:,} of them distinct"
     lines = [f"read     {corpus}; {pretokens}"]
-    learned = f"{counted(facts['num_merges'], 'merge')} in {seconds(facts['seconds'])}"
+    what = counted(facts["num_merges"], "merge") if facts["algorithm"] != "unigram" else "pieces"
+    learned = f"{what} in {seconds(facts['seconds'])}"
     if facts["bytes_per_token"] is not None:
         learned += f"; {facts['bytes_per_token']:.3f} bytes per token"
     lines.append(f"learned  {learned}")

@@ -1,7 +1,7 @@
 """corpus → counts → tokenizer.
 
-`counts` reads and counts, `learn` turns counts into a tokenizer, `options` fills in defaults, `presets` are the rules of the peers, which
-`by_preset` runs; `log` and `trace` show how it came about.
+`counts` reads and counts, `learn` turns counts into a tokenizer, `options` fills in defaults, `presets` are the rules
+of the peers, which `by_preset` runs; `log` and `trace` show how it came about.
 """
 
 from __future__ import annotations

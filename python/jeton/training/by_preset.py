@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 from ..corpus import CorpusLike, open_corpus
@@ -52,7 +51,7 @@ def train_by(
         ConfigError: options that contradict, or counts that were made in another way.
         TrainingError: a corpus without text.
     """
-    recipe = preset.recipe(replace(asked, threads=threads))
+    recipe = preset.recipe(asked)
     if trace:
         _check_trace(recipe.definition, preset)
     began = time.perf_counter()
@@ -68,7 +67,17 @@ def train_by(
             counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        learned = recipe.learn(counts, lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")))
+        try:
+            learned = recipe.learn(
+                counts,
+                num_threads(threads),
+                lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
+            )
+        except ConfigError as error:
+            error.option = (
+                "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+            )
+            raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
     tok = Tokenizer(recipe.definition, learned.vocabulary)

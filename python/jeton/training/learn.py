@@ -106,6 +106,7 @@ def train(
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
         reference/step04_train.py.
     """
+    kept: list[bytes] | None = [] if trace else None
     rules = resolve(preset, algorithm)
     if isinstance(rules, MinBpe):
         pattern = pattern if rules.pattern is None else rules.pattern
@@ -115,7 +116,6 @@ def train(
             end_of_word_style,
         )  # fmt: skip
         reading = {"documents": documents, "field": field, "errors": errors}
-        kept = [] if trace else None
         tok, counts = train_by(
             rules, corpus, asked, threads=threads, progress=progress, reading=reading, kept=kept, trace=bool(trace)
         )
@@ -125,7 +125,6 @@ def train(
         special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", rules.name if rules else None,
     )  # fmt: skip
     began = time.perf_counter()
-    kept: list[bytes] | None = [] if trace else None
     with make_reporter(progress) as report:
         if isinstance(corpus, Mapping):
             counts = Counts.from_mapping(corpus)
@@ -136,7 +135,7 @@ def train(
             counts = count(opened, Stages.of(plan.pattern), plan.special_tokens, num_threads(threads), report, kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _learn(counts, plan, report, began)
+        tok = _learn(counts, plan, num_threads(threads), report, began)
     return _shown(tok, counts, log, trace, kept)
 
 
@@ -174,7 +173,7 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     return counts
 
 
-def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokenizer:
+def _learn(counts: Counts, plan: Plan, threads: int, report: Reporter, began: float) -> Tokenizer:
     room = plan.vocab_size - len(plan.special_tokens)
     try:
         vocabulary, num_symbols, pair_counts, corpus_tokens, in_use = counts._core.learn(
@@ -186,6 +185,7 @@ def _learn(counts: Counts, plan: Plan, report: Reporter, began: float) -> Tokeni
             first_id=0,
             by_code_point=False,
             min_frequency=plan.min_frequency,
+            threads=threads,
             progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
         )
     except ConfigError as error:

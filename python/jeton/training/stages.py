@@ -125,7 +125,11 @@ class Stages:
         if not all(isinstance(token, str) for token in user_defined):
             raise TypeError("user-defined tokens are strings")
         boundaries, most, mark = (facts.get(name) for name in ("boundaries", "skip_over_bytes", "skip_with"))
-        if not isinstance(boundaries, list | None) or not isinstance(most, int | None) or not isinstance(mark, str | None):
+        if (
+            not isinstance(boundaries, list | None)
+            or not isinstance(most, int | None)
+            or not isinstance(mark, str | None)
+        ):
             raise TypeError("boundaries are a list, skip_over_bytes is an integer, skip_with a string")
         return cls(
             tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"],

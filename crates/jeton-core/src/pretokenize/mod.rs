@@ -25,7 +25,7 @@ use crate::classes::Classes;
 use crate::error::Result;
 use crate::regex::{Matcher, Regex};
 use crate::simd;
-pub use parts::{read_oniguruma, Splitter};
+pub use parts::{characters, read_oniguruma, Splitter};
 use patterns::Named;
 pub use patterns::{names, oniguruma, published, to_oniguruma};
 pub(crate) use starts::{Finder, Starts};

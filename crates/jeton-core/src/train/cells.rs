@@ -7,6 +7,8 @@
 //! Ids are under 2³¹ and never come back to a cell they left. That is what makes "does this pair still stand here" a matter of
 //! two look-ups. Cost: 8 bytes a cell.
 
+use crate::{pages, simd};
+
 /// One cell: what it holds, and the weight of its sequence.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
@@ -16,7 +18,7 @@ struct Cell {
 
 const EDGE: u32 = u32::MAX; // between sequences
 const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its token
-const TAIL: u32 = 1 << 31; // or-ed to the length of the token whose last cell it is
+const TAIL: u32 = 1 << 31; // or-ed to the length of the token whose last cell it is; no id is as large
 const HEAVY: u32 = u32::MAX; // a weight that does not fit: it is in `heavy`
 
 /// Cells are counted in 31 bits, like lengths.
@@ -30,9 +32,12 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// No sequence yet.
-    pub fn new() -> Self {
-        Self { cells: vec![Cell { token: EDGE, weight: 0 }], heavy: Vec::new() }
+    /// No sequence yet, and room for so many cells.
+    pub fn with_capacity(room: usize) -> Self {
+        let mut cells = Vec::new();
+        pages::reserve(&mut cells, room + 1);
+        cells.push(Cell { token: EDGE, weight: 0 });
+        Self { cells, heavy: Vec::new() }
     }
 
     /// Cells, edges included.
@@ -41,12 +46,13 @@ impl Cells {
     }
 
     /// Adds a sequence of initial symbols.
-    pub fn push(&mut self, ids: &[u32], weight: u64) {
+    pub fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) {
         let small = u32::try_from(weight).unwrap_or(HEAVY);
         if small == HEAVY {
             self.heavy.push((self.cells.len() as u32, weight));
         }
-        self.cells.extend(ids.iter().map(|&token| Cell { token, weight: small }));
+        pages::reserve(&mut self.cells, ids.len() + 1);
+        self.cells.extend(ids.map(|token| Cell { token, weight: small }));
         self.cells.push(Cell { token: EDGE, weight: 0 });
     }
 
@@ -59,13 +65,23 @@ impl Cells {
         }
     }
 
-    /// All pairs of initial symbols, as (place, left, right). Only before the first merge.
-    pub fn initial_pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
-        let pairs = self.cells.windows(2).map(|pair| (pair[0].token, pair[1].token));
-        (0..)
-            .zip(pairs)
-            .filter(|&(_, (left, right))| left != EDGE && right != EDGE)
-            .map(|(at, (left, right))| (at, left, right))
+    /// All pairs as they stand now, as (place, left, right), by place.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let mut before = None; // the token before, and its place
+        (0..).zip(&self.cells).filter_map(move |(at, cell)| match cell.token {
+            EDGE => {
+                before = None;
+                None
+            }
+            token if token & TAIL != 0 => None, // INSIDE, too
+            token => before.replace((at, token)).map(|(place, left)| (place, left, token)),
+        })
+    }
+
+    /// Fetches a cell that will soon be asked for.
+    #[inline]
+    pub fn prefetch(&self, at: u32) {
+        simd::prefetch(&self.cells[at as usize]);
     }
 
     /// Whether `left`, which is `length` symbols long, begins here and `right` comes next.

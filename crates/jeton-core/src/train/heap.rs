@@ -26,14 +26,17 @@ impl<T> Heap<T> {
         }
     }
 
-    /// The best entry, to change in place; call [`Heap::changed`] after.
-    pub fn top(&mut self) -> Option<&mut T> {
-        self.entries.first_mut()
+    /// The best entry.
+    pub fn top(&self) -> Option<&T> {
+        self.entries.first()
     }
 
     /// The best entry has become worse.
-    pub fn changed(&mut self, beats: impl Fn(&T, &T) -> bool) {
-        self.sink(0, &beats);
+    pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
+        if let Some(top) = self.entries.first_mut() {
+            *top = entry;
+            self.sink(0, &beats);
+        }
     }
 
     /// Takes the best entry out.

@@ -31,6 +31,8 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 pub struct Options {
     /// Whether symbols are bytes, in the order of their stand-ins, or characters.
     pub byte_level: bool,
+    /// At most so many.
+    pub threads: usize,
     /// The tie rule; theirs is `lowest_ids`.
     pub tie_break: TieBreak,
     /// Entries in all, beside the special tokens.
@@ -134,9 +136,10 @@ pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) ->
         num_merges,
         min_frequency: options.min_frequency,
         level: options.level(),
-        end: options.end(),
-        end_of_word: "", // lengths are without it
+        end: options.end(), // its spelling is left empty: lengths are without it
         rule: rule.as_ref().map(|rule| rule as &dyn Rule),
+        threads: options.threads,
+        ..learn::Options::default()
     };
     let merges = learn::learn(counts, &symbols, &core, watch)?;
     let entries = spell(&symbols, &merges, options)?;

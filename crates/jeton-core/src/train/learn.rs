@@ -1,41 +1,45 @@
 //! Counts → merges: one incremental engine for every tie rule.
 //!
-//! Every distinct pretoken stands once in one array of cells ([`super::cells`]), with its count as weight, in order of first
-//! appearance. For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the cells where it begins,
-//! ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text without pretokens costs no more
-//! than text with.
+//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut into a shard for
+//! each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the cells where it
+//! begins, ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text without pretokens costs no
+//! more than text with.
 //!
 //! # Why it is exact
-//! In plain BPE a token string has one derivation: all occurrences of the winning pair are merged at once, so how a
-//! string came about depends on the string alone. Hence all occurrences of a pair are born in one merge, its count never grows
-//! after that, and its first occurrence never moves forward. Every entry of the heap is therefore an upper bound, and a top
-//! entry that is still true is the winner. Cells where a pair no longer stands are recognized by their content: ids never come
-//! back to a cell they left.
+//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all occurrences of a
+//! pair are born at once, its count never grows after that, and its first occurrence never moves forward. Every entry of the heap
+//! is therefore an upper bound, and a top entry that is still true is the winner. Cells where a pair no longer stands are
+//! recognized by their content: ids never come back to a cell they left. Whether a rule lets a pair merge is decided when it is born.
+//!
+//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor is lowered and all
+//! pairs are surveyed again as they then stand. So the floor decides what is remembered, never what is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a heap operation for each pair born and each bound corrected. Memory: 8 bytes a
-//! cell, 4 for each place of a pair.
+//! O(initial symbols + merge events), plus a heap operation for each listed pair and each bound corrected. Memory: 8 bytes a
+//! cell, 4 for each place of a listed pair.
 //!
-//! Left out: batching, threads (merging after deduplication is a walk through memory), Unigram, WordPiece.
+//! Left out: batching, Unigram, WordPiece.
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
 //! `learn_bpe.py`); the proof above is ours.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
+use std::sync::MutexGuard;
 
 use hashbrown::HashTable;
 use serde::Deserialize;
 
-use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
+use super::crew::{with_crew, Board, Crew, Job};
 use super::heap::Heap;
+use super::layout::lay_out;
 use super::rules::Rule;
 use super::sequences::Symbols;
+use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
 use crate::alphabet::{EndOfWord, Level};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::interrupt::{GoOn, Looks};
+use crate::interrupt::GoOn;
+use crate::parallel;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -68,6 +72,48 @@ pub struct Options<'a> {
     pub end_of_word: &'a str,
     /// Which pairs may merge; `None` is all.
     pub rule: Option<&'a dyn Rule>,
+    /// The first merges, by ids, whatever their counts and the rule: those of a training that goes on.
+    pub first: &'a [(u32, u32)],
+    /// At most so many; they do not change what is learned.
+    pub threads: usize,
+    /// When what pays.
+    pub tuning: Tuning,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            tie_break: TieBreak::LowestIds,
+            num_merges: 0,
+            min_frequency: 1,
+            level: Level::Byte,
+            end: EndOfWord::None,
+            end_of_word: "",
+            rule: None,
+            first: &[],
+            threads: 1,
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+/// When what pays. It decides how long learning takes, never what is learned.
+#[derive(Debug, Clone, Copy)]
+pub struct Tuning {
+    /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
+    pub shard_bytes: usize,
+    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing over ten.
+    pub shared_places: usize,
+    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been merged. On the
+    /// corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as frequent; unlisted, the rare pairs (nine
+    /// of ten) cost nothing.
+    pub floor_divisor: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { shard_bytes: 4 << 20, shared_places: 1 << 13, floor_divisor: 100 }
+    }
 }
 
 /// One merge, and the state of the corpus after it.
@@ -87,56 +133,21 @@ pub struct Merge {
     pub tokens_in_use: u32,
 }
 
-/// Learns merges; `watch` is called after each with the number done, and stops the work by returning false.
+/// Learns merges from counts. `watch` is called before each merge with the number of merges so far, and while the pairs are
+/// surveyed; false stops.
 ///
 /// # Errors
-/// [`ErrorKind::Interrupted`]; [`Error::training`] for counts whose sum passes 2⁶³ or a corpus of 2³² or more distinct symbols.
+/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of one thread, 2⁶³ in
+/// all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not UTF-8 at character level.
 pub fn learn(
     counts: &Counts,
     symbols: &Symbols,
     options: &Options<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Merge>> {
-    Ok(run(counts, symbols, options, watch)?.0)
-}
-
-/// As [`learn`]; and, where fewer merges were found than asked for, the pairs that merges of other pairs have taken every occurrence of.
-///
-/// # Errors
-/// As [`learn`].
-pub fn learn_and_what_is_gone(
-    counts: &Counts,
-    symbols: &Symbols,
-    options: &Options<'_>,
-    watch: &mut dyn FnMut(usize) -> bool,
-) -> Result<(Vec<Merge>, Vec<(u32, u32)>)> {
-    let (merges, learner) = run(counts, symbols, options, watch)?;
-    let is_gone = |pair: &&Pair| pair.count == 0 && learner.allows(pair.left, pair.right);
-    let mut gone: Vec<(u32, u32)> = Vec::new();
-    if merges.len() < options.num_merges {
-        gone = learner.pairs.iter().filter(is_gone).map(|pair| (pair.left, pair.right)).collect();
-        let merged: HashSet<(u32, u32)> = merges.iter().map(|merge| (merge.left, merge.right)).collect();
-        gone.retain(|pair| !merged.contains(pair));
-    }
-    Ok((merges, gone))
-}
-
-fn run<'a>(
-    counts: &Counts,
-    symbols: &Symbols,
-    options: &Options<'a>,
-    watch: &mut dyn FnMut(usize) -> bool,
-) -> Result<(Vec<Merge>, Learner<'a>)> {
-    let mut learner = Learner::new(counts, symbols, options, &mut || watch(0))?;
-    let mut merges = Vec::new();
-    while merges.len() < options.num_merges {
-        if !watch(merges.len()) {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let Some(pair) = learner.best() else { break };
-        merges.push(learner.merge(pair)?);
-    }
-    Ok((merges, learner))
+    let (shards, tokens, corpus_tokens) = lay_out(counts, symbols, options, &mut || watch(0))?;
+    let board = Board::new(shards);
+    with_crew(&board, |crew| Learner::new(&board, crew, tokens, corpus_tokens, options).run(options, watch))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -144,8 +155,6 @@ struct Pair {
     left: u32,
     right: u32,
     count: u64,
-    places: usize, // postings[places..places + num_places]: cells where it begins or once began, ascending
-    num_places: u32,
 }
 
 /// An upper bound for a pair: it was this frequent, with this tie key, when the entry was written.
@@ -156,48 +165,31 @@ struct Bound {
     pair: u32,
 }
 
-/// What one merge does to the pairs with one neighbor.
-#[derive(Debug, Clone, Copy, Default)]
-struct Neighbor {
+/// What one merge does to the pairs with one neighbor, in all shards together.
+#[derive(Debug, Clone, Copy)]
+struct Change {
     weight: u64,
-    num_places: u32,
+    listed: u32,
 }
 
-/// The neighbors on one side of the merged places.
-#[derive(Debug, Default)]
-struct Side {
-    of: Vec<Neighbor>,       // by id
-    ids: Vec<u32>,           // those that occur
-    places: Vec<(u32, u32)>, // (neighbor, cell where the new pair begins)
-}
-
-impl Side {
-    #[inline]
-    fn add(&mut self, id: u32, weight: u64, place: u32) {
-        let neighbor = &mut self.of[id as usize];
-        if neighbor.num_places == 0 {
-            self.ids.push(id);
-        }
-        neighbor.weight += weight;
-        neighbor.num_places += 1;
-        self.places.push((id, place));
-    }
-}
+const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // no weight is as large
 
 struct Learner<'a> {
     tie_break: TieBreak,
     min_frequency: u64,
+    shared_places: usize,
+    floor: u64, // pairs less frequent than this are not listed
     rule: Option<&'a dyn Rule>,
-    cells: Cells,
+    board: &'a Board,
+    crew: &'a Crew<'a>,
     tokens: Tokens,
+    corpus_tokens: u64,
     pairs: Vec<Pair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
-    postings: Vec<u32>,
     heap: Heap<Bound>,
-    before: Side,
-    after: Side,
-    corpus_tokens: u64,
+    changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
+    changed: Vec<u32>,    // neighbors that are not
 }
 
 /// Whether `a` goes before `b`.
@@ -224,120 +216,81 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
 }
 
 impl<'a> Learner<'a> {
-    fn new(counts: &Counts, symbols: &Symbols, options: &Options<'a>, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
-        let watch = RefCell::new(watch);
-        let go_on = || watch.borrow_mut()();
-        let mut learner = Self {
+    fn new(board: &'a Board, crew: &'a Crew<'a>, tokens: Tokens, corpus_tokens: u64, options: &Options<'a>) -> Self {
+        let min_frequency = options.min_frequency.max(1);
+        let merges = options.num_merges.max(1) as u64;
+        Self {
             tie_break: options.tie_break,
-            min_frequency: options.min_frequency.max(1),
+            min_frequency,
+            shared_places: options.tuning.shared_places,
+            floor: (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(min_frequency),
             rule: options.rule,
-            cells: Cells::new(),
-            tokens: Tokens::new(symbols, options)?,
+            board,
+            crew,
+            tokens,
+            corpus_tokens,
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
-            postings: Vec::new(),
             heap: Heap::new(Vec::new(), |_, _| false),
-            before: Side::default(),
-            after: Side::default(),
-            corpus_tokens: 0,
+            changes: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, options: &Options<'_>, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Merge>> {
+        self.survey(&mut || watch(0))?;
+        let mut merges = Vec::new();
+        while merges.len() < options.num_merges {
+            let done = merges.len();
+            if !watch(done) {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let next = match options.first.get(done) {
+                Some(&(left, right)) => Some(self.asked(left, right, &mut || watch(done))?),
+                None => self.best(&mut || watch(done))?,
+            };
+            let Some(next) = next else { break };
+            merges.push(self.merge(next)?);
+        }
+        Ok(merges)
+    }
+
+    /// Counts all pairs as they stand, and lists those that reach the floor.
+    fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+        let num_ids = self.tokens.len();
+        let num_shards = self.board.shards().len();
+        let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
+        parallel::jobs(num_shards, num_shards, watch, survey).into_iter().collect::<Result<()>>()?;
+        (self.pairs, self.index) = (Vec::new(), HashTable::new());
+        for shard in self.board.shards() {
+            for &((left, right), weight, _) in &shard.survey.pairs {
+                let pair = self.pair(left, right);
+                self.pairs[pair as usize].count += weight;
+            }
+        }
+        let all = std::mem::take(&mut self.pairs);
+        self.index.clear();
+        for Pair { left, right, count } in all {
+            self.born(left, right, count);
+        }
+        let list = |i: usize, go_on: GoOn<'_>| {
+            let mut shard = self.board.shard(i);
+            let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
+            let listed: Vec<u32> = shard.survey.pairs.iter().map(listed).collect();
+            shard.list_survey(&listed, self.pairs.len(), go_on)
         };
-        learner.lay_out(counts, symbols, options, &go_on)?;
-        let most_merges = options.num_merges.min(learner.cells.len()); // each takes a cell at least
-        let num_ids = learner.tokens.len() + most_merges;
-        learner.before.of.resize(num_ids, Neighbor::default());
-        learner.after.of.resize(num_ids, Neighbor::default());
-        learner.find_pairs(&go_on)?;
-        Ok(learner)
-    }
-
-    /// Fills the cells.
-    fn lay_out(&mut self, counts: &Counts, symbols: &Symbols, options: &Options<'_>, go_on: GoOn<'_>) -> Result<()> {
-        let alphabet = symbols.alphabet(options.level, options.end, None);
-        let mut ids = Vec::new();
-        let mut total: u128 = 0;
-        let mut looks = Looks::new(go_on);
-        for (pretoken, count) in counts.iter() {
-            looks.now_and_then()?;
-            ids.clear();
-            alphabet.symbols(pretoken, &mut ids, None)?;
-            total += u128::from(count) * ids.len() as u128;
-            if total > i64::MAX as u128 {
-                return Err(Error::training("the counts add up to more than 2^63 symbols"));
-            }
-            for &id in &ids {
-                self.tokens.occurs(id, count);
-            }
-            if ids.len() < 2 || count == 0 {
-                continue; // no pairs
-            }
-            if self.cells.len() + ids.len() > MAX_CELLS {
-                return Err(Error::training(
-                    "more than 2^31 symbols in distinct pretokens: use a pattern that cuts the text shorter",
-                ));
-            }
-            self.cells.push(&ids, count);
-        }
-        self.corpus_tokens = total as u64;
-        Ok(())
-    }
-
-    /// Counts all pairs, then lists the places of those that can ever be merged.
-    fn find_pairs(&mut self, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
-        let cells = std::mem::replace(&mut self.cells, Cells::new());
-        let mut pair_at = vec![u32::MAX; cells.len()];
-        for (at, left, right) in cells.initial_pairs() {
-            looks.now_and_then()?;
-            let index = self.pair(left, right);
-            self.pairs[index as usize].count += cells.weight(at);
-            self.pairs[index as usize].num_places += 1;
-            pair_at[at as usize] = index;
-        }
-        self.cells = cells;
-        for index in 0..self.pairs.len() {
-            let Pair { left, right, .. } = self.pairs[index];
-            if !self.allows(left, right) {
-                self.pairs[index].count = 0; // and so it stays: counts never grow
-            }
-        }
-        let mut total = 0;
-        for pair in &mut self.pairs {
-            pair.places = total;
-            if pair.count >= self.min_frequency {
-                total += pair.num_places as usize;
-            }
-            pair.num_places = 0;
-        }
-        self.postings = vec![0; total];
-        for (at, &index) in pair_at.iter().enumerate() {
-            if let Some(pair) = self.pairs.get_mut(index as usize) {
-                if pair.count >= self.min_frequency {
-                    self.postings[pair.places + pair.num_places as usize] = at as u32;
-                    pair.num_places += 1;
-                }
-            }
-        }
-        let frequent =
-            (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].count >= self.min_frequency);
-        let bounds = frequent.map(|pair| self.bound(pair)).collect();
+        parallel::jobs(num_shards, num_shards, watch, list).into_iter().collect::<Result<()>>()?;
+        let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
         Ok(())
-    }
-
-    /// Whether the rule, if there is one, lets the pair merge.
-    fn allows(&self, left: u32, right: u32) -> bool {
-        match (self.rule, self.tokens.strings()) {
-            (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),
-            _ => true,
-        }
     }
 
     /// The index of a pair, which is made if it is new.
     fn pair(&mut self, left: u32, right: u32) -> u32 {
         let Self { pairs, index, hash, .. } = self;
         let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
-        let new = Pair { left, right, count: 0, places: 0, num_places: 0 };
+        let new = Pair { left, right, count: 0 };
         let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
         let rehash = |&i: &u32| key(&pairs[i as usize]);
         let next = pairs.len() as u32;
@@ -354,117 +307,143 @@ impl<'a> Learner<'a> {
         self.index.find(key, same).copied()
     }
 
-    /// Whether the pair begins at this cell.
-    #[inline]
-    fn stands_at(&self, pair: &Pair, at: u32) -> bool {
-        self.cells.holds(at, pair.left, self.tokens.length(pair.left), pair.right)
+    fn merging(&self, pair: u32, result: u32) -> Merging {
+        let Pair { left, right, .. } = self.pairs[pair as usize];
+        let [left_length, right_length] = [left, right].map(|id| self.tokens.length(id));
+        Merging { pair, left, right, result, left_length, length: left_length + right_length }
     }
 
     /// The present bound of a pair.
-    fn bound(&self, index: u32) -> Bound {
-        let pair = &self.pairs[index as usize];
+    fn bound(&self, pair: u32) -> Bound {
+        let Pair { left, right, count } = self.pairs[pair as usize];
         let length = |id: u32| u64::from(self.tokens.length(id));
         let key = match self.tie_break {
-            TieBreak::First => self.postings.get(pair.places).copied().unwrap_or(0).into(),
-            TieBreak::LowestIds => u64::from(pair.left) << 32 | u64::from(pair.right),
+            TieBreak::First => self.first_place(pair),
+            TieBreak::LowestIds => u64::from(left) << 32 | u64::from(right),
             TieBreak::HighestPair => 0,
-            TieBreak::Shortest => length(pair.left) + length(pair.right),
+            TieBreak::Shortest => length(left) + length(right),
         };
-        Bound { count: pair.count, key, pair: index }
+        Bound { count, key, pair }
+    }
+
+    /// Where the pair first stands: a number that grows with the place.
+    fn first_place(&self, pair: u32) -> u64 {
+        let merging = self.merging(pair, 0);
+        let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
+            shard.first_place(&merging).map(|place| i << 32 | u64::from(place))
+        };
+        (0..).zip(self.board.shards()).find_map(place).unwrap_or(u64::MAX)
     }
 
     /// The pair to merge next.
-    fn best(&mut self) -> Option<u32> {
+    fn best(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<Option<u32>> {
         loop {
-            let &mut Bound { count, key, pair } = self.heap.top()?;
-            if self.tie_break == TieBreak::First {
-                self.skip_gone(pair);
-            }
-            let now = self.bound(pair);
+            let Some(&Bound { count, key, pair }) = self.heap.top() else {
+                if self.floor == self.min_frequency {
+                    return Ok(None);
+                }
+                self.lower_floor(watch)?;
+                continue;
+            };
+            let still_listed = self.pairs[pair as usize].count >= self.floor; // counts never grow
+            let now = still_listed.then(|| self.bound(pair));
             let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
-            if now.count < self.min_frequency {
-                self.heap.pop(beats);
-            } else if (now.count, now.key) == (count, key) {
-                self.heap.pop(beats);
-                return Some(pair);
-            } else if let Some(top) = self.heap.top() {
-                *top = now;
-                self.heap.changed(beats);
+            match now {
+                Some(now) if (now.count, now.key) == (count, key) => {
+                    self.heap.pop(beats);
+                    return Ok(Some(pair));
+                }
+                Some(now) => self.heap.replace_top(now, beats),
+                None => drop(self.heap.pop(beats)),
             }
         }
     }
 
-    /// Drops the leading places where the pair no longer stands: its first place is then its first occurrence.
-    fn skip_gone(&mut self, index: u32) {
-        let mut pair = self.pairs[index as usize];
-        while pair.num_places > 0 && !self.stands_at(&pair, self.postings[pair.places]) {
-            pair.places += 1;
-            pair.num_places -= 1;
+    /// A pair that is merged next whatever its count.
+    fn asked(&mut self, left: u32, right: u32, watch: &mut dyn FnMut() -> bool) -> Result<u32> {
+        while self.known_pair(left, right).is_none() && self.floor > self.min_frequency {
+            self.lower_floor(watch)?;
         }
-        self.pairs[index as usize] = pair;
+        let pair = self.pair(left, right);
+        self.board.shards().for_each(|mut shard| shard.know(self.pairs.len()));
+        Ok(pair)
+    }
+
+    /// No pair reaches the floor: those below it may come now.
+    fn lower_floor(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+        self.floor = (self.floor / 8).max(self.min_frequency);
+        self.survey(watch)
     }
 
     /// Merges a pair everywhere.
-    fn merge(&mut self, index: u32) -> Result<Merge> {
-        let pair = self.pairs[index as usize];
-        let result = self.tokens.push(pair.left, pair.right)?;
-        let mut merged = 0; // weighted places
-        for i in pair.places..pair.places + pair.num_places as usize {
-            let at = self.postings[i];
-            if self.stands_at(&pair, at) {
-                merged += self.merge_at(&pair, result, at);
-            }
+    fn merge(&mut self, pair: u32) -> Result<Merge> {
+        let Pair { left, right, count } = self.pairs[pair as usize];
+        let result = self.tokens.push(left, right)?;
+        let merging = self.merging(pair, result);
+        let num_places: usize = self.board.shards().map(|shard| shard.num_places(pair)).sum();
+        let together = num_places >= self.shared_places;
+        self.crew.run(Job::Merge(merging), together);
+        self.pairs[pair as usize].count = 0;
+        let known = self.pairs.len();
+        self.settle(&merging);
+        self.crew.run(Job::List(self.pairs.len()), together);
+        for pair in known as u32..self.pairs.len() as u32 {
+            let bound = self.bound(pair);
+            self.heap.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
         }
-        self.pairs[index as usize].count = 0;
-        self.settle(&pair, result);
+        let merged = self.board.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;
-        self.tokens.merged(pair.left, pair.right, result, merged);
+        self.tokens.merged(left, right, result, merged);
         let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use());
-        Ok(Merge { left: pair.left, right: pair.right, result, count: pair.count, corpus_tokens, tokens_in_use })
+        Ok(Merge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
-    /// Merges one occurrence and notes its neighbors. Returns its weight.
-    #[inline]
-    fn merge_at(&mut self, pair: &Pair, result: u32, at: u32) -> u64 {
-        let weight = self.cells.weight(at);
-        let length = self.tokens.length(result);
-        if let Some(place) = self.cells.before(at) {
-            let token = self.cells.token(place);
-            self.before.add(token, weight, place);
-            if token == result {
-                // The occurrence just before saw our left half as its right neighbor; that pair is gone again.
-                self.after.of[pair.left as usize].weight -= weight;
-            }
-        }
-        if let Some(right) = self.cells.after(at, length) {
-            self.after.add(right, weight, at);
-        }
-        self.cells.join(at, self.tokens.length(pair.left), length, result);
-        weight
-    }
-
-    /// Brings the counts of all pairs up to date after the places of `pair` became `result`.
-    fn settle(&mut self, pair: &Pair, result: u32) {
+    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that are born.
+    fn settle(&mut self, merging: &Merging) {
+        let Merging { left, right, result, .. } = *merging;
+        self.changes.resize(self.tokens.len(), UNCHANGED);
         // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
-        let regained = self.before.of[result as usize].weight;
-        for i in 0..self.before.ids.len() {
-            let x = self.before.ids[i];
-            if x != result {
-                self.lose(x, pair.left, self.before.of[x as usize].weight);
+        let regained: u64 = self.board.shards().map(|shard| shard.before.weight(result)).sum();
+        self.settle_side(
+            |shard| &mut shard.before,
+            |learner, x, weight| {
+                if x != result {
+                    learner.lose(x, left, weight);
+                }
+                learner.born(x, result, weight)
+            },
+        );
+        self.settle_side(
+            |shard| &mut shard.after,
+            |learner, y, weight| {
+                learner.lose(right, y, weight + if y == left { regained } else { 0 });
+                learner.born(result, y, weight)
+            },
+        );
+    }
+
+    /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the shards.
+    fn settle_side(&mut self, side: impl Fn(&mut Shard) -> &mut Side, settle: impl Fn(&mut Self, u32, u64) -> u32) {
+        for mut shard in self.board.shards() {
+            for (id, weight) in side(&mut shard).iter() {
+                let change = &mut self.changes[id as usize];
+                if change.weight == UNCHANGED.weight {
+                    change.weight = 0;
+                    self.changed.push(id);
+                }
+                change.weight += weight;
             }
         }
-        for i in 0..self.after.ids.len() {
-            let y = self.after.ids[i];
-            let back = if y == pair.left { regained } else { 0 };
-            self.lose(pair.right, y, self.after.of[y as usize].weight + back);
+        for i in 0..self.changed.len() {
+            let id = self.changed[i];
+            self.changes[id as usize].listed = settle(self, id, self.changes[id as usize].weight);
         }
-        // Pairs that are born: (x, result) and (result, y).
-        let mut side = std::mem::take(&mut self.before);
-        self.give_birth(&mut side, |x| (x, result));
-        self.before = side;
-        let mut side = std::mem::take(&mut self.after);
-        self.give_birth(&mut side, |y| (result, y));
-        self.after = side;
+        for mut shard in self.board.shards() {
+            side(&mut shard).set_listed(|id| self.changes[id as usize].listed);
+        }
+        for id in self.changed.drain(..) {
+            self.changes[id as usize] = UNCHANGED;
+        }
     }
 
     fn lose(&mut self, left: u32, right: u32, weight: u64) {
@@ -474,42 +453,21 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// Makes the new pairs of one side, with their places, and leaves the side empty.
-    fn give_birth(&mut self, side: &mut Side, ids: impl Fn(u32) -> (u32, u32)) {
-        let mut end = self.postings.len();
-        let first_pair = self.pairs.len();
-        for &id in &side.ids {
-            let neighbor = &mut side.of[id as usize];
-            let (left, right) = ids(id);
-            if neighbor.weight >= self.min_frequency && self.allows(left, right) {
-                let index = self.pair(left, right) as usize;
-                self.pairs[index].count = neighbor.weight;
-                self.pairs[index].places = end;
-                self.pairs[index].num_places = neighbor.num_places;
-                end += neighbor.num_places as usize;
-                neighbor.num_places = index as u32; // from here on: the pair to write the places of
-            } else {
-                neighbor.num_places = u32::MAX;
-            }
+    /// Makes a pair, if it is worth listing.
+    fn born(&mut self, left: u32, right: u32, weight: u64) -> u32 {
+        if weight < self.floor || !self.allows(left, right) {
+            return UNLISTED;
         }
-        self.postings.resize(end, 0);
-        let mut next: Vec<usize> = self.pairs[first_pair..].iter().map(|pair| pair.places).collect();
-        for &(id, place) in &side.places {
-            if let Some(next) =
-                (side.of[id as usize].num_places as usize).checked_sub(first_pair).and_then(|i| next.get_mut(i))
-            {
-                self.postings[*next] = place;
-                *next += 1;
-            }
+        let pair = self.pair(left, right);
+        self.pairs[pair as usize].count = weight;
+        pair
+    }
+
+    /// Whether the rule, if there is one, lets the pair merge.
+    fn allows(&self, left: u32, right: u32) -> bool {
+        match (self.rule, self.tokens.strings()) {
+            (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),
+            _ => true,
         }
-        for index in first_pair..self.pairs.len() {
-            let bound = self.bound(index as u32);
-            self.heap.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
-        }
-        for &id in &side.ids {
-            side.of[id as usize] = Neighbor::default();
-        }
-        side.ids.clear();
-        side.places.clear();
     }
 }

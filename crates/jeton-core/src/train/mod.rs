@@ -5,11 +5,14 @@
 
 mod cells;
 pub mod count;
+mod crew;
 mod heap;
 pub mod hf;
+mod layout;
 pub mod learn;
 pub mod rules;
 pub mod sentencepiece;
 pub mod sequences;
+mod shard;
 mod tokens;
 pub mod unigram;

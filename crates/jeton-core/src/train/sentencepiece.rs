@@ -11,7 +11,8 @@
 //! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`, `bpe_model_trainer.cc`.
 //! Left out: sampling, differential privacy, `auto_character_coverage`.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -21,7 +22,7 @@ use super::rules::sentencepiece::Candidates;
 use super::rules::Rule;
 use super::sequences::Symbols;
 use crate::alphabet::{EndOfWord, Level, Symbol};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What stands where a control or user-defined symbol stood.
 const BOUNDARY: char = '\u{1F}';
@@ -31,6 +32,8 @@ const RARE: char = '\u{2585}';
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
+    /// At most so many.
+    pub threads: usize,
     /// Pieces in all, characters included, and control symbols and the like not.
     pub vocab_size: usize,
     /// How much of the text the characters of the vocabulary make up.
@@ -83,14 +86,19 @@ pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) ->
     let core = learn::Options {
         tie_break: TieBreak::Shortest,
         num_merges,
-        min_frequency: 1,
         level: Level::Char,
-        end: EndOfWord::None,
-        end_of_word: "",
         rule: Some(&options.candidates as &dyn Rule),
+        threads: options.threads,
+        ..learn::Options::default()
     };
-    let (merges, gone) = learn::learn_and_what_is_gone(&cut(counts, &chars)?, &symbols, &core, watch)?;
-    Ok(assemble(&chars, merges, &gone, num_merges))
+    let segments = cut(counts, &chars)?;
+    let merges = learn::learn(&segments, &symbols, &core, watch)?;
+    let mut strings = Strings::new(&chars, &merges);
+    if merges.len() < num_merges {
+        let gone = gone(&segments, &symbols, &merges, &mut || watch(merges.len()))?;
+        strings.add_gone(gone, &options.candidates, num_merges);
+    }
+    Ok(strings.assemble(chars.len(), merges))
 }
 
 /// The characters of the vocabulary, most frequent first.
@@ -143,35 +151,100 @@ fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
     Ok(segments)
 }
 
-/// Pieces in their order: merges, pairs that are gone, characters.
-fn assemble(chars: &[char], mut merges: Vec<Merge>, gone: &[(u32, u32)], num_merges: usize) -> Learned {
-    let mut spelled: Vec<String> = chars.iter().map(char::to_string).collect();
-    for merge in &merges {
-        spelled.push([spelled[merge.left as usize].as_str(), &spelled[merge.right as usize]].concat());
+/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand between two merges of
+/// one pair (`abab`: `ab`, then `a`, before the second `ab`).
+fn gone(
+    segments: &Counts,
+    symbols: &Symbols,
+    merges: &[Merge],
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<HashSet<(u32, u32)>> {
+    let alphabet = symbols.alphabet(Level::Char, EndOfWord::None, None);
+    let ranks: HashMap<(u32, u32), u32> =
+        (0..).zip(merges).map(|(rank, merge)| ((merge.left, merge.right), rank)).collect();
+    let mut met = HashSet::new();
+    let mut ids = Vec::new();
+    for (i, (segment, _)) in segments.iter().enumerate() {
+        if i % 4096 == 0 && !watch() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        ids.clear();
+        alphabet.symbols(segment, &mut ids, None)?;
+        replay(&ids, &ranks, merges, &mut met);
     }
-    let mut pieces = spelled.split_off(chars.len());
-    if pieces.len() < num_merges {
-        let known: HashSet<&str> = pieces.iter().map(String::as_str).collect();
-        let spell = |id: u32| match (id as usize).checked_sub(chars.len()) {
-            None => spelled[id as usize].as_str(),
-            Some(piece) => pieces[piece].as_str(),
-        };
-        let strings = gone.iter().map(|&(left, right)| [spell(left), spell(right)].concat());
+    met.retain(|pair| !ranks.contains_key(pair));
+    Ok(met)
+}
+
+/// Plays the merges back on one segment, in O(n log n), and notes all neighbors.
+fn replay(ids: &[u32], ranks: &HashMap<(u32, u32), u32>, merges: &[Merge], met: &mut HashSet<(u32, u32)>) {
+    let end = ids.len();
+    let mut ids = ids.to_vec();
+    let mut next: Vec<usize> = (1..=end).collect();
+    let mut before: Vec<usize> = (0..end).map(|at| at.wrapping_sub(1)).collect(); // of the first: none
+    let mut todo = BinaryHeap::new(); // (rank, place of the left one), the lowest first
+    let mut note = |left: usize, pair: (u32, u32), todo: &mut BinaryHeap<Reverse<(u32, usize)>>| {
+        met.insert(pair);
+        todo.extend(ranks.get(&pair).map(|&rank| Reverse((rank, left))));
+    };
+    for at in 1..end {
+        note(at - 1, (ids[at - 1], ids[at]), &mut todo);
+    }
+    while let Some(Reverse((rank, left))) = todo.pop() {
+        let (merge, right) = (&merges[rank as usize], next[left]);
+        if ids[left] != merge.left || right >= end || ids[right] != merge.right {
+            continue;
+        }
+        (ids[left], ids[right]) = (merge.result, u32::MAX);
+        next[left] = next[right];
+        if let Some(previous) = ids.get(before[left]) {
+            note(before[left], (*previous, merge.result), &mut todo);
+        }
+        if next[left] < end {
+            before[next[left]] = left;
+            note(left, (merge.result, ids[next[left]]), &mut todo);
+        }
+    }
+}
+
+/// What every id spells: characters, then pieces.
+struct Strings(Vec<String>);
+
+impl Strings {
+    fn new(chars: &[char], merges: &[Merge]) -> Self {
+        let mut all: Vec<String> = chars.iter().map(char::to_string).collect();
+        for merge in merges {
+            all.push([all[merge.left as usize].as_str(), &all[merge.right as usize]].concat());
+        }
+        Self(all)
+    }
+
+    /// Adds what pairs spell that are gone, the shortest first, up to `num_pieces`.
+    fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &Candidates, num_pieces: usize) {
+        let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
+        let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();
+        let parts = gone.into_iter().map(|(left, right)| (&self.0[left as usize], &self.0[right as usize]));
+        let valid = parts.filter(|(left, right)| candidates.allows(left.as_bytes(), right.as_bytes()));
+        let strings = valid.map(|(left, right)| [left.as_str(), right].concat());
         let mut strings: Vec<(usize, String)> =
             strings.filter(|string| !known.contains(string.as_str())).map(|s| (s.chars().count(), s)).collect();
         strings.sort_unstable();
         strings.dedup();
-        let room = num_merges - pieces.len();
-        pieces.extend(strings.into_iter().map(|(_, string)| string).take(room));
+        let room = num_pieces - (known.len() - num_chars);
+        self.0.extend(strings.into_iter().map(|(_, string)| string).take(room));
     }
-    let first_char = pieces.len() as u32;
-    let place = |id: u32| match id.checked_sub(chars.len() as u32) {
-        None => first_char + id,
-        Some(piece) => piece,
-    };
-    for merge in &mut merges {
-        (merge.left, merge.right, merge.result) = (place(merge.left), place(merge.right), place(merge.result));
+
+    /// Pieces in their order: the characters come last.
+    fn assemble(mut self, num_chars: usize, mut merges: Vec<Merge>) -> Learned {
+        let num_others = self.0.len() - num_chars;
+        self.0.rotate_left(num_chars);
+        let place = |id: u32| match id.checked_sub(num_chars as u32) {
+            None => num_others as u32 + id,
+            Some(piece) => piece,
+        };
+        for merge in &mut merges {
+            (merge.left, merge.right, merge.result) = (place(merge.left), place(merge.right), place(merge.result));
+        }
+        Learned { pieces: self.0, num_chars, merges }
     }
-    pieces.append(&mut spelled);
-    Learned { pieces, num_chars: chars.len(), merges }
 }

@@ -40,7 +40,6 @@ class Asked:
     unk_token: str | None = None
     end_of_word: str | None = None
     end_of_word_style: EndOfWordStyle | None = None
-    threads: int | None = None
 
     @classmethod
     def make(
@@ -123,7 +122,7 @@ class Recipe:
         special_tokens: what cuts them before.
         by_line: whether the peer takes each line of a file for a document.
         unit: what progress counts.
-        learn: counts -> what was learned.
+        learn: counts, how many threads, who is told of progress -> what was learned.
         definition: the tokenizer around the vocabulary.
         num_merges: how many merges are asked for, from the number of initial symbols.
     """
@@ -132,7 +131,7 @@ class Recipe:
     tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, Report], Learned]
+    learn: Callable[[Counts, int, Report], Learned]
     definition: Definition
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()
@@ -181,7 +180,7 @@ def checked(preset: Preset) -> None:
         if "range" in each.metadata:
             low, high = each.metadata["range"]
             is_number = isinstance(value, int) and not isinstance(value, bool)
-            if value is None and each.default is None:
+            if value is None and "None" in each.type:
                 continue
             if not is_number or not low <= value <= high:
                 what = f"an integer from {low} to {high}" if high < 1 << 63 else f"an integer from {low}"

@@ -12,7 +12,7 @@ implementations/bert_wordpiece.py for BERT's defaults (facts).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -55,7 +55,7 @@ class Hf(Preset):
         >>> words = Hf(end_of_word_suffix="</w>", pre_tokenizer=[{"type": "Whitespace"}])
         >>> tok = jeton.train(["low lower lowest"], 14, preset=words, progress=False)
         >>> [tok.id_to_token(new) for *_, new in tok.merges]
-        ['lo', 'lowe', 'low</w>']
+        ['lo', 'we', 'lowe', 'st</w>']
     """
 
     name: ClassVar[str] = "hf"
@@ -152,8 +152,8 @@ class Bert(Preset):
         >>> import jeton
         >>> from jeton.training.presets import Bert
         >>> tok = jeton.train(["low lower lowest"], 20, preset=Bert(min_frequency=0), progress=False)
-        >>> tok.tokenize("Lowest").tokens, tok.id_to_token(18)
-        ([b'lowe', b's', b't'], 'lo')
+        >>> [tok.id_to_token(id) for id in tok.encode("Lowest", add_special_tokens=True)]
+        ['[CLS]', 'low', '##e', '##s', '##t', '[SEP]']
     """
 
     name: ClassVar[str] = "bert"
@@ -217,13 +217,14 @@ class Bert(Preset):
 
 
 def _recipe(
-    algorithm: str, options: Mapping[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
+    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
 ) -> Recipe:
-    def learn(counts: Counts, report: Report) -> Learned:
-        vocabulary, *others = _core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", report)
+    def learn(counts: Counts, threads: int, report: Report) -> Learned:
+        asked = json.dumps(options | {"threads": threads})
+        learned = Learned(*_core.learn_hf(counts._core, asked, algorithm == "bpe", report))
         ids = list(range(len(special)))
-        vocabulary = vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
-        return Learned(vocabulary, *others)
+        added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
+        return learned._replace(vocabulary=added)
 
     return Recipe(
         algorithm=algorithm,
@@ -289,7 +290,7 @@ def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:
         return list(range(256))
-    units = []
+    units: list[int] = []
     for char in alphabet:
         spelled = _core.read_bytes(char)
         if spelled is None:

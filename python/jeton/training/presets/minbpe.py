@@ -24,7 +24,7 @@ class MinBpe(Preset):
         >>> import jeton
         >>> from jeton.training.presets import MinBpe
         >>> jeton.train(["aaabdaaabac"], 259, preset=MinBpe(), progress=False).merges
-        [(97, 97, 256), (256, 97, 257), (257, 98, 258)]
+        ((97, 97, 256), (256, 97, 257), (257, 98, 258))
     """
 
     name: ClassVar[str] = "minbpe"

@@ -19,7 +19,7 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ... import _core
 from ...definition import Definition, Part, Pieces
@@ -69,7 +69,7 @@ class SentencePiece(Preset):
         >>> by = SentencePiece(user_defined_symbols=["<sep>"], normalization_rule_name="identity")
         >>> tok = jeton.train(["low lower<sep>lowest"], 16, preset=by, progress=False)
         >>> tok.tokenize("low<sep>lower").tokens, tok.id_to_token(4)
-        ([b'low', b'<sep>', b'lowe', b'r'], 'lo')
+        ([b' ', b'low', b'<sep>', b'lowe', b'r'], 'lo')
     """
 
     name: ClassVar[str] = "sentencepiece"
@@ -169,8 +169,8 @@ class SentencePiece(Preset):
             roles=roles,
         )
 
-        def learn(counts: Counts, report: Report) -> Learned:
-            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, report))
+        def learn(counts: Counts, threads: int, report: Report) -> Learned:
+            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room, threads), reserved, report))
             self._check_size(learned.vocabulary.next_id(), asked.vocab_size)
             return learned
 
@@ -241,13 +241,13 @@ class SentencePiece(Preset):
         behavior = "MergedWithPrevious" if self.treat_whitespace_as_suffix else "MergedWithNext"
         return ({"type": "Split", "pattern": {"String": _SPACE}, "behavior": behavior, "invert": False},)
 
-    def _options(self, room: int) -> str:
+    def _options(self, room: int, threads: int) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_by_whitespace", "split_digits", "treat_whitespace_as_suffix",
             "allow_whitespace_only_pieces",
         )  # fmt: skip
-        return json.dumps({"vocab_size": room} | {name: getattr(self, name) for name in names})
+        return json.dumps({"vocab_size": room, "threads": threads} | {name: getattr(self, name) for name in names})
 
     def _check_size(self, size: int, vocab_size: int) -> None:
         if self.hard_vocab_limit and size < vocab_size:

@@ -42,7 +42,7 @@ class SubwordNmt(Preset):
         >>> from jeton.training.presets import SubwordNmt
         >>> tok = jeton.train({"low": 5, "lower": 2, "newest": 6}, preset=SubwordNmt(symbols=4), progress=False)
         >>> [(tok.id_to_token(left), tok.id_to_token(right)) for left, right, _ in tok.merges]
-        [('w', 'e'), ('s', 't</w>'), ('we', 'st</w>'), ('n', 'e')]
+        [('w', 'e'), ('l', 'o'), ('we', 's'), ('wes', 't</w>')]
     """
 
     name: ClassVar[str] = "subword-nmt"
@@ -79,7 +79,7 @@ class SubwordNmt(Preset):
         model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, report: Report) -> Learned:
+        def learn(counts: Counts, threads: int, report: Report) -> Learned:
             symbols = _core.alphabet_size(counts._core, "char", "suffix")
             vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
                 level="char",
@@ -90,6 +90,7 @@ class SubwordNmt(Preset):
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
+                threads=threads,
                 progress=report,
             )
             for token in special:

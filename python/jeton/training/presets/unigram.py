@@ -23,7 +23,6 @@ from typing import ClassVar
 from ... import _core
 from ...definition import Unigram
 from ...errors import ConfigError
-from ...threads import num_threads
 from ..counts import Counts
 from .base import Asked, Learned, Recipe, Report, integer
 from .sentencepiece import SentencePiece
@@ -97,8 +96,8 @@ class SentencePieceUnigram(SentencePiece):
         recipe = super().recipe(asked)
         reserved = self._reserved(asked.vocab_size)
 
-        def learn(counts: Counts, report: Report) -> Learned:
-            return self._learn(counts, asked, reserved, report)
+        def learn(counts: Counts, threads: int, report: Report) -> Learned:
+            return self._learn(counts, asked, reserved, threads, report)
 
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
@@ -112,7 +111,7 @@ class SentencePieceUnigram(SentencePiece):
         )
 
     def _learn(
-        self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], report: Report
+        self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], threads: int, report: Report
     ) -> Learned:
         most = 0
 
@@ -123,17 +122,13 @@ class SentencePieceUnigram(SentencePiece):
             above = most - asked.vocab_size
             report(asked.vocab_size * (most - left) // above if above > 0 else 0)
 
-        try:
-            vocabulary, num_characters = _core.learn_unigram(
-                counts._core,
-                self._unigram_options(asked.vocab_size, len(reserved)),
-                reserved,
-                threads=num_threads(asked.threads),
-                progress=progress,
-            )
-        except ConfigError as error:
-            error.option = "vocab_size"  # only the corpus can tell how many characters there are
-            raise
+        vocabulary, num_characters = _core.learn_unigram(
+            counts._core,
+            self._unigram_options(asked.vocab_size, len(reserved)),
+            reserved,
+            threads=threads,
+            progress=progress,
+        )
         size = len(vocabulary)
         self._check_size(size, asked.vocab_size)
         stopped = None

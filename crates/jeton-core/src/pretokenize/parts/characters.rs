@@ -67,11 +67,11 @@ pub(super) fn word() -> &'static Characters {
 }
 
 /// A script, as a number; 0 goes with every script.
-pub(super) type Script = u8;
+pub type Script = u8;
 
 /// The script of each character.
 #[derive(Debug)]
-pub(super) struct Scripts {
+pub struct Scripts {
     ranges: Vec<(char, char, Script)>, // in order
 }
 
@@ -87,6 +87,10 @@ const SCRIPTS: &str = "
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
+/// `Zinh`: the script of what stands before it.
+pub const INHERITED: Script = 136;
+/// `Zyyy`: no script of its own.
+pub const COMMON: Script = 137;
 
 /// What has another script there than in `regex-syntax`'s tables.
 const EXCEPTIONS: [(char, char, &str); 3] =
@@ -94,7 +98,7 @@ const EXCEPTIONS: [(char, char, &str); 3] =
 
 impl Scripts {
     /// The table, built on the first call.
-    pub(super) fn get() -> &'static Self {
+    pub fn get() -> &'static Self {
         static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
         SCRIPTS.get_or_init(Self::build)
     }
@@ -116,7 +120,7 @@ impl Scripts {
     }
 
     /// The script of `c`; 0 for a space and for what Unicode 9 does not have.
-    pub(super) fn of(&self, c: char) -> Script {
+    pub fn of(&self, c: char) -> Script {
         let index = self.ranges.partition_point(|&(_, last, _)| last < c);
         self.ranges.get(index).filter(|&&(first, ..)| first <= c).map_or(0, |&(.., script)| script)
     }
@@ -133,6 +137,12 @@ fn ranges(class: &str) -> Vec<(char, char)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scripts_have_their_numbers() {
+        let scripts = Scripts::get();
+        assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
+    }
 
     /// How many characters there are of each: what the wheel 0.23.3 has.
     #[test]

@@ -15,7 +15,7 @@
 //! ```
 
 mod behavior;
-mod characters;
+pub mod characters;
 mod rewrite;
 mod ruby;
 

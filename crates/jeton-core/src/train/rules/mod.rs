@@ -6,7 +6,6 @@
 //! A spelling is what the tie rules compare: the token's bytes, and the end-of-word mark where it ends a word.
 
 pub mod hf;
-pub(super) mod scripts;
 pub mod sentencepiece;
 
 /// Says which pairs may merge.

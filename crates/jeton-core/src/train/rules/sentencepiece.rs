@@ -1,13 +1,13 @@
 //! SentencePiece's candidates: which strings may be pieces.
 //!
-//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script. Cost: one pass over the two
-//! spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script: those of Unicode 9, with
+//! Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
 
-use super::scripts::{Script, Scripts, INHERITED};
 use super::Rule;
 use crate::alphabet::WORD_START;
+use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 
 /// What may be a piece; under SentencePiece's own names.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -67,6 +67,7 @@ impl Candidates {
             let script = match scripts.of(c) {
                 _ if !self.split_by_number && is_digit(c) => None,
                 INHERITED => before,
+                0 => Some(COMMON), // of none that Unicode 9 has
                 script => Some(script),
             };
             if self.split_by_unicode_script && script.is_some() && before.is_some() && script != before {

@@ -7,9 +7,10 @@
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
 //! Left out: white space inside pieces or at their ends.
 
-use crate::alphabet::WORD_START;
-use crate::train::rules::scripts::{Script, Scripts, INHERITED};
 use serde::Deserialize;
+
+use crate::alphabet::WORD_START;
+use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 
 /// The most characters of a piece that are carried: lengths have 8 bits.
 pub const MOST: usize = 254;
@@ -49,7 +50,10 @@ impl Limits {
         } else if !self.split_by_unicode_script || (is_digit && !self.split_by_number) {
             ANY
         } else {
-            Scripts::get().of(c)
+            match Scripts::get().of(c) {
+                0 => COMMON,
+                script => script,
+            }
         }
     }
 

@@ -1,0 +1,153 @@
+//! The threads that merge together, each in a shard of its own.
+//!
+//! A merge of many places is worth two hand-overs; one of few is not, and the calling thread does all shards. Between merges the
+//! others wait awake for some microseconds, then asleep. What they compute does not depend on who computes it.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
+
+use super::shard::{Merging, Shard};
+use crate::error::{ErrorKind, Result};
+
+/// Looks for work before a thread goes to sleep, which costs it 50 µs to come back from: about as long.
+const LOOKS: usize = 4096;
+
+/// One step of a merge.
+#[derive(Debug, Clone, Copy)]
+pub enum Job {
+    /// Merge the pair everywhere.
+    Merge(Merging),
+    /// Write down the places of the new pairs, of which there are now so many in all.
+    List(usize),
+}
+
+impl Job {
+    fn run(self, shard: &mut Shard) {
+        match self {
+            Self::Merge(merging) => shard.merge(&merging),
+            Self::List(num_pairs) => shard.list(num_pairs),
+        }
+    }
+}
+
+/// Work, and who has done it.
+#[derive(Debug)]
+pub struct Board {
+    shards: Vec<Mutex<Shard>>,
+    job: Mutex<Job>,
+    turn: AtomicUsize, // how many jobs were handed over
+    busy: AtomicUsize, // threads that have not finished the present one
+    closed: AtomicBool,
+}
+
+/// The calling thread's hold on the others.
+#[derive(Debug)]
+pub struct Crew<'b> {
+    board: &'b Board,
+    others: Vec<Thread>, // thread i works on shard i + 1
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner) // a thread that failed is noticed in `with_crew`
+}
+
+/// Counts a thread as finished, even where it fails.
+struct Finish<'a>(&'a AtomicUsize);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl Board {
+    /// Work on these shards.
+    pub fn new(shards: Vec<Shard>) -> Self {
+        Self {
+            shards: shards.into_iter().map(Mutex::new).collect(),
+            job: Mutex::new(Job::List(0)),
+            turn: AtomicUsize::new(0),
+            busy: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The shards, in order, for the calling thread alone.
+    pub fn shards(&self) -> impl ExactSizeIterator<Item = MutexGuard<'_, Shard>> {
+        self.shards.iter().map(lock)
+    }
+
+    /// One of them.
+    pub fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[index])
+    }
+
+    fn work(&self, shard: usize) {
+        let mut done = 0;
+        let mut looks = 0;
+        while !self.closed.load(Ordering::Relaxed) {
+            if self.turn.load(Ordering::Acquire) == done {
+                looks += 1;
+                if looks < LOOKS {
+                    std::hint::spin_loop();
+                } else {
+                    std::thread::park(); // an `unpark` that came before is not lost
+                }
+                continue;
+            }
+            (done, looks) = (done + 1, 0);
+            let _finish = Finish(&self.busy);
+            let job = *lock(&self.job);
+            job.run(&mut lock(&self.shards[shard]));
+        }
+    }
+}
+
+/// Runs `lead` on the calling thread, with a crew that has a thread for each shard but the first; fewer where the system has none left.
+///
+/// # Errors
+/// What `lead` returns; an internal error where another thread failed.
+pub fn with_crew<R>(board: &Board, lead: impl FnOnce(&Crew<'_>) -> Result<R>) -> Result<R> {
+    std::thread::scope(|scope| {
+        let start = |shard| std::thread::Builder::new().spawn_scoped(scope, move || board.work(shard)).ok();
+        let handles: Vec<_> = (1..board.shards.len()).map_while(start).collect();
+        let others: Vec<Thread> = handles.iter().map(|handle| handle.thread().clone()).collect();
+        let result = lead(&Crew { board, others });
+        board.closed.store(true, Ordering::Relaxed);
+        handles.iter().for_each(|handle| handle.thread().unpark());
+        let failed = handles.into_iter().filter_map(|handle| handle.join().err()).count();
+        if failed > 0 {
+            return Err(ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into());
+        }
+        result
+    })
+}
+
+impl Crew<'_> {
+    /// Runs a job in every shard; `together` on all threads, else on this one.
+    pub fn run(&self, job: Job, together: bool) {
+        let Board { shards, turn, busy, .. } = self.board;
+        let helped = if together { self.others.len() } else { 0 };
+        if helped > 0 {
+            *lock(&self.board.job) = job;
+            busy.store(helped, Ordering::Relaxed);
+            turn.fetch_add(1, Ordering::Release);
+            self.others.iter().for_each(Thread::unpark);
+        }
+        for (i, shard) in shards.iter().enumerate() {
+            if i == 0 || i > helped {
+                job.run(&mut lock(shard));
+            }
+        }
+        let mut looks = 0;
+        while busy.load(Ordering::Acquire) > 0 {
+            looks += 1;
+            if looks < LOOKS {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now(); // another program has the processor of who is still at work
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Counts → shards: every distinct pretoken once, as a sequence of initial symbols with its count as weight.
+//!
+//! Pretokens stand in the order of the counts, and a shard has consecutive ones, about as many symbols as the others. A pretoken
+//! of one symbol has no pairs and is only counted.
+
+use super::cells::{Cells, MAX_CELLS};
+use super::count::Counts;
+use super::learn::Options;
+use super::sequences::Symbols;
+use super::shard::Shard;
+use super::tokens::Tokens;
+use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::parallel;
+
+/// The sequences of one shard.
+struct Sequences {
+    cells: Cells,
+    uses: Vec<u64>, // by id
+}
+
+/// Lays the pretokens out, on up to `options.threads` threads. Returns the shards, the tokens with their uses, and the tokens of the whole
+/// corpus.
+///
+/// # Errors
+/// As [`super::learn::learn`].
+pub fn lay_out(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &Options<'_>,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<(Vec<Shard>, Tokens, u64)> {
+    let ranges = ranges(counts, options);
+    let alphabet = symbols.alphabet(options.level, options.end, None);
+    let mut tokens = Tokens::new(symbols, options)?;
+    let job =
+        |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &alphabet, options, tokens.len(), go_on);
+    let laid = parallel::jobs(ranges.len(), ranges.len(), watch, job).into_iter().collect::<Result<Vec<_>>>()?;
+    let mut total: u128 = 0;
+    let mut cells = 0;
+    for sequences in &laid {
+        cells += sequences.cells.len();
+        for (id, &uses) in (0..).zip(&sequences.uses) {
+            total += u128::from(uses);
+            tokens.occurs(id, uses);
+        }
+    }
+    if total > i64::MAX as u128 {
+        return Err(Error::training("the counts add up to more than 2^63 symbols"));
+    }
+    let num_ids = tokens.len() + options.first.len() + options.num_merges.min(cells); // a merge takes a cell, or is asked for
+    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids)).collect();
+    Ok((shards, tokens, total as u64))
+}
+
+/// Cuts the pretokens into ranges of about equal bytes.
+fn ranges(counts: &Counts, options: &Options<'_>) -> Vec<std::ops::Range<usize>> {
+    let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
+    let shards = options.threads.min(bytes / options.tuning.shard_bytes.max(1)).max(1);
+    let mut ranges = Vec::with_capacity(shards);
+    let (mut start, mut done) = (0, 0);
+    for (i, (pretoken, _)) in counts.iter().enumerate() {
+        done += pretoken.len();
+        if ranges.len() + 1 < shards && done >= bytes / shards * (ranges.len() + 1) {
+            ranges.push(start..i + 1);
+            start = i + 1;
+        }
+    }
+    ranges.push(start..counts.len());
+    ranges
+}
+
+fn lay_out_range(
+    counts: &Counts,
+    range: std::ops::Range<usize>,
+    alphabet: &Alphabet,
+    options: &Options<'_>,
+    num_ids: usize,
+    go_on: GoOn<'_>,
+) -> Result<Sequences> {
+    let pretokens = || counts.iter().skip(range.start).take(range.len());
+    let mut sequences = Sequences { cells: Cells::with_capacity(0), uses: vec![0; num_ids] };
+    let mut looks = Looks::new(go_on);
+    // At byte level an id for each byte is all that is asked.
+    let bytes = (options.level == Level::Byte && options.end == EndOfWord::None).then(|| alphabet.bytes()).flatten();
+    if let Some(ids) = bytes {
+        let room = pretokens().map(|(pretoken, _)| pretoken.len() + 1).sum();
+        sequences.cells = Cells::with_capacity(room);
+        for (pretoken, count) in pretokens() {
+            looks.now_and_then()?;
+            sequences.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
+        }
+        return Ok(sequences);
+    }
+    let mut ids = Vec::new();
+    for (pretoken, count) in pretokens() {
+        looks.now_and_then()?;
+        ids.clear();
+        alphabet.symbols(pretoken, &mut ids, None)?;
+        sequences.push(ids.iter().copied(), count)?;
+    }
+    Ok(sequences)
+}
+
+impl Sequences {
+    #[inline]
+    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32> + Clone, count: u64) -> Result<()> {
+        for id in ids.clone() {
+            let uses = &mut self.uses[id as usize];
+            *uses = uses.checked_add(count).ok_or_else(|| Error::training("a symbol occurs 2^64 times or more"))?;
+        }
+        if ids.len() > 1 && count > 0 {
+            if self.cells.len() + ids.len() > MAX_CELLS {
+                return Err(Error::training(
+                    "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
+                ));
+            }
+            self.cells.push(ids, count);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! Consecutive sequences, with the places of every pair in them: what one thread works on.
+//!
+//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors; then the
+//! learner, who sees all shards, decides which of the pairs that came to be are worth listing ([`Side::listed`]); then
+//! [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards need no locks while they work.
+//!
+//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again. A place is fetched long before it is visited: the
+//! places of a pair are far from each other, and waiting for memory is nearly all that a merge costs.
+
+use hashbrown::HashTable;
+
+use super::cells::Cells;
+use crate::error::Result;
+use crate::hash::Hash;
+use crate::interrupt::{GoOn, Looks};
+use crate::pages;
+
+/// How many places ahead cells are fetched.
+const AHEAD: usize = 24;
+
+/// Alphabets up to this size have their pairs counted in a square.
+const SQUARE: usize = 768;
+
+/// `Side::listed` of a neighbor whose pair nobody will ask for.
+pub const UNLISTED: u32 = u32::MAX;
+
+/// What a merge needs to know of its pair.
+#[derive(Debug, Clone, Copy)]
+pub struct Merging {
+    /// The pair, by its index.
+    pub pair: u32,
+    /// Left id.
+    pub left: u32,
+    /// Right id.
+    pub right: u32,
+    /// The new id.
+    pub result: u32,
+    /// Initial symbols that the left token covers.
+    pub left_length: u32,
+    /// Initial symbols that the new token covers.
+    pub length: u32,
+}
+
+/// The places of one pair: a range of one block of `Shard::postings`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Places {
+    block: u32,
+    start: u32,
+    len: u32,
+}
+
+/// Places in a block of postings, unless one merge needs more: 4 MiB. Blocks are not copied as a list is that grows.
+const BLOCK: usize = 1 << 20;
+
+/// What one merge does to the pairs with one neighbor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Neighbor {
+    weight: u64,
+    num_places: u32,
+    listed: u32, // the pair it now makes with the new token, or UNLISTED
+}
+
+/// The neighbors on one side of the merged places.
+#[derive(Debug, Default)]
+pub struct Side {
+    of: Vec<Neighbor>,       // by id
+    ids: Vec<u32>,           // those that occur
+    places: Vec<(u32, u32)>, // (neighbor, cell where the new pair begins)
+}
+
+impl Side {
+    #[inline]
+    fn add(&mut self, id: u32, weight: u64, place: u32) {
+        let neighbor = &mut self.of[id as usize];
+        if neighbor.num_places == 0 {
+            self.ids.push(id);
+        }
+        neighbor.weight += weight;
+        neighbor.num_places += 1;
+        self.places.push((id, place));
+    }
+
+    /// Neighbors, and the weight of the places where they stood.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
+    }
+
+    /// The weight of the places where `id` stood.
+    pub fn weight(&self, id: u32) -> u64 {
+        self.of[id as usize].weight
+    }
+
+    /// Says which pair each neighbor now makes with the new token.
+    pub fn set_listed(&mut self, pair: impl Fn(u32) -> u32) {
+        for &id in &self.ids {
+            self.of[id as usize].listed = pair(id);
+        }
+    }
+}
+
+/// (left, right), weight, places.
+pub type Surveyed = ((u32, u32), u64, u32);
+
+/// The pairs of a shard, counted.
+#[derive(Debug, Default)]
+pub struct Survey {
+    index: Index,
+    /// In order of first appearance.
+    pub pairs: Vec<Surveyed>,
+}
+
+/// Pair → its position in a survey.
+#[derive(Debug)]
+enum Index {
+    Square { side: u32, at: Vec<u32> },
+    Table(HashTable<u32>, Hash),
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self::Table(HashTable::new(), Hash::default())
+    }
+}
+
+impl Survey {
+    fn new(num_ids: usize) -> Self {
+        let index = if num_ids <= SQUARE {
+            Index::Square { side: num_ids as u32, at: vec![u32::MAX; num_ids * num_ids] }
+        } else {
+            Index::default()
+        };
+        Self { index, pairs: Vec::new() }
+    }
+
+    #[inline]
+    fn position(&mut self, left: u32, right: u32) -> usize {
+        let Self { index, pairs } = self;
+        let next = pairs.len() as u32;
+        let found = match index {
+            Index::Square { side, at } => {
+                let slot = &mut at[(left * *side + right) as usize];
+                if *slot == u32::MAX {
+                    *slot = next;
+                }
+                *slot
+            }
+            Index::Table(table, hash) => {
+                let key = |pair: (u32, u32)| hash.int(u64::from(pair.0) << 32 | u64::from(pair.1));
+                let same = |&i: &u32| pairs[i as usize].0 == (left, right);
+                *table.entry(key((left, right)), same, |&i| key(pairs[i as usize].0)).or_insert(next).get()
+            }
+        };
+        if found == next {
+            pairs.push(((left, right), 0, 0));
+        }
+        found as usize
+    }
+}
+
+/// Consecutive sequences and the places of pairs in them.
+#[derive(Debug)]
+pub struct Shard {
+    /// The sequences.
+    pub cells: Cells,
+    postings: Vec<Vec<u32>>, // cells where a pair begins or once began
+    places: Vec<Places>,     // by pair; each ascending
+    /// The tokens before the places of the present merge.
+    pub before: Side,
+    /// The tokens after them.
+    pub after: Side,
+    /// The weight of the places that the present merge merged.
+    pub merged: u64,
+    /// The pairs, between [`Shard::survey`] and [`Shard::list_survey`].
+    pub survey: Survey,
+}
+
+impl Shard {
+    /// For sequences of which merges will make ids under `num_ids`.
+    pub fn new(cells: Cells, num_ids: usize) -> Self {
+        let side = || Side { of: vec![Neighbor::default(); num_ids], ids: Vec::new(), places: Vec::new() };
+        let (before, after) = (side(), side());
+        Self { cells, postings: Vec::new(), places: Vec::new(), before, after, merged: 0, survey: Survey::default() }
+    }
+
+    /// Counts all pairs as they stand; ids are under `num_ids`.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn survey(&mut self, num_ids: usize, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
+        let mut survey = Survey::new(num_ids);
+        for (at, left, right) in self.cells.pairs() {
+            let position = survey.position(left, right);
+            let (_, weight, places) = &mut survey.pairs[position];
+            *weight += self.cells.weight(at);
+            *places += 1;
+            looks.now_and_then()?;
+        }
+        self.survey = survey;
+        Ok(())
+    }
+
+    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered anew.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
+        let mut survey = std::mem::take(&mut self.survey);
+        self.places = vec![Places::default(); num_pairs];
+        let mut total = 0;
+        for (&pair, &(_, _, len)) in listed.iter().zip(&survey.pairs) {
+            if pair != UNLISTED {
+                self.places[pair as usize] = Places { block: 0, start: total, len: 0 };
+                total += len;
+            }
+        }
+        self.postings.clear();
+        let (_, block, _) = room(&mut self.postings, total as usize);
+        for (at, left, right) in self.cells.pairs() {
+            let pair = listed[survey.position(left, right)];
+            if pair != UNLISTED {
+                let Places { start, len, .. } = &mut self.places[pair as usize];
+                block[(*start + *len) as usize] = at;
+                *len += 1;
+            }
+            looks.now_and_then()?;
+        }
+        Ok(())
+    }
+
+    /// There are now so many pairs in all.
+    pub fn know(&mut self, num_pairs: usize) {
+        self.places.resize(num_pairs, Places::default());
+    }
+
+    /// How many places of a pair are listed.
+    pub fn num_places(&self, pair: u32) -> usize {
+        self.places[pair as usize].len as usize
+    }
+
+    /// The first cell where the pair stands. Forgets the places before it, where it once stood.
+    pub fn first_place(&mut self, merging: &Merging) -> Option<u32> {
+        let places = &mut self.places[merging.pair as usize];
+        while places.len > 0 {
+            let at = self.postings[places.block as usize][places.start as usize];
+            if self.cells.holds(at, merging.left, merging.left_length, merging.right) {
+                return Some(at);
+            }
+            places.start += 1;
+            places.len -= 1;
+        }
+        None
+    }
+
+    /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
+    pub fn merge(&mut self, merging: &Merging) {
+        let Self { cells, postings, before, after, .. } = self;
+        let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
+        let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
+        self.merged = 0;
+        for (i, &at) in places.iter().enumerate() {
+            if let Some(&later) = places.get(i + AHEAD) {
+                cells.prefetch(later);
+            }
+            if cells.holds(at, merging.left, merging.left_length, merging.right) {
+                self.merged += merge_at(cells, before, after, merging, at);
+            }
+        }
+    }
+
+    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the sides empty.
+    pub fn list(&mut self, num_pairs: usize) {
+        self.know(num_pairs);
+        for side in [&mut self.before, &mut self.after] {
+            let listed = side.ids.iter().map(|&id| side.of[id as usize]).filter(|neighbor| neighbor.listed != UNLISTED);
+            let total: usize = listed.clone().map(|neighbor| neighbor.num_places as usize).sum();
+            let (number, block, mut end) = room(&mut self.postings, total);
+            for neighbor in listed {
+                self.places[neighbor.listed as usize] = Places { block: number, start: end, len: 0 };
+                end += neighbor.num_places;
+            }
+            for &(id, place) in &side.places {
+                let pair = side.of[id as usize].listed;
+                if pair != UNLISTED {
+                    let Places { start, len, .. } = &mut self.places[pair as usize];
+                    block[(*start + *len) as usize] = place;
+                    *len += 1;
+                }
+            }
+            for &id in &side.ids {
+                side.of[id as usize] = Neighbor::default();
+            }
+            side.ids.clear();
+            side.places.clear();
+        }
+    }
+}
+
+/// Merges one occurrence and notes its neighbors. Returns its weight.
+#[inline]
+fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
+    let weight = cells.weight(at);
+    if let Some(place) = cells.before(at) {
+        let token = cells.token(place);
+        before.add(token, weight, place);
+        if token == merging.result {
+            // The occurrence just before saw our left half as its right neighbor; that pair is gone again.
+            after.of[merging.left as usize].weight -= weight;
+        }
+    }
+    if let Some(right) = cells.after(at, merging.length) {
+        after.add(right, weight, at);
+    }
+    cells.join(at, merging.left_length, merging.length, merging.result);
+    weight
+}
+
+/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room starts.
+fn room(postings: &mut Vec<Vec<u32>>, more: usize) -> (u32, &mut [u32], u32) {
+    if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
+        let mut block = Vec::new();
+        pages::reserve(&mut block, more.max(BLOCK));
+        postings.push(block);
+    }
+    let number = postings.len() - 1;
+    let block = &mut postings[number];
+    let start = block.len();
+    block.resize(start + more, 0);
+    (number as u32, block, start as u32)
+}
