@@ -57,7 +57,7 @@ impl Words {
     /// Cuts the words of `counts`.
     ///
     /// # Errors
-    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for 2³² distinct characters in a row or more; `Interrupted`.
+    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
         let limits = &options.limits;
         let end = if options.slips { 0 } else { MANY };
@@ -89,7 +89,7 @@ impl Words {
                 (segment == before, words.weights.last_mut(), words.followers.last_mut())
             {
                 *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
-                *known = MANY; // equal ones stand side by side and differ in this
+                *known = if *known == follower { follower } else { MANY }; // equal segments stand side by side
                 continue;
             }
             before = segment;
