@@ -24,7 +24,9 @@ def train(*args: Any, **options: Any) -> jeton.Tokenizer:
 def lines(seed: int = 0, num: int = 800) -> list[str]:
     """Lines of words of few syllables, in three scripts; all seeds draw from the same words."""
     stable, rng = random.Random(0), random.Random(seed)
-    syllables = [stable.choice("bdgkmnrst") + stable.choice("aeioué") + stable.choice(["", "n", "st"]) for _ in range(50)]
+    syllables = [
+        stable.choice("bdgkmnrst") + stable.choice("aeioué") + stable.choice(["", "n", "st"]) for _ in range(50)
+    ]
     syllables += ["今天", "天气", "かな", ",", "12"]
     words = ["".join(stable.choices(syllables, k=stable.randint(1, 4))) for _ in range(2_000)]
     return [" ".join(words[int(2_000 * rng.random() ** 3)] for _ in range(rng.randint(1, 30))) for _ in range(num)]
@@ -41,9 +43,12 @@ def test_the_tokenizer_that_comes_out() -> None:
     assert [tok.id_to_token(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
     assert tok.roles == {"unk": "<unk>", "bos": "<s>", "eos": "</s>"}
     assert tok.definition.model == Unigram("<unk>", single_precision=True)
-    assert tok.training is not None and tok.training.algorithm == "unigram" and tok.training.stopped is None
+    assert tok.training is not None
+    assert tok.training.algorithm == "unigram"
+    assert tok.training.stopped is None
     scores = [score for _, score in vocabulary(tok)[3:]]
-    assert scores == sorted(scores, reverse=True) and scores[0] < 0
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] < 0
     line = " ".join(lines(1)[0].split())
     assert tok.decode(tok.encode(line)) == line
 
@@ -107,11 +112,14 @@ def test_rare_characters_are_unknown() -> None:
 
 
 def test_too_small_and_too_large() -> None:
-    with pytest.raises(jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries") as caught:
+    with pytest.raises(
+        jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries"
+    ) as caught:
         train(lines(), 10, algorithm="unigram")
     assert caught.value.option == "vocab_size"
     tok = train(["low low lower"], 1_000, algorithm="unigram")
-    assert tok.training is not None and tok.training.stopped is not None
+    assert tok.training is not None
+    assert tok.training.stopped is not None
     assert tok.training.stopped.startswith(f"{tok.vocab_size} of 1000 entries")
     with pytest.raises(jeton.TrainingError, match="fewer than vocab_size=1000"):
         train(["low low lower"], 1_000, preset="sentencepiece", algorithm="unigram")

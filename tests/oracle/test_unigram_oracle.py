@@ -1,7 +1,7 @@
 """Unigram training: the engine == a plain version of it, on random corpora.
 
-The plain version has no segments, no suffix array, no chunks and no scaling: substrings are counted one by one, and sums run
-over whole words. Pieces must be the same and in the same order, and scores equal to 1e-9.
+The plain version has no segments, no suffix array, no chunks and no scaling: substrings are counted one by one, and
+sums run over whole words. Pieces must be the same and in the same order, and scores equal to 1e-9.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def seeds(words: Words, characters: list[str], slips: bool) -> Scores:
 
 
 def edges(word: str, scores: Scores) -> Iterator[tuple[int, int, str | None, float]]:
-    """(start, end, piece, score) of all pieces that stand in a word; longer ones first, None for an unknown character."""
+    """(start, end, piece, score) of all pieces in a word; longer ones first, None for an unknown character."""
     unknown = min(scores.values()) - 10
     for start in range(len(word)):
         for end in range(min(len(word), start + LONGEST), start, -1):
@@ -171,7 +171,9 @@ def train(words: Words, vocab_size: int, num_reserved: int, coverage: float, sli
         scores = pruned(words, scores, wanted, unknown)
         if len(scores) <= wanted or len(scores) == before:
             break
-    scores = {piece: score for piece, score in scores.items() if len(piece) == 1 or best(piece, scores, piece)[0] <= score}
+    scores = {
+        piece: score for piece, score in scores.items() if len(piece) == 1 or best(piece, scores, piece)[0] <= score
+    }
     missing = [c for c in characters if c not in scores]
     worst = min(scores.values())
     chosen = {c: scores.get(c, worst) for c in characters} | {c: worst + 0.0001 * i for i, c in enumerate(missing)}
@@ -185,7 +187,7 @@ def train(words: Words, vocab_size: int, num_reserved: int, coverage: float, sli
 
 
 def make_words(seed: int) -> Words:
-    """The words of a number: syllables in three scripts, with marks and rare characters, and counts without a pattern."""
+    """The words of a number: syllables in three scripts, marks, rare characters, and any counts."""
     rng = random.Random(seed)
     syllables = [rng.choice("abcdefgh") + rng.choice("aeiou") + rng.choice(["", "n", "st"]) for _ in range(8)]
     syllables += ["天", "今天", "かな", ",", "12", "%"][: rng.randint(0, 6)]

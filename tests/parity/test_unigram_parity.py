@@ -1,7 +1,7 @@
 """Unigram training and SentencePiece 0.2.3's, on the same words: nearly the same pieces, and a text as likely.
 
-They cannot be equal to the last piece: SentencePiece adds in 32 bits, and what is dropped in one turn changes the next. So
-both are measured: how many pieces are shared, and the likelihood of the words, by one and the same scorer.
+They cannot be equal to the last piece: SentencePiece adds in 32 bits, and what is dropped in one turn changes the
+next. So both are measured: how many pieces are shared, and the likelihood of the words, by one and the same scorer.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def check(words: Words, vocab_size: int, folder: Path) -> None:
 def synthetic(seed: int, num: int = 15_000) -> Words:
     """Words of stems and endings, in three scripts, with counts that fall as in text."""
     rng = random.Random(seed)
-    syllables = [rng.choice("bcdfghklmnprst") + rng.choice("aeiou") + rng.choice(["", "", "n", "r", "st"]) for _ in range(60)]
+    syllables = [
+        rng.choice("bcdfghklmnprst") + rng.choice("aeiou") + rng.choice(["", "", "n", "r", "st"]) for _ in range(60)
+    ]
     syllables += [chr(rng.randrange(0x4E00, 0x4E60)) for _ in range(60)] + [*",.()", "12", "2026"]
     stems = ["".join(rng.choices(syllables, k=rng.randint(1, 3))) for _ in range(num // 4)]
     endings = ["", "", "s", "ed", "ing", ",", ".", "er"]

@@ -34,7 +34,9 @@ __all__ = [
     "resolve",
 ]
 
-PRESETS: Mapping[str, type[Preset]] = {each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)}
+PRESETS: Mapping[str, type[Preset]] = {
+    each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
+}
 
 _ANY_LENGTH = 1_073_741_824  # the most that SentencePiece takes
 
@@ -61,7 +63,9 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
         preset = make(preset, {})
     if not isinstance(preset, Preset):
         raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
-    trains = "unigram" if isinstance(preset, SentencePieceUnigram) else "wordpiece" if isinstance(preset, Bert) else "bpe"
+    trains = (
+        "unigram" if isinstance(preset, SentencePieceUnigram) else "wordpiece" if isinstance(preset, Bert) else "bpe"
+    )
     if algorithm not in (trains, "bpe"):
         raise ConfigError(f"preset={preset.name!r} does not train algorithm={algorithm!r}", option="algorithm")
     return preset

@@ -1,15 +1,14 @@
 """SentencePiece's Unigram trainer.
 
-Text is a sequence of pieces, each drawn with its own probability. Training looks for the pieces under which the corpus is
-most likely: it begins with frequent substrings, and in turns estimates probabilities (EM) and drops the pieces that are
-missed least. What is read, normalized, split and reserved is as for SentencePiece's BPE (`sentencepiece`).
+Text is a sequence of pieces, each drawn with its own probability. Training looks for the pieces under which the corpus
+is most likely: it begins with frequent substrings, and in turns estimates probabilities (EM) and drops the pieces that
+are missed least. What is read, normalized, split and reserved is as for SentencePiece's BPE (`sentencepiece`).
 
-Sums are in 64 bits and in a fixed order, so that the same words give the same scores to the last bit, for any number of
-threads. SentencePiece adds in 32 bits, in the order of its threads: pieces are the same but for a few, and scores but for
-what that rounds.
+Sums are in 64 bits and in a fixed order, so that the same words give the same scores to the last bit, for any number
+of threads. SentencePiece adds in 32 bits, in the order of its threads: pieces are the same but for a few.
 
-Left out, and refused by name: what `sentencepiece` leaves out, pieces across white space, white space at the end of words,
-seeds from a file, ``use_sparse_pruning``.
+Left out, and refused by name: what `sentencepiece` leaves out, pieces across white space, white space at the end of
+words, seeds from a file, ``use_sparse_pruning``.
 
 Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
 """
@@ -67,7 +66,9 @@ class SentencePieceUnigram(SentencePiece):
         super().__post_init__()
         factor = self.shrinking_factor
         if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.5 <= factor <= 0.95:
-            raise ConfigError(f"shrinking_factor={factor!r} is not a number from 0.5 to 0.95", option="shrinking_factor")
+            raise ConfigError(
+                f"shrinking_factor={factor!r} is not a number from 0.5 to 0.95", option="shrinking_factor"
+            )
         for option, value in (
             ("split_by_whitespace", True),
             ("treat_whitespace_as_suffix", False),
@@ -80,8 +81,8 @@ class SentencePieceUnigram(SentencePiece):
                 )
         if self.max_sentencepiece_length > _LONGEST:
             raise ConfigError(
-                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the most that is carried "
-                "for Unigram",
+                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the most that is "
+                "carried for Unigram",
                 option="max_sentencepiece_length",
             )
 
