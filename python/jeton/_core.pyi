@@ -22,6 +22,7 @@ __all__ = [
     "find_invalid_utf8",
     "learn_hf",
     "learn_sentencepiece",
+    "learn_unigram",
     "merges_txt",
     "normalize_text",
     "normalize_texts",
