@@ -100,7 +100,7 @@ def synthetic(seed: int, num: int = 15_000) -> Words:
 
 
 def test_generated_words(tmp_path: Path) -> None:
-    check(synthetic(1), 1_500, tmp_path)
+    check(synthetic(1), 800, tmp_path)
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")

@@ -5,7 +5,8 @@
 //! equal segments of different words are counted once. Rare characters are in no piece and are left out; each is one unknown in every
 //! segmentation.
 //!
-//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes.
+//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes, what goes on before what
+//! ends.
 //!
 //! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
@@ -240,14 +241,14 @@ mod tests {
     #[test]
     fn words_fall_apart_where_no_piece_crosses() {
         let cuts = cut(&[("▁(low)", 2), ("▁low▁", 3), ("low", 1)], 1.0, &LIMITS);
-        let expected = [(")", 2), ("low", 3), ("▁", 3), ("▁(", 2), ("▁low", 3)];
+        let expected = [(")", 2), ("low", 3), ("▁(", 2), ("▁low", 3), ("▁", 3)];
         assert_eq!(cuts, expected.map(|(word, count)| (word.to_owned(), count)));
     }
 
     #[test]
     fn rare_characters_cut() {
-        let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.9, &LIMITS);
-        assert_eq!(cuts, [("aa".to_owned(), 9), ("aab".to_owned(), 9), ("b".to_owned(), 9)]);
+        let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.85, &LIMITS);
+        assert_eq!(cuts, [("aab".to_owned(), 9), ("aa".to_owned(), 9), ("b".to_owned(), 9)]);
     }
 
     #[test]
