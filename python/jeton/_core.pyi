@@ -23,6 +23,7 @@ __all__ = [
     "find_invalid_utf8",
     "learn_hf",
     "learn_sentencepiece",
+    "learn_unigram",
     "merge_runs",
     "merges_txt",
     "normalize_text",
@@ -102,6 +103,14 @@ def learn_sentencepiece(
     reserved: Sequence[tuple[int, int, str]],
     progress: Callable[[int], object] | None,
 ) -> _Learned: ...
+def learn_unigram(
+    counts: Counts,
+    options_json: str,
+    reserved: Sequence[tuple[int, int, str]],
+    *,
+    threads: int,
+    progress: Callable[[int], object] | None,
+) -> tuple[Vocabulary, int]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...

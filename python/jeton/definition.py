@@ -132,9 +132,9 @@ class TrainingFacts:
     """How a tokenizer was trained. Saved with it, save for what differs from run to run.
 
     Attributes:
-        algorithm: ``"bpe"`` or ``"wordpiece"``.
+        algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
         preset_options: what was said to the preset beyond its defaults; None is nothing.
-        preset, tie_break, min_frequency: as asked.
+        preset, tie_break, min_frequency: as asked; Unigram has no ties.
         rules, superwords: the rules of merging and the second stage, as asked; None is none.
         vocab_size: as asked; the tokenizer may have stopped short of it.
         num_merges: how many were learned.
@@ -155,7 +155,7 @@ class TrainingFacts:
 
     algorithm: str
     preset: str | None
-    tie_break: TieBreak
+    tie_break: TieBreak | None
     min_frequency: int
     vocab_size: int
     num_merges: int

@@ -22,6 +22,7 @@ mod more;
 mod parts;
 mod presets;
 mod tokenizer;
+mod unigram;
 mod vocabulary;
 mod watch;
 
@@ -54,6 +55,8 @@ mod _core {
     use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
+    #[pymodule_export]
+    use crate::unigram::learn_unigram;
     #[pymodule_export]
     use crate::vocabulary::{SpelledVocabulary, Vocabulary};
 }

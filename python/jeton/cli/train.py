@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Learn a tokenizer from a corpus.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
 @click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
-@click.option("--algorithm", type=click.Choice(["bpe", "wordpiece"]), default="bpe", help="How to learn.")
+@click.option("--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="How to learn.")
 @click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
 @click.option(
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--preset",
-    type=click.Choice(["minbpe", "hf", "sentencepiece", "subword-nmt", "bert"]),
+    type=click.Choice(["minbpe", "hf", "sentencepiece", "sentencepiece-unigram", "subword-nmt", "bert"]),
     help="Train exactly as a known library does.",
 )
 @click.option(
@@ -83,6 +83,7 @@ def train(
       jeton train english/ chinese/ --weight 1 --weight 2.5 --sample 2GB -o both.json
       xzcat big.txt.xz | jeton train - -o big.json
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
+      jeton train lines.txt -o my.model --algorithm unigram -s 8000
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
@@ -139,7 +140,7 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
     training = tok.training
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")
-    names = ("num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
+    names = ("algorithm", "num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
     facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": tok.num_tokens}
     facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "records_skipped", "seconds")}
     facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
@@ -151,7 +152,8 @@ def _summary(facts: dict[str, Any]) -> list[str]:
     corpus = f"{size(facts['corpus_bytes'])} in {counted(facts['documents'], 'document')}"
     pretokens = f"{counted(facts['pretokens'], 'pretoken')}, {facts['distinct_pretokens']:,} of them distinct"
     lines = [f"read     {corpus}; {pretokens}"]
-    learned = f"{counted(facts['num_merges'], 'merge')} in {seconds(facts['seconds'])}"
+    what = counted(facts["num_merges"], "merge") if facts["algorithm"] != "unigram" else "pieces"
+    learned = f"{what} in {seconds(facts['seconds'])}"
     if facts["bytes_per_token"] is not None:
         learned += f"; {facts['bytes_per_token']:.3f} bytes per token"
     lines.append(f"learned  {learned}")

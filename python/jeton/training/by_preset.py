@@ -73,7 +73,7 @@ def train_by(
             learned = recipe.learn(
                 counts,
                 num_threads(threads),
-                lambda done: report(ProgressEvent("merge", done, asked.vocab_size, "merges")),
+                lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
             )
         except ConfigError as error:
             error.option = (
@@ -81,9 +81,9 @@ def train_by(
             )
             raise
         num_merges = len(learned.columns[0])
-        report(ProgressEvent("merge", num_merges, num_merges, "merges"))
+        report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
     tok = Tokenizer(recipe.definition, learned.vocabulary)
-    stopped = _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
+    stopped = learned.stopped or _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
     if stopped:
         _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
     facts = TrainingFacts(

@@ -3,8 +3,7 @@
 Options are decided in `options`; learning is the core's, with the interpreter released. The result depends on the
 documents and their order alone: not on threads, and not on how documents are spread over files.
 
-Presets of the peers, and WordPiece, go through `by_preset`. Left out: Unigram. Plain version:
-reference/step04_train.py.
+Presets of the peers, WordPiece and Unigram go through `by_preset`. Plain version: reference/step04_train.py.
 """
 
 from __future__ import annotations
@@ -77,7 +76,8 @@ def train(
             `Source`s, whose weights multiply their counts; a mapping pretoken -> count; `Counts`, or the path of a
             file of them (``.jtc``).
         vocab_size: all entries: alphabet, merges and special tokens.
-        algorithm: ``"bpe"``, or ``"wordpiece"`` (which is ``preset="bert"``).
+        algorithm: ``"bpe"``; ``"wordpiece"`` (which is ``preset="bert"``); or ``"unigram"``, which learns as
+            SentencePiece does and takes its options in `jeton.training.presets.SentencePieceUnigram`.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
             when `end_of_word` is set, else ``"byte"``.
         pattern: how text is split before merging: a name or a regex (tiktoken's dialect); ``"none"`` does not split. By

@@ -1,7 +1,7 @@
 //! corpus → counts → merges.
 //!
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
-//! merges. Nothing here reads files or knows about Python.
+//! merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
 mod cells;
 pub mod count;
@@ -15,3 +15,4 @@ pub mod sentencepiece;
 pub mod sequences;
 mod shard;
 mod tokens;
+pub mod unigram;

@@ -16,6 +16,7 @@ from .hf import Bert, Hf
 from .minbpe import MinBpe
 from .sentencepiece import SentencePiece
 from .subword_nmt import SubwordNmt
+from .unigram import SentencePieceUnigram
 
 __all__ = [
     "PRESETS",
@@ -27,16 +28,23 @@ __all__ = [
     "Preset",
     "Recipe",
     "SentencePiece",
+    "SentencePieceUnigram",
     "SubwordNmt",
     "make",
     "resolve",
 ]
 
-PRESETS: Mapping[str, type[Preset]] = {each.name: each for each in (MinBpe, Hf, SentencePiece, SubwordNmt, Bert)}
+PRESETS: Mapping[str, type[Preset]] = {
+    each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
+}
+
+_ANY_LENGTH = 1_073_741_824  # the most that SentencePiece takes
 
 
 def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
-    """The preset that is meant; ``algorithm="wordpiece"`` alone is `Bert`.
+    """The preset that is meant; ``algorithm="wordpiece"`` alone is `Bert`, ``"unigram"`` alone `SentencePieceUnigram`.
+
+    Alone, Unigram follows no slips, takes lines of any length, and makes do with fewer pieces where there are no more.
 
     Raises:
         ConfigError: there is none of that name, or it trains another algorithm.
@@ -45,13 +53,20 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
         >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") is None
         (True, True)
     """
+    if preset is None and algorithm == "unigram":
+        return SentencePieceUnigram(slips=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
     if preset is None:
         return Bert() if algorithm == "wordpiece" else None
+    if preset == "sentencepiece" and algorithm == "unigram":
+        return SentencePieceUnigram()
     if isinstance(preset, str):
         preset = make(preset, {})
     if not isinstance(preset, Preset):
         raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
-    if (algorithm == "wordpiece") != isinstance(preset, Bert) and algorithm != "bpe":
+    trains = (
+        "unigram" if isinstance(preset, SentencePieceUnigram) else "wordpiece" if isinstance(preset, Bert) else "bpe"
+    )
+    if algorithm not in (trains, "bpe"):
         raise ConfigError(f"preset={preset.name!r} does not train algorithm={algorithm!r}", option="algorithm")
     return preset
 

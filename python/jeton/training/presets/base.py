@@ -108,6 +108,7 @@ class Learned(NamedTuple):
     num_symbols: int
     merges: list[tuple[int, int, int]] | None
     columns: tuple[list[int], list[int], list[int]]  # pair count, corpus tokens, tokens in use
+    stopped: str | None = None  # why there is less than was asked for, where merges do not say it
 
 
 @dataclass(frozen=True)
@@ -115,18 +116,19 @@ class Recipe:
     """All that a training run needs.
 
     Attributes:
-        algorithm: ``"bpe"`` or ``"wordpiece"``.
-        tie_break, min_frequency: as they are saved with the tokenizer.
+        algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
+        tie_break, min_frequency: as they are saved with the tokenizer; Unigram has no ties.
         stages: how documents are counted.
         special_tokens: what cuts them before.
         by_line: whether the peer takes each line of a file for a document.
+        unit: what progress counts.
         learn: counts, how many threads, who is told of progress -> what was learned.
         definition: the tokenizer around the vocabulary.
         num_merges: how many merges are asked for, from the number of initial symbols.
     """
 
     algorithm: str
-    tie_break: TieBreak
+    tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
     learn: Callable[[Counts, int, Report], Learned]
@@ -134,6 +136,7 @@ class Recipe:
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()
     by_line: bool = False
+    unit: str = "merges"
 
 
 @dataclass(frozen=True)

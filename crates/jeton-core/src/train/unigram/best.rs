@@ -1,0 +1,130 @@
+//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is dropped.
+//!
+//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and scores
+//! alone. How often a piece stands in the text is an integer, which no order of adding changes.
+//!
+//! Cost: one look at each piece that stands anywhere in the text, or in a piece.
+//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
+
+use super::expect::{for_each_chunk, Unknown};
+use super::pieces::{Node, Pieces, NONE};
+use super::words::Words;
+use crate::error::Result;
+use crate::interrupt::Looks;
+
+/// The best ways through one text, and room for the next.
+struct Ways {
+    best: Vec<(f64, u32, u32)>, // place -> score of the best way there; where its last piece begins, and its id
+}
+
+impl Ways {
+    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used from the start.
+    fn find(
+        &mut self,
+        longest: &[u32],
+        nodes: &[Node],
+        unknown: Unknown,
+        without: u32,
+        looks: &mut Looks<'_>,
+    ) -> Result<()> {
+        self.best.clear();
+        self.best.resize(longest.len() + 1, (f64::NEG_INFINITY, 0, NONE));
+        self.best[0].0 = 0.0;
+        for (start, &id) in longest.iter().enumerate() {
+            looks.now_and_then()?;
+            let so_far = self.best[start].0;
+            let (mut id, mut is_known) = (id, false);
+            while id != NONE {
+                let node = &nodes[id as usize];
+                is_known |= node.length == 1;
+                if let Some(there) = self.best.get_mut(start + node.length as usize) {
+                    let score = so_far + node.value;
+                    if score > there.0 && (start > 0 || id != without) {
+                        *there = (score, start as u32, id);
+                    }
+                }
+                id = node.parent;
+            }
+            if !is_known && so_far + unknown.score > self.best[start + 1].0 {
+                self.best[start + 1] = (so_far + unknown.score, start as u32, unknown.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The pieces of the best way, the last one first.
+    fn pieces(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut end = self.best.len() - 1;
+        std::iter::from_fn(move || {
+            let (_, start, id) = *self.best.get(end).filter(|_| end > 0)?;
+            end = start as usize;
+            Some(id)
+        })
+    }
+}
+
+/// How often each piece stands in the best segmentations of the text.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn frequencies(
+    words: &Words,
+    pieces: &Pieces,
+    unknown: Unknown,
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<Vec<u64>> {
+    let nodes = pieces.nodes(pieces.scores.iter().copied());
+    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+        let mut frequencies = vec![0u64; pieces.len()];
+        let mut ways = Ways { best: Vec::new() };
+        for i in chunk {
+            ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, looks)?;
+            for id in ways.pieces().filter(|&id| id != NONE) {
+                let frequency = &mut frequencies[id as usize];
+                *frequency = frequency.saturating_add(words.weights[i]);
+            }
+        }
+        Ok(frequencies)
+    })?;
+    let mut sums = vec![0u64; pieces.len()];
+    for chunk in &done {
+        sums.iter_mut().zip(chunk).for_each(|(sum, &more)| *sum = sum.saturating_add(more));
+    }
+    if let Some(sum) = sums.get_mut(unknown.id as usize) {
+        *sum = sum.saturating_add(unknown.num_rare);
+    }
+    Ok(sums)
+}
+
+/// The best way to spell a piece by others.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Alternative {
+    /// The sum of their scores.
+    pub score: f64,
+    /// Their ids; for an unknown character that of the piece for which it is counted, or [`NONE`].
+    pub pieces: Vec<u32>,
+}
+
+/// The alternative of each piece; None for a single character, which has none.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn alternatives(
+    pieces: &Pieces,
+    unknown: Unknown,
+    looks: &mut Looks<'_>,
+) -> Result<Vec<Option<Alternative>>> {
+    let nodes = pieces.nodes(pieces.scores.iter().copied());
+    let mut ways = Ways { best: Vec::new() };
+    let mut found = Vec::with_capacity(pieces.len());
+    for (id, &(at, length)) in (0..).zip(&pieces.spans) {
+        if length == 1 {
+            found.push(None);
+            continue;
+        }
+        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, looks)?;
+        found.push(Some(Alternative { score: ways.best[length as usize].0, pieces: ways.pieces().collect() }));
+    }
+    Ok(found)
+}

@@ -1,0 +1,215 @@
+//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces together.
+//!
+//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those from the place on,
+//! over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are of products of
+//! probabilities, not of logarithms: a step is one multiplication. Where they get small they are multiplied by a power of two,
+//! which is exact.
+//!
+//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in theirs. So
+//! the sums are the same to the last bit for any number of threads, on every machine.
+//!
+//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk.
+//! Source: Kudo 2018, arXiv 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`).
+//! Plain version: `tests/oracle/test_unigram_oracle.py`.
+//! There, unknown characters are counted for the piece with id 0, the most frequent character; so they are here on request.
+
+use std::ops::Range;
+
+use super::numbers::exp;
+use super::pieces::{Node, Pieces, NONE};
+use super::words::Words;
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+use crate::parallel;
+
+/// Chunks of the text, where there is work for so many.
+const CHUNKS: usize = 16;
+
+/// Characters worth a chunk.
+const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
+
+/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece can
+/// make of it.
+const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
+
+/// A place with a smaller sum, beside places that have more than [`SMALL`], is in no segmentation worth counting.
+const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
+
+/// Consecutive segments with about equally many characters; they depend on the text alone.
+pub(super) fn chunks(words: &Words) -> Vec<Range<usize>> {
+    let total = words.symbols.len();
+    let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
+    let cut = |k: usize| words.starts.partition_point(|&start| (start as usize) < total / num * k);
+    let cuts: Vec<usize> = (1..num).map(cut).chain([words.len()]).collect();
+    let starts = [0].into_iter().chain(cuts.iter().copied());
+    starts.zip(&cuts).map(|(start, &end)| start.min(end)..end).collect()
+}
+
+/// Runs `work` on every chunk and returns the results in order.
+pub(super) fn for_each_chunk<R: Send>(
+    words: &Words,
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+    work: impl Fn(Range<usize>, &mut Looks<'_>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let chunks = chunks(words);
+    let job = |i: usize, go_on: GoOn<'_>| work(chunks[i].clone(), &mut Looks::new(go_on));
+    parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
+}
+
+/// A character that is no piece, in a segmentation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unknown {
+    pub score: f64,
+    /// The piece for which it is counted; [`NONE`]: it is not.
+    pub id: u32,
+    /// How many there are beside those in the segments.
+    pub num_rare: u64,
+}
+
+/// How often each piece is expected.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn expected(
+    words: &Words,
+    pieces: &Pieces,
+    unknown: Unknown,
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<Vec<f64>> {
+    let nodes = pieces.nodes(pieces.scores.iter().map(|&score| exp(score)));
+    let probability = exp(unknown.score);
+    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+        let mut sums = Sums::new(&nodes, probability, unknown.id);
+        for i in chunk {
+            sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, looks)?;
+        }
+        Ok(sums.expected)
+    })?;
+    let mut sums = vec![0.0; pieces.len()];
+    for chunk in &done {
+        sums.iter_mut().zip(chunk).for_each(|(sum, more)| *sum += more);
+    }
+    if let Some(sum) = sums.get_mut(unknown.id as usize) {
+        *sum += unknown.num_rare as f64;
+    }
+    Ok(sums)
+}
+
+/// A piece in the segment at hand.
+struct Edge {
+    id: u32, // NONE: not counted
+    end: u32,
+    probability: f64,
+}
+
+struct Sums<'a> {
+    nodes: &'a [Node],
+    unknown: f64,
+    unknown_id: u32,
+    expected: Vec<f64>, // piece -> how often
+    alpha: Vec<f64>,    // place -> sum over the segmentations up to it, times SMALL^-power
+    powers: Vec<i32>,
+    rest: Vec<f64>, // place -> sum over those after it, over the whole, times SMALL^power
+    edges: Vec<Edge>,
+    ends: Vec<usize>, // place -> where its edges end
+}
+
+impl<'a> Sums<'a> {
+    fn new(nodes: &'a [Node], unknown: f64, unknown_id: u32) -> Self {
+        Self {
+            nodes,
+            unknown,
+            unknown_id,
+            expected: vec![0.0; nodes.len()],
+            alpha: Vec::new(),
+            powers: Vec::new(),
+            rest: Vec::new(),
+            edges: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds what is expected in a segment that stands `weight` times in the corpus.
+    fn segment(&mut self, longest: &[u32], weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+        if let &[id] = longest {
+            if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {
+                *sum += weight;
+            }
+            return Ok(());
+        }
+        self.forward(longest, looks)?;
+        self.backward(weight, looks)
+    }
+
+    fn forward(&mut self, longest: &[u32], looks: &mut Looks<'_>) -> Result<()> {
+        let len = longest.len();
+        self.alpha.clear();
+        self.alpha.resize(len + 1, 0.0);
+        self.alpha[0] = 1.0;
+        self.powers.clear();
+        self.edges.clear();
+        self.ends.clear();
+        let (mut power, mut reached) = (0, 0);
+        for (start, &id) in longest.iter().enumerate() {
+            looks.now_and_then()?;
+            if self.alpha[start] < SMALL {
+                let window = &mut self.alpha[start..=reached];
+                if window.iter().all(|&sum| sum < SMALL) {
+                    window.iter_mut().for_each(|sum| *sum /= SMALL);
+                    power += 1;
+                }
+            }
+            self.powers.push(power);
+            let so_far = self.alpha[start];
+            let (mut id, mut is_known) = (id, false);
+            while id != NONE {
+                let node = &self.nodes[id as usize];
+                let end = start + node.length as usize;
+                self.alpha[end] += so_far * node.value;
+                reached = reached.max(end);
+                is_known |= node.length == 1;
+                self.edges.push(Edge { id, end: end as u32, probability: node.value });
+                id = node.parent;
+            }
+            if !is_known {
+                self.alpha[start + 1] += so_far * self.unknown;
+                reached = reached.max(start + 1);
+                self.edges.push(Edge { id: self.unknown_id, end: start as u32 + 1, probability: self.unknown });
+            }
+            self.ends.push(self.edges.len());
+        }
+        self.powers.push(power);
+        Ok(())
+    }
+
+    fn backward(&mut self, weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+        let len = self.ends.len();
+        self.rest.clear();
+        self.rest.resize(len + 1, 0.0);
+        self.rest[len] = 1.0 / self.alpha[len];
+        for start in (0..len).rev() {
+            looks.now_and_then()?;
+            if self.alpha[start] < NOTHING {
+                continue;
+            }
+            let before = if start > 0 { self.ends[start - 1] } else { 0 };
+            let (so_far, power) = (self.alpha[start] * weight, self.powers[start]);
+            let mut sum = 0.0;
+            for edge in &self.edges[before..self.ends[start]] {
+                let end = edge.end as usize;
+                let mut part = edge.probability * self.rest[end];
+                for _ in power..self.powers[end] {
+                    part /= SMALL;
+                }
+                sum += part;
+                if edge.id != NONE {
+                    self.expected[edge.id as usize] += so_far * part;
+                }
+            }
+            self.rest[start] = sum;
+        }
+        Ok(())
+    }
+}

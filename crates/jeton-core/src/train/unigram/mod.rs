@@ -1,0 +1,335 @@
+//! Counts → the pieces of a Unigram model and their scores.
+//!
+//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the corpus likely.
+//! It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes, those that are missed
+//! least, until a tenth more than wanted is left. The last tenth goes by score.
+//!
+//! ```text
+//! valid     which runs of characters may be a piece
+//! words     counts → distinct segments, the text of all that follows
+//! suffixes  its repeated substrings
+//! pieces    the pieces, and where each stands
+//! expect    E-step: how often each is expected
+//! best      best segmentations
+//! prune     which pieces stay
+//! numbers   exp, ln, digamma: the same on every machine
+//! ```
+//!
+//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts, on threads, or
+//! on the machine. All sums are in 64 bits, in an order that is fixed.
+//!
+//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece for each
+//! of 16 chunks.
+//! Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
+
+mod best;
+mod expect;
+mod numbers;
+mod pieces;
+mod prune;
+mod suffixes;
+mod valid;
+mod words;
+
+use serde::Deserialize;
+
+use super::count::Counts;
+use crate::error::{Error, Result};
+use crate::interrupt::Looks;
+use crate::parallel;
+use expect::Unknown;
+use numbers::digamma;
+use pieces::{Pieces, NONE};
+pub use prune::Scored;
+use suffixes::Suffixes;
+pub use valid::Limits;
+use words::Words;
+
+/// What to learn, by the names of SentencePiece's options where it has them.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Options {
+    /// Entries of the vocabulary, those of `num_reserved` among them.
+    pub vocab_size: usize,
+    /// Entries that are not learned: special tokens and bytes.
+    pub num_reserved: usize,
+    /// The share of all characters in the corpus that must be pieces.
+    pub character_coverage: f32,
+    /// Characters that must be pieces in any case.
+    pub required_chars: String,
+    /// Substrings to begin with, beside the characters; 0: eight times the vocabulary, at least 100,000.
+    pub seed_sentencepiece_size: usize,
+    /// Rounds of EM between two prunings.
+    pub num_sub_iterations: usize,
+    /// The share of the pieces that a pruning keeps.
+    pub shrinking_factor: f64,
+    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
+    /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
+    pub slips: bool,
+    /// Whether scores are rounded to 32 bits in the end, as a `.model` holds them.
+    pub single_precision: bool,
+    /// What a piece may hold.
+    #[serde(flatten)]
+    pub limits: Limits,
+}
+
+impl Options {
+    /// From JSON, by these names.
+    ///
+    /// # Errors
+    /// [`Error::config`] for what does not fit them.
+    pub fn from_json(options: &str) -> Result<Self> {
+        let options: Self =
+            serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
+        if options.limits.max_sentencepiece_length > valid::MOST {
+            return Err(Error::config(format!(
+                "max_sentencepiece_length={} is over {}, the most that is carried",
+                options.limits.max_sentencepiece_length,
+                valid::MOST
+            )));
+        }
+        Ok(options)
+    }
+
+    fn num_seeds(&self) -> usize {
+        match self.seed_sentencepiece_size {
+            0 => self.vocab_size.saturating_mul(8).max(100_000),
+            size => size,
+        }
+    }
+}
+
+/// What was learned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Pieces and scores, best first.
+    pub pieces: Vec<Scored>,
+    /// How many of them had to be, because they are characters.
+    pub num_characters: usize,
+    /// Pieces that training began with.
+    pub num_seeds: usize,
+    /// Prunings until few enough were left.
+    pub num_rounds: usize,
+}
+
+/// Pieces expected less often than this are dropped.
+const LEAST_EXPECTED: f64 = 0.5;
+
+/// A character that is no piece is by this less probable than the worst piece; a difference of scores.
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+/// How many pieces more than wanted EM ends with.
+const MORE: f64 = 1.1;
+
+/// Learns pieces; `watch` is called about every 20 ms with the pieces that are left, and stops the work by returning false.
+///
+/// # Errors
+/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`] for a corpus without
+/// characters or with too many.
+pub fn learn(
+    counts: &Counts,
+    options: &Options,
+    threads: usize,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Model> {
+    let threads = threads.max(1);
+    let read = |_: usize, go_on: &dyn Fn() -> bool| Words::new(counts, options, go_on);
+    let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
+    let num_characters = words.characters.len();
+    if num_characters == 0 {
+        return Err(Error::training("the corpus holds no character to learn from"));
+    }
+    let least = num_characters + options.num_reserved;
+    if least > options.vocab_size {
+        return Err(Error::config(format!(
+            "vocab_size={} has no room: {num_characters} characters and {} other entries take {least}; raise it, or lower \
+             character_coverage",
+            options.vocab_size, options.num_reserved
+        )));
+    }
+    let suffixes = Suffixes::new(&words, options.num_seeds(), threads, &mut || watch(0))?;
+    let pieces = Pieces::new(&words, &suffixes);
+    drop(suffixes);
+    let num_seeds = pieces.len();
+    let mut learner = Learner { words: &words, options, threads, pieces };
+    let num_rounds = learner.run(watch)?;
+    let size = options.vocab_size - options.num_reserved;
+    let pieces = prune::finish(&words, &learner.pieces, size, options.single_precision);
+    Ok(Model { pieces, num_characters, num_seeds, num_rounds })
+}
+
+/// The result of the only job.
+fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
+    done.pop().unwrap_or_else(|| Err(Error::training("a worker thread stopped unexpectedly")))
+}
+
+struct Learner<'a> {
+    words: &'a Words,
+    options: &'a Options,
+    threads: usize,
+    pieces: Pieces,
+}
+
+impl Learner<'_> {
+    /// EM and pruning in turns. Returns how many turns it took.
+    fn run(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<usize> {
+        let wanted = (self.options.vocab_size as f64 * MORE) as usize;
+        let mut rounds = 0;
+        loop {
+            for _ in 0..self.options.num_sub_iterations {
+                self.maximize(watch)?;
+            }
+            let before = self.pieces.len();
+            self.prune(wanted, watch)?;
+            rounds += 1;
+            // What has no alternative always stays; where nothing else is left, no pruning makes it fewer.
+            if self.pieces.len() <= wanted || self.pieces.len() == before {
+                break;
+            }
+        }
+        self.drop_shadowed(watch)?;
+        Ok(rounds)
+    }
+
+    /// Characters that are no piece.
+    fn unknown(&self) -> Unknown {
+        let Words { characters, symbols, num_rare, .. } = self.words;
+        let most_frequent =
+            (0..).zip(characters).max_by_key(|&(symbol, &(_, count))| (count, std::cmp::Reverse(symbol)));
+        let is_it = |&(at, length): &(u32, u32)| {
+            length == 1 && most_frequent.is_some_and(|(symbol, _)| symbols[at as usize] == symbol)
+        };
+        let id = if self.options.slips { self.pieces.spans.iter().position(is_it) } else { None };
+        let worst = self.pieces.scores.iter().copied().fold(f64::INFINITY, f64::min);
+        Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
+    }
+
+    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the logarithm takes from
+    /// rare pieces more than their share (variational Bayes with a sparse prior).
+    fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+        let num = self.pieces.len();
+        let mut expected =
+            expect::expected(self.words, &self.pieces, self.unknown(), self.threads, &mut || watch(num))?;
+        self.pieces.retain(|id| expected[id] >= LEAST_EXPECTED);
+        expected.retain(|&count| count >= LEAST_EXPECTED);
+        let sum = digamma(expected.iter().sum());
+        self.pieces.scores = expected.iter().map(|&count| digamma(count) - sum).collect();
+        Ok(())
+    }
+
+    fn alternatives(&self, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Option<best::Alternative>>> {
+        let (num, unknown) = (self.pieces.len(), self.unknown());
+        let find =
+            |_: usize, go_on: &dyn Fn() -> bool| best::alternatives(&self.pieces, unknown, &mut Looks::new(go_on));
+        one(parallel::jobs(1, 1, &mut || watch(num), find))
+    }
+
+    fn prune(&mut self, wanted: usize, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+        let num = self.pieces.len();
+        let alternatives = self.alternatives(watch)?;
+        let frequencies =
+            best::frequencies(self.words, &self.pieces, self.unknown(), self.threads, &mut || watch(num))?;
+        let most = wanted.max((num as f64 * self.options.shrinking_factor) as usize);
+        prune::prune(&mut self.pieces, &frequencies, &alternatives, most);
+        Ok(())
+    }
+
+    /// Drops pieces that no best segmentation can hold, because others spell them better.
+    fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+        let alternatives = self.alternatives(watch)?;
+        let is_best =
+            |(own, other): (&f64, &Option<best::Alternative>)| other.as_ref().is_none_or(|other| other.score <= *own);
+        let keep: Vec<bool> = self.pieces.scores.iter().zip(&alternatives).map(is_best).collect();
+        self.pieces.retain(|id| keep[id]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    pub(super) fn options(vocab_size: usize) -> Options {
+        let limits = Limits {
+            max_sentencepiece_length: 16,
+            split_by_unicode_script: true,
+            split_by_number: true,
+            split_digits: false,
+        };
+        Options {
+            vocab_size,
+            num_reserved: 1,
+            character_coverage: 1.0,
+            required_chars: String::new(),
+            seed_sentencepiece_size: 0,
+            num_sub_iterations: 2,
+            shrinking_factor: 0.75,
+            slips: false,
+            single_precision: false,
+            limits,
+        }
+    }
+
+    fn counts(words: &[(String, u64)]) -> Counts {
+        let mut counts = Counts::default();
+        words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
+        counts
+    }
+
+    /// Words of syllables, many enough for several chunks.
+    fn text(num: u64) -> Vec<(String, u64)> {
+        const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let word = |draw: &mut dyn FnMut(u64) -> u64| {
+            let syllables = (0..2 + draw(5)).map(|_| SYLLABLES[(draw(8) * draw(8) / 8) as usize]);
+            let word: String = syllables.collect();
+            ("▁".to_owned() + &word, 1 + draw(9))
+        };
+        (0..num).map(|_| word(&mut draw)).collect()
+    }
+
+    #[test]
+    fn threads_and_order_change_nothing() {
+        let mut words = text(30_000);
+        let one = learn(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
+        assert_eq!(one.pieces.len(), 299);
+        assert_eq!(learn(&counts(&words), &options(300), 3, &mut |_| true).unwrap(), one);
+        words.reverse();
+        assert_eq!(learn(&counts(&words), &options(300), 2, &mut |_| true).unwrap(), one);
+    }
+
+    #[test]
+    fn syllables_are_found() {
+        let model = learn(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
+        for syllable in ["ta", "ri", "mo"] {
+            assert!(model.pieces.iter().any(|(piece, _)| piece == syllable), "{syllable}: {:?}", model.pieces);
+        }
+        assert!(model.pieces.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    }
+
+    #[test]
+    fn what_cannot_be_learned_is_said() {
+        let few = counts(&[("▁abcdef".to_owned(), 1)]);
+        assert!(learn(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
+        assert!(learn(&Counts::default(), &options(7), 1, &mut |_| true)
+            .unwrap_err()
+            .to_string()
+            .contains("no character"));
+        assert!(learn(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
+    }
+
+    /// A long run without a cut: sums are kept from vanishing, and no path is quadratic.
+    #[test]
+    fn long_words_do_not_vanish() {
+        let word = "ab".repeat(100_000) + &"c".repeat(100_000);
+        let model = learn(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
+        assert!(model.pieces.iter().all(|(_, score)| score.is_finite()));
+        assert_eq!(model.pieces[0].0.chars().count(), 16);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which pieces stay: those whose loss would cost the text most, and in the end those with the best scores.
+//!
+//! The loss is estimated: where a piece is dropped, its best alternative takes its place everywhere, and frequencies move over. A piece
+//! whose alternative is better than itself is in no best segmentation and goes at once; so does one that no best segmentation holds.
+//!
+//! Invariant: equal losses and scores are decided by the pieces' ids, which depend on the counts alone.
+//!
+//! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
+//! `FinalizeSentencePieces`), whose loss weighs a piece by its share of all pieces.
+
+use super::best::Alternative;
+use super::numbers::ln;
+use super::pieces::{Pieces, NONE};
+use super::words::Words;
+
+/// Drops pieces until `most` are left, or more where more have no alternative.
+pub(super) fn prune(pieces: &mut Pieces, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
+    let total: f64 = frequencies.iter().map(|&frequency| frequency as f64).sum();
+    let mut keep = vec![false; pieces.len()];
+    let mut losses: Vec<(f64, usize)> = Vec::new();
+    let mut kept = 0;
+    for (id, alternative) in alternatives.iter().enumerate().filter(|&(id, _)| frequencies[id] > 0) {
+        match alternative {
+            None => {
+                keep[id] = true;
+                kept += 1;
+            }
+            Some(alternative) if alternative.score > pieces.scores[id] => {}
+            Some(alternative) => losses.push((loss(frequencies, total, id, &alternative.pieces), id)),
+        }
+    }
+    losses.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    losses.iter().take(most.saturating_sub(kept)).for_each(|&(_, id)| keep[id] = true);
+    pieces.retain(|id| keep[id]);
+}
+
+/// How much of its logarithm the likelihood of one piece of text loses.
+fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 {
+    let own = frequencies[id] as f64;
+    let with = ln(own) - ln(total);
+    let total_without = ln(total + own * (alternative.len() as f64 - 1.0));
+    let frequency = |id: u32| if id == NONE { 0.0 } else { frequencies[id as usize] as f64 };
+    let without: f64 = alternative.iter().map(|&id| ln(frequency(id) + own) - total_without).sum();
+    own / total * (with - without)
+}
+
+/// A piece and its score.
+pub type Scored = (String, f64);
+
+/// What a character that must be a piece, and is none any more, gets above the worst score; each one more than the one before.
+const STEP: f64 = 0.0001;
+
+/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`: scores are
+/// rounded to 32 bits.
+pub(super) fn finish(words: &Words, pieces: &Pieces, size: usize, single: bool) -> Vec<Scored> {
+    let round = |score: f64| if single { f64::from(score as f32) } else { score };
+    let scores = &pieces.scores;
+    let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut characters: Vec<(std::cmp::Reverse<u64>, usize)> =
+        words.characters.iter().enumerate().map(|(symbol, &(_, count))| (std::cmp::Reverse(count), symbol)).collect();
+    characters.sort_unstable();
+    let mut own: Vec<Option<f64>> = vec![None; characters.len()];
+    for (&(at, _), &score) in pieces.spans.iter().zip(scores).filter(|(span, _)| span.1 == 1) {
+        own[words.symbols[at as usize] as usize] = Some(score);
+    }
+    let mut missing = 0;
+    let mut chosen: Vec<Scored> = Vec::with_capacity(size);
+    for (_, symbol) in characters {
+        let score = own[symbol].unwrap_or_else(|| {
+            missing += 1;
+            worst + STEP * f64::from(missing - 1)
+        });
+        chosen.push((words.characters[symbol].0.to_string(), round(score)));
+    }
+    let longer = (0..pieces.len()).filter(|&id| pieces.spans[id].1 > 1);
+    let mut others: Vec<Scored> = longer.map(|id| (pieces.spell(words, id), round(scores[id]))).collect();
+    let order = |a: &Scored, b: &Scored| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+    others.sort_unstable_by(order);
+    others.truncate(size.saturating_sub(chosen.len()));
+    chosen.extend(others);
+    chosen.sort_unstable_by(order);
+    chosen
+}

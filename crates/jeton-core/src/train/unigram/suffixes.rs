@@ -1,0 +1,269 @@
+//! The suffixes of all segments in order, and which of their beginnings are worth a piece.
+//!
+//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing. Suffixes are
+//! put into groups by their first character, and the groups into jobs of about equal size. Within a group several characters at
+//! a time make one number, and what is still equal is sorted again by the next ones.
+//!
+//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or is not
+//! known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common prefixes of
+//! neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts, too.
+//!
+//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in the worst
+//! case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept.
+//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the
+//! next *bytes*, and to it a word is always followed by the same; so it is here on request.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::words::{Symbol, Words, MANY};
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+use crate::parallel;
+
+/// Jobs that the suffixes are spread over, where there is work for so many.
+const JOBS: usize = 16;
+
+/// Suffixes worth a job.
+const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
+
+/// A substring: the suffixes `first..=last` of a group of jobs begin with its `length` characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// Occurrences times length.
+    pub score: u64,
+    pub length: u32,
+    pub job: u32,
+    pub first: u32,
+    pub last: u32,
+}
+
+impl Candidate {
+    /// The best first: the score, then the longer, then the one that comes first in the order of strings.
+    fn order(&self) -> impl Ord {
+        (Reverse(self.score), Reverse(self.length), self.job, self.first)
+    }
+}
+
+/// Suffixes in order, by job, and the best candidates.
+pub(super) struct Suffixes {
+    /// Where each suffix starts in `Words::symbols`.
+    pub sorted: Vec<Vec<u32>>,
+    /// In the order of strings, so that what begins another stands before it.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Suffixes {
+    /// Sorts, and keeps the `most` best candidates.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn new(words: &Words, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
+        let text = Text::new(words);
+        let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
+        words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
+        let groups = groups(&sizes, words.symbols.len());
+        let work = |job: usize, go_on: GoOn<'_>| {
+            let mut looks = Looks::new(go_on);
+            let sorted = text.sorted(&groups[job], &sizes, &mut looks)?;
+            let candidates = text.candidates(&sorted, job as u32, most, &mut looks)?;
+            Ok((sorted, candidates))
+        };
+        let (mut sorted, mut candidates) = (Vec::new(), Vec::new());
+        for done in parallel::jobs(groups.len(), threads, watch, work) {
+            let (suffixes, found) = done?;
+            sorted.push(suffixes);
+            candidates.extend(found);
+        }
+        keep_best(&mut candidates, most);
+        candidates.sort_unstable_by_key(|candidate| (candidate.job, candidate.first, candidate.length));
+        Ok(Self { sorted, candidates })
+    }
+}
+
+/// Runs of symbols with about equally many suffixes.
+fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
+    let share = (total / JOBS).max(SUFFIXES_WORTH_A_JOB);
+    let (mut groups, mut start, mut size) = (Vec::new(), 0, 0);
+    for (symbol, &more) in sizes.iter().enumerate() {
+        size += more;
+        if size >= share || symbol + 1 == sizes.len() {
+            groups.push(start..symbol + 1);
+            (start, size) = (symbol + 1, 0);
+        }
+    }
+    groups
+}
+
+/// The text, and what suffixes ask about a place in it.
+struct Text<'a> {
+    words: &'a Words,
+    left: Vec<u8>,     // characters left in the segment, up to 255
+    segment: Vec<u32>, // the segment's number
+    bits: u32,         // of a symbol, where several make a number; 0 is for what has ended
+}
+
+impl<'a> Text<'a> {
+    fn new(words: &'a Words) -> Self {
+        let mut left = vec![0; words.symbols.len()];
+        let mut segment = vec![0; words.symbols.len()];
+        for i in 0..words.len() {
+            let range = words.range(i);
+            let end = range.end;
+            for at in range {
+                (left[at], segment[at]) = ((end - at).min(255) as u8, i as u32);
+            }
+        }
+        let bits = u32::BITS - (words.characters.len() as u32).leading_zeros();
+        Self { words, left, segment, bits: bits.max(1) }
+    }
+
+    fn in_a_number(&self) -> usize {
+        (u64::BITS / self.bits) as usize
+    }
+
+    /// How many characters of the suffix at `at` are looked at.
+    fn reach(&self, at: u32) -> usize {
+        let at = at as usize;
+        usize::from(self.words.longest[at].saturating_add(1).min(self.left[at]))
+    }
+
+    fn symbol(&self, at: u32, depth: usize) -> Symbol {
+        self.words.symbols[at as usize + depth]
+    }
+
+    /// The characters of the suffix at `at` from `depth` on, as one number.
+    fn number(&self, at: u32, depth: usize) -> u64 {
+        let reach = self.reach(at);
+        let mut number = 0;
+        for i in depth..depth + self.in_a_number() {
+            let symbol = if i < reach { u64::from(self.symbol(at, i)) + 1 } else { 0 };
+            number = number << self.bits | symbol;
+        }
+        number
+    }
+
+    /// The suffixes whose first characters are in `group`, in order.
+    fn sorted(&self, group: &Range<usize>, sizes: &[usize], looks: &mut Looks<'_>) -> Result<Vec<u32>> {
+        let mut next = Vec::with_capacity(group.len()); // where the next suffix of each character goes
+        let mut total = 0;
+        for &size in &sizes[group.clone()] {
+            next.push(total);
+            total += size;
+        }
+        let mut sorted = vec![0; total];
+        for (at, &symbol) in (0..).zip(&self.words.symbols) {
+            looks.now_and_then()?;
+            if group.contains(&(symbol as usize)) {
+                let place = &mut next[symbol as usize - group.start];
+                sorted[*place] = at;
+                *place += 1;
+            }
+        }
+        let mut start = 0;
+        for &size in &sizes[group.clone()] {
+            self.sort(&mut sorted[start..start + size], looks)?;
+            start += size;
+        }
+        Ok(sorted)
+    }
+
+    /// Sorts suffixes that begin with the same character.
+    fn sort(&self, suffixes: &mut [u32], looks: &mut Looks<'_>) -> Result<()> {
+        let mut tasks = vec![(0..suffixes.len(), 1)];
+        let mut keys: Vec<(u64, u32)> = Vec::new();
+        while let Some((range, depth)) = tasks.pop() {
+            looks.look()?;
+            let part = &mut suffixes[range.clone()];
+            keys.clear();
+            keys.extend(part.iter().map(|&at| (self.number(at, depth), at)));
+            keys.sort_unstable();
+            part.iter_mut().zip(&keys).for_each(|(to, &(_, at))| *to = at);
+            let mut start = 0;
+            for equal in keys.chunk_by(|a, b| a.0 == b.0) {
+                let has_more = equal[0].0 & ((1 << self.bits) - 1) != 0; // the last one has not ended
+                if equal.len() > 1 && has_more {
+                    let from = range.start + start;
+                    tasks.push((from..from + equal.len(), depth + self.in_a_number()));
+                }
+                start += equal.len();
+            }
+        }
+        Ok(())
+    }
+
+    fn common(&self, a: u32, b: u32) -> usize {
+        let most = self.reach(a).min(self.reach(b));
+        (0..most).take_while(|&i| self.symbol(a, i) == self.symbol(b, i)).count()
+    }
+
+    /// What follows the first `length` characters of a node with the suffix `at`.
+    fn next(&self, at: u32, node: &Open, length: usize) -> u32 {
+        if node.length == length {
+            return node.next;
+        }
+        self.words.follower(self.symbol(at, length))
+    }
+
+    /// A node, and one in it that has come to its end with the suffix `at`.
+    fn joined(&self, node: Open, ended: &Open, at: u32) -> Open {
+        let next = if self.next(at, ended, node.length) == node.next { node.next } else { MANY };
+        Open { count: node.count.saturating_add(ended.count), next, ..node }
+    }
+
+    /// The best substrings that begin these suffixes.
+    fn candidates(&self, sorted: &[u32], job: u32, most: usize, looks: &mut Looks<'_>) -> Result<Vec<Candidate>> {
+        let mut found = Vec::new();
+        let mut offer = |last: usize, open: &Open| {
+            let Open { length, first, count, next } = *open;
+            if next == MANY
+                && (2..=usize::from(self.words.longest[sorted[first] as usize])).contains(&length)
+                && count >= 2
+            {
+                let score = count.saturating_mul(length as u64);
+                found.push(Candidate { score, length: length as u32, job, first: first as u32, last: last as u32 });
+                if found.len() > 2 * most + (1 << 12) {
+                    keep_best(&mut found, most);
+                }
+            }
+        };
+        let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0, next: MANY }];
+        for (i, &at) in sorted.iter().enumerate() {
+            looks.now_and_then()?;
+            let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
+            let segment = self.segment[at as usize] as usize;
+            let (count, next) = (self.words.weights[segment], self.words.followers[segment]);
+            let mut node = Open { length: self.reach(at), first: i, count, next };
+            if let Some(same) = open.pop_if(|top| top.length == node.length) {
+                node = self.joined(same, &node, at);
+            }
+            while node.length > shared {
+                offer(i, &node);
+                node = match open.pop_if(|top| top.length >= shared) {
+                    Some(around) => self.joined(around, &node, at),
+                    None => Open { length: shared, next: self.next(at, &node, shared), ..node },
+                };
+            }
+            open.push(node);
+        }
+        Ok(found)
+    }
+}
+
+/// A node of the suffix tree whose suffixes are not all seen yet.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    length: usize,
+    first: usize,
+    count: u64,
+    next: u32, // what follows all of its occurrences, or MANY
+}
+
+fn keep_best(candidates: &mut Vec<Candidate>, most: usize) {
+    if candidates.len() > most {
+        if most > 0 {
+            candidates.select_nth_unstable_by_key(most - 1, Candidate::order);
+        }
+        candidates.truncate(most);
+    }
+}

@@ -1,0 +1,78 @@
+//! Which runs of characters may be a piece.
+//!
+//! Invariant: what may be a piece is decided from left to right, so whatever begins a piece that may be, may be one itself; so one
+//! length a place says it all.
+//!
+//! Cost: one look a character of each run, up to the longest piece.
+//! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
+//! Left out: white space inside pieces or at their ends.
+
+use serde::Deserialize;
+
+use crate::alphabet::WORD_START;
+use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
+
+/// The most characters of a piece that are carried: lengths have 8 bits.
+pub const MOST: usize = 254;
+
+/// What a piece may not hold.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Limits {
+    /// Characters of the longest piece, at most [`MOST`].
+    pub max_sentencepiece_length: usize,
+    /// No piece holds characters of two scripts.
+    pub split_by_unicode_script: bool,
+    /// Digits have a script of their own, with signs and punctuation; else they go with any.
+    pub split_by_number: bool,
+    /// A digit is a piece of its own.
+    pub split_digits: bool,
+}
+
+/// What of a character decides: a script, or one of these.
+pub(super) type Class = Script;
+/// Goes with every script.
+const ANY: Class = 255;
+/// Begins a word.
+const START: Class = 254;
+/// Is alone.
+const ALONE: Class = 253;
+/// Is in no piece.
+pub(super) const UNKNOWN: Class = 252;
+
+impl Limits {
+    /// The class of a character.
+    pub(super) fn class(&self, c: char) -> Class {
+        let is_digit = matches!(c, '0'..='9' | '\u{FF10}'..='\u{FF19}');
+        if c == WORD_START {
+            START
+        } else if is_digit && self.split_digits {
+            ALONE
+        } else if !self.split_by_unicode_script || (is_digit && !self.split_by_number) {
+            ANY
+        } else {
+            match Scripts::get().of(c) {
+                0 => COMMON,
+                script => script,
+            }
+        }
+    }
+
+    /// How many characters the longest piece may have that begins where `classes` does; 0 before an unknown one.
+    pub(super) fn longest(&self, classes: &[Class]) -> usize {
+        let mut script = ANY;
+        for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {
+            let own = match class {
+                UNKNOWN => return length,
+                START | ALONE if length > 0 => return length,
+                ALONE => return 1,
+                START | INHERITED | ANY => script,
+                own => own,
+            };
+            if script != ANY && own != script {
+                return length;
+            }
+            script = if class == ANY { ANY } else { own };
+        }
+        classes.len().min(self.max_sentencepiece_length)
+    }
+}

@@ -1,0 +1,261 @@
+//! Counts → distinct segments of known characters, the text that EM runs over.
+//!
+//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script changes, before
+//! `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are those of its segments, and
+//! equal segments of different words are counted once. Rare characters are in no piece and are left out; each is one unknown in every
+//! segmentation.
+//!
+//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes, what goes on before what
+//! ends.
+//!
+//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
+//! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::valid::{Class, Limits, UNKNOWN};
+use super::Options;
+use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::train::count::Counts;
+
+/// A character of the text, by its index in [`Words::characters`].
+pub(super) type Symbol = u32;
+
+/// Different characters follow, or a word ends and what follows is not known.
+pub(super) const MANY: u32 = u32::MAX;
+
+/// Stands between a segment and what follows it; in no text in UTF-8.
+const THEN: u8 = 0xFF;
+
+/// What stands where a control or user-defined symbol stood.
+const BOUNDARY: char = '\u{1F}';
+/// What SentencePiece puts in the place of rare characters.
+const RARE: char = '\u{2585}';
+
+/// The distinct segments of a corpus.
+#[derive(Debug)]
+pub(super) struct Words {
+    /// The characters that must be pieces, in order, with how often they stand in the corpus.
+    pub characters: Vec<(char, u64)>,
+    /// All segments, one after the other.
+    pub symbols: Vec<Symbol>,
+    /// Where each segment starts in `symbols`; one more at the end.
+    pub starts: Vec<u32>,
+    /// How often each segment stands in the corpus.
+    pub weights: Vec<u64>,
+    /// What follows each segment in its word, wherever it stands, as [`Words::follower`] has it; or [`MANY`].
+    pub followers: Vec<u32>,
+    slips: bool,
+    /// Occurrences of all other characters.
+    pub num_rare: u64,
+    /// place in `symbols` -> characters of the longest piece that may begin there.
+    pub longest: Vec<u8>,
+}
+
+impl Words {
+    /// Cuts the words of `counts`.
+    ///
+    /// # Errors
+    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
+    pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
+        let limits = &options.limits;
+        let end = if options.slips { 0 } else { MANY };
+        let mut looks = Looks::new(go_on);
+        let (characters, num_rare) = characters(counts, options, &mut looks)?;
+        let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
+        for (&(c, _), symbol) in characters.iter().zip(0..) {
+            known.of[c as usize] = (symbol, limits.class(c));
+        }
+        let segments = segments(counts, &known, limits, &mut looks)?;
+        let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
+        sorted.sort_unstable();
+        let mut words = Self {
+            characters,
+            symbols: Vec::new(),
+            starts: vec![0],
+            weights: Vec::new(),
+            followers: Vec::new(),
+            slips: options.slips,
+            num_rare,
+            longest: Vec::new(),
+        };
+        let (mut classes, mut before) = (Vec::new(), &[][..]);
+        for (both, weight) in sorted {
+            let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
+            let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
+            let follower = follower.map_or(end, |c| follower_of(c, options.slips));
+            if let (true, Some(sum), Some(known)) =
+                (segment == before, words.weights.last_mut(), words.followers.last_mut())
+            {
+                *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
+                *known = if *known == follower { follower } else { MANY }; // equal segments stand side by side
+                continue;
+            }
+            before = segment;
+            words.followers.push(follower);
+            classes.clear();
+            for c in text(segment)?.chars() {
+                looks.now_and_then()?;
+                let (symbol, class) = known.of[c as usize];
+                words.symbols.push(symbol);
+                classes.push(class);
+            }
+            words.longest.extend((0..classes.len()).map(|at| limits.longest(&classes[at..]) as u8));
+            words.weights.push(weight);
+            let end = u32::try_from(words.symbols.len()).ok().filter(|&end| end < u32::MAX);
+            words.starts.push(end.ok_or_else(|| Error::training("the distinct words have 2^32 characters or more"))?);
+        }
+        Ok(words)
+    }
+
+    /// A character as what follows something else.
+    pub fn follower(&self, symbol: Symbol) -> u32 {
+        follower_of(self.characters[symbol as usize].0, self.slips)
+    }
+
+    /// Segments.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Where segment `i` lies in `symbols`.
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.starts[i] as usize..self.starts[i + 1] as usize
+    }
+}
+
+/// code point -> symbol and class; a table, for it is asked for every character of every word.
+struct Known {
+    of: Vec<(Symbol, Class)>,
+}
+
+const CODE_POINTS: usize = char::MAX as usize + 1;
+
+/// The character, or the first of its bytes, which is what SentencePiece compares.
+fn follower_of(c: char, slips: bool) -> u32 {
+    if slips {
+        u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
+    } else {
+        u32::from(c)
+    }
+}
+
+fn text(pretoken: &[u8]) -> Result<&str> {
+    let at = |error: std::str::Utf8Error| Error::text("a pretoken is not UTF-8", error.valid_up_to());
+    std::str::from_utf8(pretoken).map_err(at)
+}
+
+/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
+/// ones the lower code point first. In order; and the occurrences of all others.
+fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<(Vec<(char, u64)>, u64)> {
+    let mut found = vec![0u64; CODE_POINTS];
+    for (pretoken, count) in counts.iter() {
+        for c in text(pretoken)?.chars() {
+            looks.now_and_then()?;
+            let sum = &mut found[c as usize];
+            *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
+        }
+    }
+    let is_required: HashSet<char> = options.required_chars.chars().collect();
+    let counted = ('\0'..=char::MAX).map(|c| (c, found[c as usize]));
+    let mut characters: Vec<(char, u64)> =
+        counted.filter(|&(c, count)| count > 0 || is_required.contains(&c)).collect();
+    characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
+    let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
+    let (mut covered, mut kept) = (0u64, 0);
+    // Compared in 32 bits, as there.
+    while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
+        covered = covered.saturating_add(characters[kept].1);
+        kept += 1;
+    }
+    characters.truncate(kept);
+    characters.retain(|&(c, _)| !matches!(c, '\0' | BOUNDARY | RARE));
+    characters.sort_unstable();
+    let known = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
+    Ok((characters, total - known))
+}
+
+/// The segments of all words, each with what follows it.
+fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'_>) -> Result<Counts> {
+    let mut segments = Counts::default();
+    let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
+    for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
+        starts.clear();
+        classes.clear();
+        for (at, c) in text(pretoken)?.char_indices() {
+            starts.push(at);
+            classes.push(known.of[c as usize].1);
+        }
+        starts.push(pretoken.len());
+        let mut at = 0;
+        while at < classes.len() {
+            looks.now_and_then()?;
+            // Up to where no piece reaches that begins before.
+            let (from, mut reach) = (at, at + 1);
+            while at < reach {
+                looks.now_and_then()?;
+                reach = reach.max(at + limits.longest(&classes[at..]));
+                at += 1;
+            }
+            if classes[from] != UNKNOWN {
+                key.clear();
+                key.extend_from_slice(&pretoken[starts[from]..starts[at]]);
+                key.push(THEN);
+                key.extend_from_slice(&pretoken[starts[at]..*starts.get(at + 1).unwrap_or(&starts[at])]);
+                segments.add(&key, count)?;
+            }
+        }
+    }
+    Ok(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        max_sentencepiece_length: 16,
+        split_by_unicode_script: true,
+        split_by_number: true,
+        split_digits: false,
+    };
+
+    fn cut(words: &[(&str, u64)], coverage: f32, limits: &Limits) -> Vec<(String, u64)> {
+        let mut counts = Counts::default();
+        words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
+        let words = Words::new(
+            &counts,
+            &Options { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
+            &|| true,
+        )
+        .unwrap();
+        let spell =
+            |i| words.symbols[words.range(i)].iter().map(|&symbol| words.characters[symbol as usize].0).collect();
+        (0..words.len()).map(|i| (spell(i), words.weights[i])).collect()
+    }
+
+    #[test]
+    fn words_fall_apart_where_no_piece_crosses() {
+        let cuts = cut(&[("▁(low)", 2), ("▁low▁", 3), ("low", 1)], 1.0, &LIMITS);
+        let expected = [(")", 2), ("low", 3), ("▁(", 2), ("▁low", 3), ("▁", 3)];
+        assert_eq!(cuts, expected.map(|(word, count)| (word.to_owned(), count)));
+    }
+
+    #[test]
+    fn rare_characters_cut() {
+        let cuts = cut(&[("aabxaa", 9), ("b", 9)], 0.85, &LIMITS);
+        assert_eq!(cuts, [("aab".to_owned(), 9), ("aa".to_owned(), 9), ("b".to_owned(), 9)]);
+    }
+
+    #[test]
+    fn digits_may_be_alone_or_go_with_all() {
+        let split = Limits { split_digits: true, ..LIMITS };
+        assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
+        let joined = Limits { split_by_number: false, ..LIMITS };
+        assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
+    }
+}

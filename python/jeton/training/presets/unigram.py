@@ -1,0 +1,147 @@
+"""SentencePiece's Unigram trainer.
+
+Text is a sequence of pieces, each drawn with its own probability. Training looks for the pieces under which the corpus
+is most likely: it begins with frequent substrings, and in turns estimates probabilities (EM) and drops the pieces that
+are missed least. What is read, normalized, split and reserved is as for SentencePiece's BPE (`sentencepiece`).
+
+Sums are in 64 bits and in a fixed order, so that the same words give the same scores to the last bit, for any number
+of threads. SentencePiece adds in 32 bits, in the order of its threads: pieces are the same but for a few.
+
+Left out, and refused by name: what `sentencepiece` leaves out, pieces across white space, white space at the end of
+words, seeds from a file, ``use_sparse_pruning``.
+
+Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ... import _core
+from ...definition import Unigram
+from ...errors import ConfigError
+from ..counts import Counts
+from .base import Asked, Learned, Recipe, Report, integer
+from .sentencepiece import SentencePiece
+
+__all__ = ["SentencePieceUnigram"]
+
+_MOST_SEEDS = 1 << 23  # so that the ids of pieces stay below the highest there may be
+_LONGEST = 254  # the core counts the characters of a piece in 8 bits
+
+
+@dataclass(frozen=True)
+class SentencePieceUnigram(SentencePiece):
+    """``spm_train --model_type=unigram``, under the names of its flags; those of `SentencePiece`, and these.
+
+    Attributes:
+        seed_sentencepiece_size: substrings to begin with; 0 is eight times the vocabulary, at least 100,000.
+        shrinking_factor: the share of the pieces that is kept in each turn, from 0.5 to 0.95.
+        num_sub_iterations: rounds of EM in each turn.
+        slips: whether to follow SentencePiece where it slips. Trained on words with their counts it leaves out, of the
+            substrings to begin with, those that only the end of the word follows, and those followed by characters
+            with the same first byte alone; and characters that are no piece are counted for the most frequent one.
+            ``algorithm="unigram"`` alone says False, and the corpus becomes more likely.
+
+    Examples:
+        >>> import jeton
+        >>> from jeton.training.presets import SentencePieceUnigram
+        >>> by = SentencePieceUnigram(byte_fallback=True, hard_vocab_limit=False)
+        >>> tok = jeton.train(["low low lower lowest slowest"], 400, preset=by, progress=False)
+        >>> tok.tokenize("slower").tokens, tok.id_to_token(3)
+        ([b' ', b's', b'lowe', b'r'], '<0x00>')
+        >>> tok.training.stopped
+        '270 of 400 entries: there are no more pieces worth one'
+    """
+
+    name: ClassVar[str] = "sentencepiece-unigram"
+    seed_sentencepiece_size: int = integer(1_000_000, 0, _MOST_SEEDS)
+    shrinking_factor: float = 0.75
+    num_sub_iterations: int = integer(2, 1, 10)
+    slips: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        factor = self.shrinking_factor
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.5 <= factor <= 0.95:
+            raise ConfigError(
+                f"shrinking_factor={factor!r} is not a number from 0.5 to 0.95", option="shrinking_factor"
+            )
+        for option, value in (
+            ("split_by_whitespace", True),
+            ("treat_whitespace_as_suffix", False),
+            ("allow_whitespace_only_pieces", False),
+        ):
+            if getattr(self, option) is not value:
+                raise ConfigError(
+                    f"{option}={not value} is not carried for Unigram: pieces begin with white space or have none",
+                    option=option,
+                )
+        if self.max_sentencepiece_length > _LONGEST:
+            raise ConfigError(
+                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the most that is "
+                "carried for Unigram",
+                option="max_sentencepiece_length",
+            )
+
+    def recipe(self, asked: Asked) -> Recipe:
+        """The run; see `Preset.recipe`. Special tokens are control symbols here, and the unknown token a piece."""
+        if asked.special_tokens or asked.unk_token is not None:
+            symbols = dict.fromkeys((*self.control_symbols, *asked.special_tokens))
+            unk_piece = asked.unk_token or self.unk_piece
+            symbols.pop(unk_piece, None)
+            named = replace(self, control_symbols=tuple(symbols), unk_piece=unk_piece)
+            return named.recipe(replace(asked, special_tokens=(), unk_token=None))
+        recipe = super().recipe(asked)
+        reserved = self._reserved(asked.vocab_size)
+
+        def learn(counts: Counts, threads: int, report: Report) -> Learned:
+            return self._learn(counts, asked, reserved, threads, report)
+
+        model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
+        return replace(
+            recipe,
+            algorithm="unigram",
+            tie_break=None,
+            learn=learn,
+            definition=replace(recipe.definition, model=model),
+            num_merges=lambda num_symbols: 0,
+            unit="pieces",
+        )
+
+    def _learn(
+        self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], threads: int, report: Report
+    ) -> Learned:
+        most = 0
+
+        def progress(left: int) -> None:
+            """How far the pieces have come down to those wanted."""
+            nonlocal most
+            most = max(most, left)
+            above = most - asked.vocab_size
+            report(asked.vocab_size * (most - left) // above if above > 0 else 0)
+
+        vocabulary, num_characters = _core.learn_unigram(
+            counts._core,
+            self._unigram_options(asked.vocab_size, len(reserved)),
+            reserved,
+            threads=threads,
+            progress=progress,
+        )
+        size = len(vocabulary)
+        self._check_size(size, asked.vocab_size)
+        stopped = None
+        if size < asked.vocab_size:
+            stopped = f"{size} of {asked.vocab_size} entries: there are no more pieces worth one"
+        return Learned(vocabulary, num_characters, [], ([], [], []), stopped)
+
+    def _unigram_options(self, vocab_size: int, num_reserved: int) -> str:
+        names = (
+            "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
+            "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
+            "slips",
+        )  # fmt: skip
+        others = {"vocab_size": vocab_size, "num_reserved": num_reserved, "single_precision": True}
+        return json.dumps(others | {name: getattr(self, name) for name in names})

@@ -1,0 +1,117 @@
+"""Unigram training and SentencePiece 0.2.3's, on the same words: nearly the same pieces, and a text as likely.
+
+They cannot be equal to the last piece: SentencePiece adds in 32 bits, and what is dropped in one turn changes the
+next. So both are measured: how many pieces are shared, and the likelihood of the words, by one and the same scorer.
+"""
+
+from __future__ import annotations
+
+import lzma
+import math
+import os
+import random
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+import jeton
+from jeton.training.presets import SentencePieceUnigram
+
+UNKNOWN = -25.0  # what a character costs that is no piece, in either vocabulary
+
+Words = dict[str, int]
+
+
+def likelihood(words: Words, pieces: dict[str, float]) -> float:
+    """The logarithm of the probability of all words, over all segmentations."""
+    longest = max(map(len, pieces))
+    probabilities = {piece: math.exp(score) for piece, score in pieces.items()}
+    total = 0.0
+    for word, count in words.items():
+        sums, scale = [1.0] + [0.0] * len(word), 0.0
+        for start in range(len(word)):
+            window = range(start, min(len(word), start + longest) + 1)
+            most = max(sums[place] for place in window)
+            if most < 1e-100:
+                for place in window:
+                    sums[place] /= most
+                scale += math.log(most)
+            if word[start] not in probabilities:
+                sums[start + 1] += sums[start] * math.exp(UNKNOWN)
+            for end in window[1:]:
+                if (probability := probabilities.get(word[start:end])) is not None:
+                    sums[end] += sums[start] * probability
+        total += count * (scale + math.log(sums[-1]))
+    return total
+
+
+def by_sentencepiece(words: Words, vocab_size: int, folder: Path) -> dict[str, float]:
+    table = folder / "words.tsv"
+    table.write_text("".join(f"{word}\t{count}\n" for word, count in words.items()), "utf-8", newline="\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(table),
+        input_format="tsv",
+        model_prefix=str(folder / "theirs"),
+        model_type="unigram",
+        vocab_size=vocab_size,
+        normalization_rule_name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        max_sentence_length=1_000_000,
+        num_threads=2,
+        minloglevel=2,
+    )
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(folder / "theirs.model"))
+    return {theirs.id_to_piece(id): theirs.get_score(id) for id in range(3, theirs.get_piece_size())}
+
+
+def by_us(words: Words, vocab_size: int, *, slips: bool) -> dict[str, float]:
+    preset = SentencePieceUnigram(normalization_rule_name="identity", slips=slips)
+    tok = jeton.train(words, vocab_size, preset=preset, progress=False)
+    scores = tok._core.scores()
+    return {tok.id_to_token(id): scores[id] for id in range(3, tok.vocab_size)}
+
+
+def check(words: Words, vocab_size: int, folder: Path) -> None:
+    theirs = by_sentencepiece(words, vocab_size, folder)
+    ours = by_us(words, vocab_size, slips=True)
+    assert len(ours) == len(theirs)
+    assert len(ours.keys() & theirs.keys()) >= 0.99 * len(theirs)
+    assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
+    # Without its slips the text is more likely.
+    assert likelihood(words, by_us(words, vocab_size, slips=False)) > likelihood(words, theirs)
+
+
+def synthetic(seed: int, num: int = 15_000) -> Words:
+    """Words of stems and endings, in three scripts, with counts that fall as in text."""
+    rng = random.Random(seed)
+    syllables = [
+        rng.choice("bcdfghklmnprst") + rng.choice("aeiou") + rng.choice(["", "", "n", "r", "st"]) for _ in range(60)
+    ]
+    syllables += [chr(rng.randrange(0x4E00, 0x4E60)) for _ in range(60)] + [*",.()", "12", "2026"]
+    stems = ["".join(rng.choices(syllables, k=rng.randint(1, 3))) for _ in range(num // 4)]
+    endings = ["", "", "s", "ed", "ing", ",", ".", "er"]
+    words: Words = {}
+    for _ in range(num):
+        word = "▁" + stems[int(len(stems) * rng.random() ** 2)] + rng.choice(endings)
+        words[word] = words.get(word, 0) + 1 + int(1 / (rng.random() + 0.001))
+    return words
+
+
+def test_generated_words(tmp_path: Path) -> None:
+    check(synthetic(1), 800, tmp_path)
+
+
+@pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
+@pytest.mark.parametrize("corpus", ["english", "chinese", "code"])
+@pytest.mark.timeout(600)
+def test_corpora(corpus: str, tmp_path: Path) -> None:
+    path = Path(os.environ["JETON_TEST_DATA"]) / "corpora" / f"{corpus}.txt.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        text = file.read(2_000_000).replace("\u2585", "").replace("\t", " ").replace("\0", "")
+    words: Words = {}
+    for word in text.split():
+        if len(word) < 1_000:
+            words["▁" + word.replace("▁", "_")] = words.get("▁" + word.replace("▁", "_"), 0) + 1
+    check(words, 8_000, tmp_path)
