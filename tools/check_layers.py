@@ -42,7 +42,7 @@ MAY_USE = {
     "rows": SHARED,
     "tokenizer": BASE
     | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
-    "train": BASE | {"draft", "special", "normalize", "pretokenize", "parallel"},
+    "train": BASE | {"classes", "draft", "special", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
 # What the core must never name: Python, files and the network.

@@ -22,6 +22,7 @@ __all__ = [
     "find_invalid_text",
     "find_invalid_utf8",
     "learn_hf",
+    "learn_more",
     "learn_sentencepiece",
     "learn_unigram",
     "merge_runs",
@@ -40,6 +41,7 @@ __all__ = [
     "read_tekken",
     "read_tokenizer_json",
     "read_vocab_txt",
+    "rules_hold",
     "spell_bytes",
     "split_text",
     "tekken_vocab",
@@ -177,9 +179,9 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
-        rules_json: str | None,
         threads: int,
         progress: Callable[[int], object] | None,
+        rules_json: str | None = None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
 
 @final

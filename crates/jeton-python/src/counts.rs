@@ -124,7 +124,7 @@ impl Counts {
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
-    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, rules_json, threads, progress))]
+    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, threads, progress, rules_json=None))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -137,9 +137,9 @@ impl Counts {
         first_id: u32,
         by_code_point: bool,
         min_frequency: u64,
-        rules_json: Option<&str>,
         threads: usize,
         progress: Option<Py<PyAny>>,
+        rules_json: Option<&str>,
     ) -> PyResult<Learned> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
         let tie_break = read_tie_break(tie_break)?;

@@ -18,7 +18,19 @@ from .running import run
 __all__ = ["main"]
 
 # In the order of a first user's day.
-COMMANDS = ("demo", "train", "encode", "decode", "count", "explain", "vocab", "measure", "sizes", "pretokens", "convert")
+COMMANDS = (
+    "demo",
+    "train",
+    "encode",
+    "decode",
+    "count",
+    "explain",
+    "vocab",
+    "measure",
+    "sizes",
+    "pretokens",
+    "convert",
+)
 
 
 class _Lazy(click.Group):

@@ -17,4 +17,15 @@ from .rules import Rules
 from .stages import Stages
 from .superwords import Superwords
 
-__all__ = ["PRESETS", "Counts", "CountsReport", "Dropped", "Rules", "Stages", "Superwords", "TrainingLog", "count_pretokens", "train"]
+__all__ = [
+    "PRESETS",
+    "Counts",
+    "CountsReport",
+    "Dropped",
+    "Rules",
+    "Stages",
+    "Superwords",
+    "TrainingLog",
+    "count_pretokens",
+    "train",
+]

@@ -157,7 +157,7 @@ def train(
         raise ConfigError("trace= does not show two stages; log= does", option="trace")
     began = time.perf_counter()
     with make_reporter(progress) as report:
-        again = None
+        again: Callable[[Pattern], Counts] | None = None
         if isinstance(corpus, Mapping):
             counts = Counts.from_mapping(corpus)
         elif isinstance(corpus, Counts):
@@ -167,15 +167,13 @@ def train(
                 corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
             )
 
-            def count_by(
-                pattern: Pattern, limits: Limits = limits.of_stage("across"), kept: list[bytes] | None = None
-            ) -> Counts:
-                return count(
-                    opened, Stages.of(pattern), plan.special_tokens, num_threads(threads), report, kept, limits
-                )
+            def recount(pattern: Pattern) -> Counts:
+                cuts, second = plan.special_tokens, limits.of_stage("across")
+                return count(opened, Stages.of(pattern), cuts, num_threads(threads), report, limits=second)
 
-            counts = count_by(plan.pattern, limits, kept)
-            again = count_by if can_be_read_twice(corpus) else None
+            stages = Stages.of(plan.pattern)
+            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
+            again = recount if can_be_read_twice(corpus) else None
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _built(counts, learn_merges(counts, plan, again, num_threads(threads), report), plan, began)

@@ -93,9 +93,7 @@ def _inside(counts: Counts, plan: Plan, room: int, first: int, threads: int, rep
     return Learned(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
 
 
-def _across(
-    learned: Learned, counts: Counts, plan: Plan, room: int, threads: int, report: Reporter
-) -> Learned:
+def _across(learned: Learned, counts: Counts, plan: Plan, room: int, threads: int, report: Reporter) -> Learned:
     """More merges, on text cut by another pattern, from what the first ones make of it."""
     superwords = plan.superwords
     done = len(learned.columns[0])

@@ -14,6 +14,8 @@ from .superwords import Superwords
 
 __all__ = ["Plan"]
 
+NO_RULES = Rules()
+
 TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
 
 
@@ -31,7 +33,7 @@ class Plan:
     end_of_word: str | None
     end_of_word_style: EndOfWordStyle
     preset: str | None
-    rules: Rules = Rules()
+    rules: Rules = NO_RULES
     superwords: Superwords | None = None
 
     @property

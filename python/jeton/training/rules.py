@@ -192,9 +192,7 @@ def add_required(
     return Vocabulary(ids, kinds, contents, all_merges), kept
 
 
-def _merges_of(
-    texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int
-) -> list[tuple[int, int, int]]:
+def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
     """The merges that are missing to make each text one token, in the order of the texts, from left to right."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []

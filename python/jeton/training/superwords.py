@@ -44,7 +44,9 @@ class Superwords:
     def __post_init__(self) -> None:
         """Refuses what cannot be meant."""
         if isinstance(self.from_size, bool) or not isinstance(self.from_size, int | float) or self.from_size < 0:
-            raise ConfigError(f"from_size={self.from_size!r} is no number of entries, and no share", option="superwords")
+            raise ConfigError(
+                f"from_size={self.from_size!r} is no number of entries, and no share", option="superwords"
+            )
         if isinstance(self.from_size, float) and self.from_size > 1:
             raise ConfigError(f"from_size={self.from_size!r} is a share over 1", option="superwords")
         Pattern.of(self.pattern)

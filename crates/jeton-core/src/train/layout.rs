@@ -110,7 +110,7 @@ fn lay_out_range(
 /// Where ids come from.
 enum Source<'a> {
     Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
-    Alphabet(Alphabet),
+    Alphabet(Box<Alphabet>),
     Tokens(&'a dyn Known),
 }
 
@@ -121,7 +121,10 @@ impl<'a> Source<'a> {
             Beginning::Alphabet(symbols) => {
                 let alphabet = symbols.alphabet(options.level, options.end, None);
                 let bytes = (options.level == Level::Byte && options.end == EndOfWord::None).then(|| alphabet.bytes());
-                bytes.flatten().map(|ids| Self::Bytes(Box::new(*ids))).unwrap_or(Self::Alphabet(alphabet))
+                bytes
+                    .flatten()
+                    .map(|ids| Self::Bytes(Box::new(*ids)))
+                    .unwrap_or_else(|| Self::Alphabet(Box::new(alphabet)))
             }
         }
     }
