@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import jeton
@@ -210,6 +209,8 @@ def test_wordpiece_files(tmp_path: Path, lowercase: bool) -> None:
     tok.save(tmp_path / "tokenizer.json")
     theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     tok.save(tmp_path / "folder")
+    import transformers  # here: imported with the module, it would read the environment of other tests
+
     fast = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     old = tmp_path / "bert"  # vocab.txt alone, as BERT came
     old.mkdir()

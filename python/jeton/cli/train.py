@@ -12,6 +12,7 @@ import click
 
 import jeton
 from jeton.training.presets import make
+from jeton.training.rules import NAMES
 
 from .options import Common, common_options, corpus_options, sample_options
 from .streams import input_corpus, write
@@ -55,6 +56,18 @@ if TYPE_CHECKING:
     type=click.Choice(["symbol", "suffix"]),
     help="Whether the mark is a symbol of its own or part of the last character.",
 )
+@click.option(
+    "--rule",
+    "rules",
+    type=click.Choice(NAMES),
+    multiple=True,
+    help="What tokens never are (repeatable).",
+)
+@click.option("--max-token-length", type=int, metavar="N", help="In bytes, or characters at level char.")
+@click.option("--block", "blocked", multiple=True, metavar="TEXT", help="Never a token (repeatable).")
+@click.option("--require", "required", multiple=True, metavar="TEXT", help="Always a token (repeatable).")
+@click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross words (SuperBPE).")
+@click.option("--superwords-from", type=int, metavar="N", help="Let merges cross words from N entries on.")
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
 @click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
 @corpus_options
@@ -71,6 +84,12 @@ def train(
     trace: bool,
     preset: str | None,
     settings: tuple[str, ...],
+    rules: tuple[str, ...],
+    max_token_length: int | None,
+    blocked: tuple[str, ...],
+    required: tuple[str, ...],
+    superwords: bool,
+    superwords_from: int | None,
     **options: Any,
 ) -> None:
     """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by
@@ -85,6 +104,7 @@ def train(
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
       jeton train lines.txt -o my.model --algorithm unigram -s 8000
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
+      jeton train texts/ -o clean.json --rule one_script --rule whole_characters --require '</think>' --superwords
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
     _check_output(output)
@@ -94,6 +114,10 @@ def train(
         field=field,
         errors=errors,
         preset=_preset(preset, settings),
+        rules=jeton.Rules(
+            max_token_length=max_token_length, blocked=blocked, required=required, **dict.fromkeys(rules, True)
+        ),
+        superwords=superwords if superwords_from is None else jeton.Superwords(from_size=superwords_from),
         trace=write if trace else False,
         threads=common.threads,
         progress=common.progress,

@@ -23,6 +23,7 @@ from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
+from ..corpus import Source
 from ..errors import ConfigError, FormatError
 from .counted import Counts, Dropped
 from .stages import Stages
@@ -35,7 +36,8 @@ MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special to
 
 
 def counts_of(corpus: object) -> Counts | None:
-    """The counts, where the caller gave the path of a file of counts, or a list of such, whose counts are added.
+    """The counts, where the caller gave the path of a file of counts, or a list of such, whose counts are added by their
+    weights.
 
     The suffix decides, never the content. None for any other corpus.
 
@@ -49,19 +51,19 @@ def counts_of(corpus: object) -> Counts | None:
         >>> counts_of([path, path]).items(), counts_of("words.txt")
         ([(b'low', 10)], None)
     """
-    if isinstance(corpus, str | os.PathLike):
-        names = [os.fsdecode(corpus)]
-    elif isinstance(corpus, list | tuple) and all(isinstance(place, os.PathLike) for place in corpus):
-        names = [os.fsdecode(place) for place in corpus]
-    else:
+    if isinstance(corpus, str | os.PathLike | Source):
+        corpus = [corpus]
+    elif not isinstance(corpus, list | tuple) or not all(isinstance(place, os.PathLike | Source) for place in corpus):
         return None
+    sources = [place if isinstance(place, Source) else Source(place) for place in corpus]
+    names = [os.fsdecode(s.place) if isinstance(s.place, str | os.PathLike) else "" for s in sources]
     files = [name for name in names if name.lower().endswith(SUFFIX)]
     if not files:
         return None
     if len(files) < len(names):
         other = next(name for name in names if name not in files)
         raise ConfigError(f"{files[0]} is a file of counts and {other} is not: count that one first", option="corpus")
-    return reduce(add, map(load, files))
+    return reduce(add, (load(name).scaled(source.exact_weight) for name, source in zip(names, sources, strict=True)))
 
 
 def save(counts: Counts, path: str | os.PathLike[str]) -> None:

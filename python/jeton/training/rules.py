@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 from .._core import Vocabulary, pattern_text, rules_hold
@@ -93,7 +94,8 @@ class Rules:
         for name in names:
             if name not in NAMES:
                 raise ConfigError(f"there is no rule named {name!r}; rules: {', '.join(NAMES)}", option="rules")
-        return cls(**dict.fromkeys(names, True))
+        switched_on: dict[str, Any] = dict.fromkeys(names, True)
+        return cls(**switched_on)
 
     def facts(self) -> dict[str, Any]:
         """What differs from no rule, for the file."""
@@ -136,7 +138,7 @@ class Rules:
         """
         if not self.digits_from_right:
             return pattern
-        text = pattern.text if pattern.is_regex else pattern_text(pattern.text)
+        text = pattern.text if pattern.is_regex else pattern_text(pattern.text) or ""
         if _DIGITS not in text or _DIGITS_FROM_RIGHT in text:
             raise ConfigError(
                 f"digits_from_right needs a pattern with {_DIGITS}, such as o200k; {pattern.text!r} has none",
@@ -208,7 +210,7 @@ def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_
 def _merged(ids: Sequence[int], merges: Mapping[tuple[int, int], int]) -> list[int]:
     """What the merges make of a text: always the lowest new id that is possible, from left to right."""
     ids = list(ids)
-    while possible := [merges[pair] for pair in zip(ids, ids[1:], strict=False) if pair in merges]:
+    while possible := [merges[pair] for pair in pairwise(ids) if pair in merges]:
         new = min(possible)
         out: list[int] = []
         at = 0
