@@ -12,7 +12,16 @@ import random
 from itertools import accumulate
 from pathlib import Path
 
-__all__ = ["CORPORA", "MEGABYTE", "SENTENCE", "corpus", "documents", "whole_characters", "write_corpora"]
+__all__ = [
+    "CORPORA",
+    "MEGABYTE",
+    "SENTENCE",
+    "corpus",
+    "documents",
+    "whole_characters",
+    "write_corpora",
+    "write_documents",
+]
 
 CORPORA = ("english", "chinese", "code", "docs_es_pt_ja")
 MEGABYTE = 1_000_000
@@ -61,6 +70,15 @@ def generated_text(size: int, seed: int) -> str:
         lines.append(" ".join(choose.choices(words, cum_weights=weights, k=12)) + ".\n")
         length += len(lines[-1])
     return "".join(lines)
+
+
+def write_documents(source: Path, folder: Path) -> None:
+    """The same documents as files, a thousand lines each."""
+    if folder.is_dir():
+        return
+    folder.mkdir()
+    for number, text in enumerate(documents(source, whole=False)):
+        (folder / f"{number:06}.txt").write_bytes(text.encode())
 
 
 def documents(path: Path, *, whole: bool) -> list[str]:

@@ -1,39 +1,57 @@
-"""Training speed and memory: Jeton's tie rules against each other, and Jeton against peers that learn the same merges.
+"""Training speed and memory: Jeton's tie rules against each other, and Jeton against peers.
 
-``python benchmarks/training.py`` measures everything that is installed, prints a table and writes
-``record/<date>-training.csv``. Each measurement is a process of its own, for clean memory figures; what is compared
-takes turns, round by round, and medians are reported. Whatever should have learned the same merges is compared first:
-if it did not, the difference is printed, no time is, and the exit code is 4.
+``python benchmarks/training.py`` measures, prints a table and writes ``record/<date>-training.csv``. Peers run in
+environments of their own, made when first needed. Each measurement is a process of its own, for clean memory figures;
+what is compared takes turns, round by round, and medians are reported. Whatever should have learned the same merges is
+compared first: if it did not, the difference is printed, no time is, and the exit code is 4.
 
-Left out: encoding, and what peers learn by other rules.
+In the cases named ``peers`` the time is that of a call from Python, from a folder of files to a saved file. Peers whose
+rules are not ours (ffbpe's and gigatoken's own patterns, SentencePiece's characters) are groups of their own: their
+merges are compared with nothing but their other rounds.
+
+Left out: encoding.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import csv
 import datetime
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import logging
 import os
+import pickle
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpora import SENTENCE, documents, write_corpora
+from corpora import SENTENCE, documents, write_corpora, write_documents
+from harness.environments import EngineSetup, interpreter
 
 RULES = ("lowest_ids", "first", "highest_pair", "shortest")
 DIFFERENT = 4
+GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+TRAINERS = {
+    name: EngineSetup(name, "", packages)
+    for name, packages in {
+        "jeton": (),
+        "tokenizers": ("tokenizers==0.23.3",),
+        "rustbpe": ("rustbpe==0.1.0",),
+        "ffbpe": ("ffbpe==0.1.10",),
+        "gigatoken": ("gigatoken==0.10.0", "awkward==2.14.0", "numpy==2.4.6"),
+        "sentencepiece": ("sentencepiece==0.2.3",),
+    }.items()
+}
 
 
 @dataclass(frozen=True)
@@ -81,10 +99,17 @@ def cases(min_frequency: int) -> list[Case]:
         Runner("tokenizers", "tokenizers", "hf"),
         Runner("jeton, lowest_ids", "jeton", "rustbpe", as_rustbpe),
         Runner("rustbpe", "rustbpe", "rustbpe"),
+        Runner("ffbpe", "ffbpe", "ffbpe"),
+        Runner("gigatoken", "gigatoken", "gigatoken"),
+        Runner("sentencepiece", "sentencepiece", "sentencepiece"),
     )
     return [
-        Case("tiny: one sentence", "tiny", 300, "gpt2", peers),
-        Case("peers: english", "english", 32_000, "gpt2", peers),
+        Case("tiny: one sentence", "tiny", 300, "gpt2", peers[:4]),
+        *(
+            Case(f"peers: {corpus}, {vocab_size:,}", corpus, vocab_size, "gpt2", peers)
+            for corpus in ("english", "all")
+            for vocab_size in (32_000, 128_000)
+        ),
         Case("tie rules: english", "english", 32_000, "o200k", rules("o200k", min_frequency, *RULES)),
         Case("tie rules: 1 MB, no pretokens", "english 1 MB", 32_000, "none", rules("none", min_frequency, *RULES)),
         Case("pathological: one byte", "one byte", 32_000, "none", rules("none", min_frequency, *RULES)),
@@ -99,12 +124,21 @@ def cases(min_frequency: int) -> list[Case]:
 def measure_here(library: str, path: Path, whole: bool, vocab_size: int, options: dict[str, Any]) -> Result:
     """Learns once. Timed: splitting, counting and learning, from documents in memory to a finished tokenizer.
 
-    Before that, everybody learns from a sentence: imports and the first start of threads are not what is measured.
+    Or from a folder of files to a saved file, where `path` is a folder. Before that, everybody learns from a sentence:
+    imports and the first start of threads are not what is measured.
     """
-    texts = documents(path, whole=whole)
-    learn = {"jeton": learn_jeton, "tokenizers": learn_tokenizers, "rustbpe": learn_rustbpe}[library]
-    learn([SENTENCE], 260, options)
-    seconds, tokens = learn(texts, vocab_size, options)
+    learn = LEARN[library]
+    if path.is_dir():  # the case is from files to a file
+        with tempfile.TemporaryDirectory() as name:
+            warm = Path(name, "warm")
+            warm.mkdir()
+            Path(warm, "0.txt").write_text(SENTENCE * 20, encoding="utf-8")
+            learn(Files(warm, Path(name, "warm.out")), 300, options)
+            seconds, tokens = learn(Files(path, Path(name, "out")), vocab_size, options)
+    else:
+        texts = documents(path, whole=whole)
+        learn([SENTENCE], 260, options)
+        seconds, tokens = learn(texts, vocab_size, options)
     peak_mib = peak_memory()
     digest = hashlib.sha256()
     num_merges = 0
@@ -126,16 +160,40 @@ def peak_memory() -> float:
 Learned = tuple[float, Iterable[bytes]]
 
 
-def learn_jeton(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+@dataclass(frozen=True)
+class Files:
+    """A folder of documents, and where to save; iterating reads them."""
+
+    folder: Path
+    output: Path
+
+    @property
+    def paths(self) -> list[Path]:
+        return sorted(self.folder.iterdir())
+
+    def __iter__(self) -> Iterator[str]:
+        for path in self.paths:
+            with open(path, encoding="utf-8", newline="") as file:
+                yield file.read()
+
+
+Texts = list[str] | Files
+
+
+def learn_jeton(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
     import jeton
 
     began = time.perf_counter()
-    tok = jeton.train(texts, vocab_size, progress=False, **options)
+    if isinstance(texts, Files):
+        tok = jeton.train(texts.folder, vocab_size, progress=False, **options)
+        tok.save(texts.output, format="tokenizer.json")
+    else:
+        tok = jeton.train(texts, vocab_size, progress=False, **options)
     seconds = time.perf_counter() - began
     return seconds, (tok.vocab[new] for _, _, new in tok.merges)
 
 
-def learn_tokenizers(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+def learn_tokenizers(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tok = Tokenizer(models.BPE())
@@ -143,22 +201,83 @@ def learn_tokenizers(texts: list[str], vocab_size: int, options: dict[str, Any])
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=vocab_size, show_progress=False, initial_alphabet=alphabet)
     began = time.perf_counter()
-    tok.train_from_iterator(texts, trainer)
+    tok.train_from_iterator(iter(texts), trainer)
+    if isinstance(texts, Files):
+        tok.save(str(texts.output))
     seconds = time.perf_counter() - began
     spelled = byte_alphabet()
     merges = json.loads(tok.to_str())["model"]["merges"]
     return seconds, (bytes(spelled[character] for character in left + right) for left, right in merges)
 
 
-def learn_rustbpe(texts: list[str], vocab_size: int, options: dict[str, Any]) -> Learned:
+def learn_rustbpe(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
     import rustbpe
 
-    gpt2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
     tok = rustbpe.Tokenizer()
     began = time.perf_counter()
-    tok.train_from_iterator(iter(texts), vocab_size=vocab_size, pattern=gpt2)
+    tok.train_from_iterator(iter(texts), vocab_size=vocab_size, pattern=GPT2)
+    if isinstance(texts, Files):  # it has no file of its own: what tiktoken reads
+        ranks = ((base64.b64encode(bytes(token)).decode(), rank) for token, rank in tok.get_mergeable_ranks())
+        texts.output.write_text("".join(f"{token} {rank}\n" for token, rank in ranks))
     seconds = time.perf_counter() - began
     return seconds, (bytes(token) for token, rank in tok.get_mergeable_ranks() if rank >= 256)
+
+
+def learn_ffbpe(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
+    import ffbpe
+
+    began = time.perf_counter()
+    model = ffbpe.train_bpe(iter(texts), vocab_size=vocab_size)
+    if isinstance(texts, Files):
+        model.save("x", outdir=str(texts.output.parent))
+    seconds = time.perf_counter() - began
+    return seconds, sorted(model.vocab, key=model.vocab.__getitem__)[256:]
+
+
+def learn_gigatoken(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
+    import gigatoken
+
+    if not isinstance(texts, Files):
+        raise TypeError("gigatoken trains from files")
+    began = time.perf_counter()
+    result = gigatoken.train_bpe(gigatoken.TextFileSource([str(path) for path in texts.paths]), vocab_size, [])
+    with open(texts.output, "wb") as file:
+        pickle.dump(result, file)  # it has no file of its own
+    seconds = time.perf_counter() - began
+    vocab = result[0] if isinstance(result, tuple) else result
+    return seconds, (repr(entry).encode() for entry in (vocab.items() if isinstance(vocab, dict) else vocab))
+
+
+def learn_sentencepiece(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Learned:
+    import sentencepiece
+
+    if not isinstance(texts, Files):
+        raise TypeError("sentencepiece trains from files")
+    began = time.perf_counter()
+    sentencepiece.SentencePieceTrainer.train(
+        input=[str(path) for path in texts.paths],
+        model_prefix=str(texts.output),
+        vocab_size=vocab_size,
+        model_type="bpe",
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        max_sentence_length=1 << 30,
+        num_threads=int(os.environ["RAYON_NUM_THREADS"]),
+        minloglevel=2,
+    )
+    seconds = time.perf_counter() - began
+    model = sentencepiece.SentencePieceProcessor(model_file=f"{texts.output}.model")
+    return seconds, (model.id_to_piece(id).encode() for id in range(model.get_piece_size()))
+
+
+LEARN = {
+    "jeton": learn_jeton,
+    "tokenizers": learn_tokenizers,
+    "rustbpe": learn_rustbpe,
+    "ffbpe": learn_ffbpe,
+    "gigatoken": learn_gigatoken,
+    "sentencepiece": learn_sentencepiece,
+}
 
 
 def byte_alphabet() -> dict[str, int]:
@@ -168,21 +287,33 @@ def byte_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in plain} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
+def version(library: str) -> str:
+    pins = TRAINERS[library].packages
+    return pins[0].replace("==", " ") if pins else f"jeton {importlib.metadata.version('jeton')}"
+
+
 # ── taking turns, comparing, reporting ────────────────────────────────────────────────────────────────────────────
 
 
-def take_turns(case: Case, folder: Path, rounds: int, threads: int) -> dict[Runner, list[Result]]:
-    installed = [runner for runner in case.runners if importlib.util.find_spec(runner.library)]
+def take_turns(
+    case: Case, folder: Path, rounds: int, threads: int, pythons: dict[str, Path]
+) -> dict[Runner, list[Result]]:
     results: dict[Runner, list[Result]] = {}
+    path = folder / case.corpus
+    if case.name.startswith("peers"):
+        path = folder / f"{case.corpus} documents"
+        write_documents(folder / case.corpus, path)
     for turn in range(rounds):
-        for runner in installed:
+        for runner in case.runners:
+            if runner.library not in pythons:
+                continue
             print(f"{case.name}: round {turn + 1}, {runner.name}", file=sys.stderr, flush=True)
             whole = case.pattern == "none"
-            job = [runner.library, str(folder / case.corpus), whole, case.vocab_size, runner.options]
-            command = [sys.executable, __file__, "--child", json.dumps(job)]
+            job = [runner.library, str(path), whole, case.vocab_size, runner.options]
+            command = [str(pythons[runner.library]), __file__, "--child", json.dumps(job)]
             environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
             done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
-            results.setdefault(runner, []).append(Result(**json.loads(done.stdout)))
+            results.setdefault(runner, []).append(Result(**json.loads(done.stdout.splitlines()[-1])))
     return results
 
 
@@ -205,7 +336,7 @@ def rows(case: Case, results: dict[Runner, list[Result]], size: int, threads: in
             "pattern": case.pattern,
             "min_frequency": runner.options.get("min_frequency", 1),
             "runner": runner.name,
-            "version": f"{runner.library} {importlib.metadata.version(runner.library)}",
+            "version": version(runner.library),
             "threads": threads,
             "rounds": len(rounds),
             "merges": rounds[0].merges,
@@ -224,6 +355,9 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=1_000.0, help="cut each corpus to this size")
     # A pair that occurs once says nothing of a text, and merging such pairs makes tokens as long as the text.
     parser.add_argument("--min-frequency", type=int, default=2, help="in the cases that compare tie rules")
+    default = Path.home() / ".cache" / "jeton-bench"
+    parser.add_argument("--environments", type=Path, default=default, help="where the peers' environments are kept")
+    parser.add_argument("--peers", default=",".join(TRAINERS), help="who takes part, by comma")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--output", type=Path, help="where to write the record")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -242,7 +376,9 @@ def main() -> int:
         folder = Path(name)
         source = write_corpora(folder, args.megabytes)
         for case in chosen:
-            results = take_turns(case, folder, args.rounds, args.threads)
+            libraries = {runner.library for runner in case.runners} & set(args.peers.split(","))
+            pythons = {name: interpreter(TRAINERS[name], args.environments) for name in libraries}
+            results = take_turns(case, folder, args.rounds, args.threads, pythons)
             if different := differences(results):
                 print(f"{case.name}: different merges, so no times", *different, sep="\n  ")
                 return DIFFERENT

@@ -36,8 +36,7 @@ MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special to
 
 
 def counts_of(corpus: object) -> Counts | None:
-    """The counts, where the caller gave the path of a file of counts, or a list of such, whose counts are added by their
-    weights.
+    """The counts, where the caller gave the path of a file of counts, or a list of such, which are added by weight.
 
     The suffix decides, never the content. None for any other corpus.
 

@@ -171,7 +171,7 @@ def add_required(
     for text, its_units in zip(required, units, strict=True):
         if missing := [unit for unit in its_units if unit not in symbols]:
             raise ConfigError(
-                f"the required token {text!r} has the character {missing[0].decode()!r}, which the corpus does not have",
+                f"the required token {text!r} has {missing[0].decode()!r}, which the corpus does not have",
                 option="rules",
             )
     texts = [[symbols[unit] for unit in its_units] for its_units in units]

@@ -25,8 +25,8 @@ class Superwords:
 
     Attributes:
         from_size: the number of entries from which on merges may cross; up to 1, a share of them.
-        pattern: what no merge crosses in the second stage, and how the tokenizer cuts text. By default lines and groups of
-            digits.
+        pattern: what no merge crosses in the second stage, and how the tokenizer cuts text. By default lines and groups
+            of digits.
         max_words: the most words of a token that the second stage makes; None is no limit.
 
     Examples:
