@@ -18,10 +18,10 @@ def train(vocab_size: int = 60, **options: Any) -> jeton.Tokenizer:
 
 
 def test_a_name_is_the_class_with_its_defaults() -> None:
-    assert sorted(PRESETS) == ["bert", "hf", "minbpe", "sentencepiece", "subword-nmt"]
+    assert sorted(PRESETS) == ["bert", "hf", "minbpe", "sentencepiece", "sentencepiece-unigram", "subword-nmt"]
     for name, preset in PRESETS.items():
         size = 300
-        options: Any = {"hard_vocab_limit": False} if name == "sentencepiece" else {}
+        options: Any = {"hard_vocab_limit": False} if name.startswith("sentencepiece") else {}
         one = jeton.train(TEXT, size, preset=make(name, options), progress=False)
         other = jeton.train(TEXT, size, preset=preset(**options), progress=False)
         assert one == other

@@ -47,8 +47,8 @@ class Rules:
 
     Examples:
         >>> import jeton
-        >>> rules = jeton.Rules(one_class=True, required=["low-cost"])
-        >>> tok = jeton.train(["it's low, it's low-cost"], 275, pattern="none", rules=rules, progress=False)
+        >>> rules = jeton.Rules(one_class=True, required=["cost"])
+        >>> tok = jeton.train(["it's low, it's low-key"], 275, pattern="none", rules=rules, progress=False)
         >>> tok.tokenize("it's low-cost").tokens
         [b'it', b"'", b's', b' low', b'-', b'cost']
     """

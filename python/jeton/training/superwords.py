@@ -33,8 +33,8 @@ class Superwords:
         >>> import jeton
         >>> text = "by the way, by the sea, by the river"
         >>> tok = jeton.train([text], 274, superwords=jeton.Superwords(from_size=266), progress=False)
-        >>> tok.tokenize("by the way, by the moon").tokens[:2]
-        [b'by the ', b'w']
+        >>> tok.tokenize("by the way, by the moon").tokens[:3]
+        [b'by the', b' way', b', by the']
     """
 
     from_size: int | float = 0.8
