@@ -372,3 +372,33 @@ def test_the_plot_is_a_file(tmp_path: Path) -> None:
     report = counted(" ".join(f"word{i}" for i in range(2000))).report()
     report.plot(tmp_path / "growth.svg")
     assert b"<svg" in (tmp_path / "growth.svg").read_bytes()
+
+
+def test_rare_pretokens_are_left_out_after_weighting_whatever_the_number_of_sources() -> None:
+    one = jeton.count_pretokens([jeton.Source(["a b b"], weight=2)], min_count=2)
+    two = jeton.count_pretokens([jeton.Source(["a b b"], weight=2), jeton.Source([""])], min_count=2)
+    assert one.items() == two.items() == [(b"a", 2), (b" b", 4)]
+
+
+def test_a_file_is_not_much_larger_in_memory(tmp_path: Path) -> None:
+    """An entry takes 64 bytes at most from the one before, whatever both share."""
+    long = "a" * 5_000
+    counts = jeton.Counts.from_mapping({long + str(n): 1 for n in range(50)})
+    path = tmp_path / "x.jtc"
+    counts.save(path)
+    assert path.stat().st_size > 50 * 4_900
+    assert jeton.Counts.load(path) == counts
+
+
+@pytest.mark.parametrize("value", [b"[]", b"1", b'{"distinct": -1, "occurrences": 1, "below": 2}'])
+def test_facts_that_are_none(tmp_path: Path, value: bytes) -> None:
+    path = tmp_path / "x.jtc"
+    jeton.Counts.from_mapping({"low": 1}).save(path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[8:12], "little")
+    facts = data[12 : 12 + length].replace(b'"dropped":null', b'"dropped":' + value)
+    assert facts != data[12 : 12 + length]
+    spelled = data[:8] + len(facts).to_bytes(4, "little") + facts + zlib.crc32(facts).to_bytes(4, "little")
+    path.write_bytes(spelled + data[16 + length :])
+    with pytest.raises(jeton.FormatError, match="facts"):
+        jeton.Counts.load(path)

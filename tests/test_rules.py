@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import random
@@ -141,6 +142,7 @@ def test_what_cannot_be(options: dict[str, Any], message: str) -> None:
         {"max_token_length": 0},
         {"max_words": True},
         {"blocked": "abc"},
+        {"blocked": ["\ud800"]},
         {"required": [""]},
         {"blocked": ["a"], "required": ["a"]},
     ],
@@ -226,13 +228,23 @@ def test_superwords_in_hugging_face(tmp_path: Path) -> None:
     assert facts["training"]["superwords"]["max_words"] == 4
 
 
-@pytest.mark.parametrize("corpus", [iter(["a text"]), {"low": 5}])
+@pytest.mark.parametrize(
+    "corpus", [iter(["a text"]), {"low": 5}, [jeton.Source(iter(["a text"]))], [jeton.Source(io.BytesIO(b"a text"))]]
+)
 def test_superwords_need_the_corpus_twice(corpus: Any) -> None:
     with pytest.raises(jeton.ConfigError, match="reads the corpus twice"):
         train(corpus, 300, superwords=True)
 
 
-@pytest.mark.parametrize("options", [{"from_size": 1.5}, {"from_size": -1}, {"max_words": 0}, {"pattern": "("}])
+def test_rare_lines_are_not_left_out_of_the_second_stage() -> None:
+    lines = [f"by the way, by the {word}" for word in ("sea", "river", "moon", "sun")]
+    tok = train(lines, 290, superwords=jeton.Superwords(from_size=262), min_count=2)
+    assert any(b" " in token[1:] for token in tokens(tok))
+
+
+@pytest.mark.parametrize(
+    "options", [{"from_size": 1.5}, {"from_size": float("nan")}, {"from_size": -1}, {"max_words": 0}, {"pattern": "("}]
+)
 def test_superwords_that_cannot_be_meant(options: dict[str, Any]) -> None:
     with pytest.raises(jeton.ConfigError):
         jeton.Superwords(**options)

@@ -501,3 +501,24 @@ class TestBatches:
         time.sleep(0.05)
         assert corpus.num_files <= 3
         assert len(list(batches)) == 19
+
+
+def test_large_documents_of_bytes_are_not_read_far_ahead() -> None:
+    drawn = 0
+
+    def documents() -> Iterator[bytes]:
+        nonlocal drawn
+        for _ in range(200):
+            drawn += 1
+            yield b"x" * 1_000_000
+
+    read = iter(open_corpus(documents()).batches(1 << 20))
+    for _ in range(20):
+        next(read)
+    assert drawn < 120
+
+
+def test_what_is_chosen_of_a_sample_fills_batches() -> None:
+    lines = "\n".join("a line of some length " * 4 for _ in range(20_000)).encode()
+    corpus = open_corpus(io.BytesIO(lines), documents="line", sample_bytes=100_000)
+    assert max(len(batch.texts) for batch in corpus.batches()) > 500

@@ -202,7 +202,7 @@ def sizes(
         tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
         prefix(tok, min(asked[0], tok.vocab_size))  # whether it has prefixes, and room for the smallest
         uses, num_bytes = _uses(tok, measured_on, num_threads(threads), report)
-    if not num_bytes:
+    if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")
     reached = [size for size in asked if size < tok.vocab_size] + [tok.vocab_size]
     return Sizes(tok, _tokens_by_merges(tok.merges, uses), num_bytes, reached, hidden, tied)

@@ -51,7 +51,9 @@ class Piece(NamedTuple):
         """The same with some of its documents."""
         numbers = self.numbers
         kept = numbers if numbers is None else [numbers[index] for index in chosen]
-        return self._replace(texts=[self.texts[index] for index in chosen], numbers=kept)
+        texts = [self.texts[index] for index in chosen]
+        size = self.size * len(texts) // max(len(self.texts), 1)
+        return self._replace(texts=texts, numbers=kept, size=size)
 
 
 class Batch:

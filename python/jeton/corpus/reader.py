@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from typing import Any, BinaryIO, Literal, cast
 
@@ -194,13 +194,16 @@ class Reader:
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
             piece = self._group(group, start, part)
-            if piece is not None:
-                yield piece
-            else:
-                for index, item in enumerate(group, start):
-                    yield from self._item(item, index, part)
+            pieces = (
+                [piece]
+                if piece is not None
+                else chain.from_iterable(self._item(item, index, part) for index, item in enumerate(group, start))
+            )
+            size = 0
+            for one in pieces:
+                size += sum(map(len, one.texts))
+                yield one
             start += len(group)
-            size = sum(map(len, piece.texts)) if piece is not None else 0
             if size * 2 <= self._group_bytes and self._group_bytes > 1:
                 at_a_time = min(2 * at_a_time, GROUP_DOCUMENTS)
             elif size > 2 * self._group_bytes:

@@ -164,7 +164,7 @@ class Corpus:
             (897, 103)
         """
         split = Split(share, seed)
-        aside: list[Piece] | None = None if self._is_readable_again() else []
+        aside: list[Piece] | None = None if self.is_readable_again() else []
         faults = [Faults(self._faults.policy) for _ in range(2)]
         learn = Corpus(self._parts, faults[0], self._sample, lambda pieces: split.side(pieces, False, aside))
         measure = Corpus(self._parts, faults[1], self._sample, lambda pieces: split.side(pieces, True))
@@ -198,7 +198,7 @@ class Corpus:
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
         """Reads for the sizes what can be read again, if there is a sample to choose."""
-        if self._sample is None or self._sample.is_chosen or not self._is_readable_again():
+        if self._sample is None or self._sample.is_chosen or not self.is_readable_again():
             return
 
         def watched() -> Iterator[Piece]:
@@ -216,7 +216,8 @@ class Corpus:
             pieces = self._sample.of(pieces)
         return pieces if self._keep is None else self._keep(pieces)
 
-    def _is_readable_again(self) -> bool:
+    def is_readable_again(self) -> bool:
+        """Whether it is the same when it is read once more: no iterator, stream or pipe."""
         return all(part.is_readable_again() for part in self._parts)
 
     def _pieces(self, *, group_bytes: int = GROUP_BYTES, room: Room | None = None) -> Iterator[Piece]:

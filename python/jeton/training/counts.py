@@ -78,8 +78,9 @@ class Limits:
         return max(min(size, bytes_of(self.memory_limit) // 8), 1 << 20)
 
     def of_stage(self, name: str) -> Limits:
-        """For a second count of the same corpus: a checkpoint of its own."""
-        return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
+        """For a second count of the same corpus: a checkpoint of its own, and all its pretokens, which are lines."""
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, name)
+        return replace(self, checkpoint=checkpoint, min_count=1)
 
     def of_source(self, part: int) -> Limits:
         """For one of several sources, whose counts are kept apart: a checkpoint of its own, and all its pretokens."""
@@ -176,14 +177,16 @@ def count(
     limits = limits or Limits()
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
+    alone = True
     for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
-        own = limits if corpus.num_parts == 1 else limits.of_source(part)
+        alone = corpus.num_parts == 1 and weight == 1
+        own = limits if alone else limits.of_source(part)
         counted = _count_source(source, stages, special_tokens, threads, own)
         weighed = counted if weight == 1 else counted.scaled(weight)
         counts = weighed if counts is None else counts + weighed
     if counts is None:
         counts = _count_source(iter(()), stages, special_tokens, threads, limits)
-    elif corpus.num_parts > 1 and limits.min_count > 1:
+    elif not alone and limits.min_count > 1:
         counts = counts.without_rare(limits.min_count)
     counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
     for complaint in corpus.complaints():

@@ -105,6 +105,10 @@ def load(path: str | os.PathLike[str]) -> Counts:
         raise FormatError(f"{name}: its facts are not those of counts ({error})", format="counts") from None
 
 
+def _is_count(number: object) -> bool:
+    return type(number) is int and 0 <= number < 1 << 128  # bytes times counts: more than 64 bits
+
+
 def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
     """The counts of a file whose entries begin at a byte."""
     if facts["version"] != 1:
@@ -112,16 +116,16 @@ def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
         raise FormatError(f"of version {version!r}; this Jeton reads version 1: use a newer one", format="counts")
     numbers = {name: facts[name] for name in ("documents", "corpus_bytes", "special_tokens_found", "end")}
     for key, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ValueError(f"{key} is {number!r}")
+        if not _is_count(number):
+            raise ValueError(f"{key} is {str(number)[:40]}")
     tokens = facts["special_tokens"]
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise ValueError("special_tokens is no list of strings")
     dropped = facts["dropped"]
-    if dropped is not None and not all(type(number) is int for number in dropped.values()):
+    if dropped is not None and not (isinstance(dropped, dict) and all(map(_is_count, dropped.values()))):
         raise ValueError("dropped holds something else than integers")
     skipped = facts.get("skipped", {})
-    if not isinstance(skipped, dict) or not all(type(number) is int for number in skipped.values()):
+    if not isinstance(skipped, dict) or not all(map(_is_count, skipped.values())):
         raise ValueError("skipped holds something else than integers")
     core = _core.Counts.from_run(name, at, numbers.pop("end"))
     return Counts(

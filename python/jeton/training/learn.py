@@ -25,7 +25,7 @@ from .by_preset import train_by
 from .counts import Counts, Limits, count
 from .counts_file import counts_of
 from .log import TrainingLog, write_log
-from .merging import Learned, can_be_read_twice, check_required, learn_merges
+from .merging import Learned, check_required, learn_merges
 from .options import Plan
 from .presets import Asked, MinBpe, Preset, resolve
 from .rules import Rules
@@ -173,7 +173,7 @@ def train(
 
             stages = Stages.of(plan.pattern)
             counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
-            again = recount if can_be_read_twice(corpus) else None
+            again = recount if opened.is_readable_again() else None
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         tok = _built(counts, learn_merges(counts, plan, again, num_threads(threads), report), plan, began)

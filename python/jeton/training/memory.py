@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 
 from ..errors import ConfigError
@@ -43,10 +44,10 @@ def bytes_of(limit: int | str | None) -> int:
         return max(available() // 4, LEAST)
     if isinstance(limit, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit, re.IGNORECASE)
-        value = int(float(match[1]) * UNITS[(match[2] or "").lower()]) if match else None
+        value = int(Fraction(match[1]) * UNITS[(match[2] or "").lower()]) if match else None
     else:
         value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
-    if value is None or value < LEAST:
+    if value is None or not LEAST <= value < 1 << 62:
         message = f'memory_limit={limit!r} is no amount of memory from 1 MiB on, as in 500_000_000, "500MB" or "2GiB"'
         raise ConfigError(message, option="memory_limit")
     return value

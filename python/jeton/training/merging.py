@@ -6,7 +6,7 @@ last come the merges that required tokens still need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from .counted import Counts
 from .options import Plan
 from .rules import Rules, add_required
 
-__all__ = ["Learned", "can_be_read_twice", "check_required", "learn_merges"]
+__all__ = ["Learned", "check_required", "learn_merges"]
 
 Columns: TypeAlias = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
 
@@ -61,7 +61,7 @@ def learn_merges(
     first = room if plan.superwords is None else plan.superwords.first_size(room)
     if plan.superwords is not None and again is None:
         raise ConfigError(
-            "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream or counts",
+            "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
             option="superwords",
         )
     learned = _inside(counts, plan, room, first, threads, report)
@@ -141,8 +141,3 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
             raise ConfigError(f"the required token {text!r} is cut by the pattern", option="rules")
         if not rules.holds([text.encode()], by_character=by_character)[0]:
             raise ConfigError(f"the required token {text!r} breaks another rule", option="rules")
-
-
-def can_be_read_twice(corpus: object) -> bool:
-    """Whether a corpus is the same when it is read again: no iterator, stream, counts or mapping."""
-    return not isinstance(corpus, Iterator | Mapping | Counts) and not hasattr(corpus, "read")

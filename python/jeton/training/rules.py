@@ -18,6 +18,7 @@ from typing import Any
 from .._core import Vocabulary, pattern_text, rules_hold
 from ..definition import Pattern
 from ..errors import ConfigError
+from ..special import spell
 
 __all__ = ["NAMES", "Rules", "add_required"]
 
@@ -73,6 +74,8 @@ class Rules:
             texts = getattr(self, name)
             if isinstance(texts, str) or not all(isinstance(text, str) and text for text in texts):
                 raise ConfigError(f"{name} is a list of texts, not {texts!r}", option="rules")
+            for text in texts:
+                spell(text, name)
             object.__setattr__(self, name, tuple(dict.fromkeys(texts)))
         if both := set(self.blocked) & set(self.required):
             raise ConfigError(f"{min(both)!r} is blocked and required", option="rules")

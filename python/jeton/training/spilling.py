@@ -33,6 +33,8 @@ from ..errors import ConfigError, FormatError
 
 __all__ = ["Position", "Spill"]
 
+# Documents, bytes and the like of a state: a place in the corpus takes 64 bits, and there are up to 128 in a byte.
+MOST = 1 << 56
 STATE = "state.json"
 MOST_RUNS = 64  # read at once; more are merged before
 RUN = re.compile(r"run-\d{6,}\.jtr(\.tmp)?")
@@ -194,7 +196,7 @@ class Spill:
         try:
             state = json.loads(spelled)
             numbers = [state["documents"], state["checksum"], state["next"], *state["totals"]]
-            if state["version"] != 1 or len(numbers) != 6 or not all(type(n) is int and n >= 0 for n in numbers):
+            if state["version"] != 1 or len(numbers) != 6 or not all(type(n) is int and 0 <= n < MOST for n in numbers):
                 raise ValueError("its numbers are not those of a state")
             runs = list(state["runs"])
             if not all(isinstance(run, str) and RUN.fullmatch(run) for run in runs):

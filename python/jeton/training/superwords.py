@@ -43,7 +43,7 @@ class Superwords:
 
     def __post_init__(self) -> None:
         """Refuses what cannot be meant."""
-        if isinstance(self.from_size, bool) or not isinstance(self.from_size, int | float) or self.from_size < 0:
+        if isinstance(self.from_size, bool) or not isinstance(self.from_size, int | float) or not self.from_size >= 0:
             raise ConfigError(
                 f"from_size={self.from_size!r} is no number of entries, and no share", option="superwords"
             )

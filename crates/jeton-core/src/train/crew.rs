@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 
 use super::shard::{Merging, Shard};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Looks for work before a thread goes to sleep, which costs it 50 µs to come back from: about as long.
 const LOOKS: usize = 4096;
@@ -39,6 +39,7 @@ pub struct Board {
     turn: AtomicUsize, // how many jobs were handed over
     busy: AtomicUsize, // threads that have not finished the present one
     closed: AtomicBool,
+    failed: AtomicBool,
 }
 
 /// The calling thread's hold on the others.
@@ -53,11 +54,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Counts a thread as finished, even where it fails.
-struct Finish<'a>(&'a AtomicUsize);
+struct Finish<'a>(&'a Board);
 
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        if std::thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+        }
+        self.0.busy.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -70,6 +74,7 @@ impl Board {
             turn: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -97,11 +102,28 @@ impl Board {
                 continue;
             }
             (done, looks) = (done + 1, 0);
-            let _finish = Finish(&self.busy);
+            let _finish = Finish(self);
             let job = *lock(&self.job);
             job.run(&mut lock(&self.shards[shard]));
         }
     }
+}
+
+/// Sends the others home, even where the calling thread fails.
+struct Close<'a> {
+    board: &'a Board,
+    others: &'a [Thread],
+}
+
+impl Drop for Close<'_> {
+    fn drop(&mut self) {
+        self.board.closed.store(true, Ordering::Relaxed);
+        self.others.iter().for_each(Thread::unpark);
+    }
+}
+
+fn lost() -> Error {
+    ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into()
 }
 
 /// Runs `lead` on the calling thread, with a crew that has a thread for each shard but the first; fewer where the system has none left.
@@ -113,12 +135,12 @@ pub fn with_crew<R>(board: &Board, lead: impl FnOnce(&Crew<'_>) -> Result<R>) ->
         let start = |shard| std::thread::Builder::new().spawn_scoped(scope, move || board.work(shard)).ok();
         let handles: Vec<_> = (1..board.shards.len()).map_while(start).collect();
         let others: Vec<Thread> = handles.iter().map(|handle| handle.thread().clone()).collect();
-        let result = lead(&Crew { board, others });
-        board.closed.store(true, Ordering::Relaxed);
-        handles.iter().for_each(|handle| handle.thread().unpark());
+        let close = Close { board, others: &others };
+        let result = lead(&Crew { board, others: others.clone() });
+        drop(close);
         let failed = handles.into_iter().filter_map(|handle| handle.join().err()).count();
         if failed > 0 {
-            return Err(ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into());
+            return Err(lost());
         }
         result
     })
@@ -126,8 +148,11 @@ pub fn with_crew<R>(board: &Board, lead: impl FnOnce(&Crew<'_>) -> Result<R>) ->
 
 impl Crew<'_> {
     /// Runs a job in every shard; `together` on all threads, else on this one.
-    pub fn run(&self, job: Job, together: bool) {
-        let Board { shards, turn, busy, .. } = self.board;
+    ///
+    /// # Errors
+    /// An internal error where another thread failed.
+    pub fn run(&self, job: Job, together: bool) -> Result<()> {
+        let Board { shards, turn, busy, failed, .. } = self.board;
         let helped = if together { self.others.len() } else { 0 };
         if helped > 0 {
             *lock(&self.board.job) = job;
@@ -149,5 +174,9 @@ impl Crew<'_> {
                 std::thread::yield_now(); // another program has the processor of who is still at work
             }
         }
+        if failed.load(Ordering::Relaxed) {
+            return Err(lost());
+        }
+        Ok(())
     }
 }

@@ -413,11 +413,11 @@ impl<'a> Learner<'a> {
         let merging = self.merging(pair, result);
         let num_places: usize = self.board.shards().map(|shard| shard.num_places(pair)).sum();
         let together = num_places >= self.shared_places;
-        self.crew.run(Job::Merge(merging), together);
+        self.crew.run(Job::Merge(merging), together)?;
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
         self.settle(&merging);
-        self.crew.run(Job::List(self.pairs.len()), together);
+        self.crew.run(Job::List(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
             self.heap.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));

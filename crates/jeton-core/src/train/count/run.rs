@@ -63,6 +63,10 @@ impl Crc {
     }
 }
 
+/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what was written, whoever
+/// wrote it.
+const MOST_SHARED: usize = 64;
+
 /// Writes entries, in order.
 #[derive(Debug)]
 pub struct Writer<W> {
@@ -85,7 +89,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Of the system.
     pub fn push(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
-        let shared = self.last.iter().zip(pretoken).take_while(|(last, own)| last == own).count();
+        let shared = self.last.iter().zip(pretoken).take(MOST_SHARED).take_while(|(last, own)| last == own).count();
         let rest = &pretoken[shared..];
         self.bytes.clear();
         push_integer(&mut self.bytes, shared as u64);
@@ -206,11 +210,13 @@ impl<R: Read> Source for Reader<R> {
             return self.end().map(|()| None);
         }
         let (shared, rest) = (self.integer()?, self.integer()?);
-        if shared > pretoken.len() as u64 || rest > self.left || rest == 0 {
+        if shared > pretoken.len().min(MOST_SHARED) as u64 || rest > self.left || rest == 0 {
             return Err(self.wrong("a pretoken of a length that cannot be"));
         }
         let shared = shared as usize;
-        let next_of_last = pretoken.get(shared).copied();
+        // Up to there both are equal, and the next byte decides; where no more may be shared, all that follow do.
+        let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
+        let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
@@ -219,7 +225,7 @@ impl<R: Read> Source for Reader<R> {
             self.fill(&mut pretoken[before..])?;
             rest -= step;
         }
-        if next_of_last.is_some_and(|last| pretoken[shared] <= last) {
+        if pretoken[shared..].iter().take(decide).le(&rest_of_last) {
             return Err(self.wrong("pretokens out of order"));
         }
         let (count, first) = (self.integer()?, self.integer()?);
