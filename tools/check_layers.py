@@ -16,12 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
-SHARED = {"error", "hash", "interrupt", "pages", "simd"}
+SHARED = {"error", "hash", "interrupt", "memory", "pages", "simd"}
 BASE = SHARED | {"alphabet", "byte_alphabet", "seams", "vocab"}
 MAY_USE = {
     "error": set(),
     "hash": set(),
     "interrupt": {"error"},
+    "memory": {"error", "pages"},
     "pages": set(),
     "simd": set(),
     "byte_alphabet": SHARED,

@@ -82,9 +82,7 @@ _Learned = tuple[Vocabulary, int, list[_Merge], _Columns]
 
 def alphabet_size(counts: Counts, level: str, end_of_word_style: str | None) -> int: ...
 def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: ...
-def learn_hf(
-    counts: Counts, options_json: str, keeps_merges: bool, progress: Callable[[int], object] | None
-) -> _Learned: ...
+def learn_hf(counts: Counts, options_json: str, keeps_merges: bool, run: Run) -> _Learned: ...
 def learn_more(
     counts: Counts,
     tokenizer: Tokenizer,
@@ -95,15 +93,14 @@ def learn_more(
     min_frequency: int,
     by_character: bool,
     rules_json: str | None,
-    threads: int,
-    progress: Callable[[int], object] | None,
+    run: Run,
 ) -> tuple[Vocabulary, list[int], list[int], list[int]]: ...
 def rules_hold(rules_json: str, spellings: Sequence[bytes]) -> list[bool]: ...
 def learn_sentencepiece(
     counts: Counts,
     options_json: str,
     reserved: Sequence[tuple[int, int, str]],
-    progress: Callable[[int], object] | None,
+    run: Run,
 ) -> _Learned: ...
 def learn_unigram(
     counts: Counts,
@@ -145,7 +142,9 @@ class Counter:
     def totals(self) -> tuple[int, int, int]: ...
     def memory(self) -> tuple[int, int]: ...
     def spill(self, path: str) -> None: ...
-    def finish(self, runs: Sequence[str], min_count: int) -> tuple[Counts, tuple[int, int, int]]: ...
+    def finish(
+        self, runs: Sequence[str], min_count: int, memory: Memory | None = None
+    ) -> tuple[Counts, tuple[int, int, int]]: ...
 
 @final
 class Counts:
@@ -167,6 +166,7 @@ class Counts:
     def less(self, other: Counts) -> Counts: ...
     def scaled(self, numerator: int, denominator: int) -> Counts: ...
     def without_rare(self, min_count: int) -> tuple[Counts, tuple[int, int, int]]: ...
+    def checksum(self) -> int: ...
     def run_bytes(self) -> bytes: ...
     def learn(
         self,
@@ -179,10 +179,29 @@ class Counts:
         first_id: int,
         by_code_point: bool,
         min_frequency: int,
-        threads: int,
-        progress: Callable[[int], object] | None,
+        run: Run,
         rules_json: str | None = None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
+
+@final
+class Memory:
+    def __new__(cls, limit: int, folder: str) -> Memory: ...
+
+@final
+class Run:
+    def __new__(
+        cls,
+        *,
+        threads: int,
+        progress: Callable[[int], object] | None = None,
+        memory: Memory | None = None,
+        done: bytes | None = None,
+        save: Callable[[bytes], object] | None = None,
+    ) -> Run: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def progress(self) -> Callable[[int], object] | None: ...
 
 @final
 class SpelledVocabulary:

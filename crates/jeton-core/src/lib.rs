@@ -13,6 +13,7 @@
 pub mod error;
 pub mod hash;
 pub mod interrupt;
+pub mod memory;
 mod pages;
 pub mod parallel;
 pub mod simd;

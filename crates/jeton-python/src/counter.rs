@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::counts::Counts;
 use crate::error;
+use crate::ground::{self, Limit};
 use crate::watch::Watch;
 
 /// Memory for what is read from each run, and for what is written.
@@ -159,12 +160,19 @@ impl Counter {
     }
 
     /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too. The counter is
-    /// empty afterwards.
-    fn finish(&self, py: Python<'_>, runs: Vec<PathBuf>, min_count: u64) -> PyResult<(Counts, DroppedColumns)> {
-        let counter = self.take()?;
+    /// empty afterwards. Those of runs lie in files of `memory`.
+    #[pyo3(signature = (runs, min_count, memory = None))]
+    fn finish(
+        &self,
+        py: Python<'_>,
+        runs: Vec<PathBuf>,
+        min_count: u64,
+        memory: Option<&Limit>,
+    ) -> PyResult<(Counts, DroppedColumns)> {
+        let (counter, memory) = (self.take()?, ground::memory(memory));
         let (counts, _, dropped) = watched(py, |go_on| {
             let runs = read_runs(&runs)?;
-            counter.finish(runs, min_count, go_on)
+            memory.keep(|| counter.finish(runs, min_count, &memory, go_on))
         })?;
         Ok((Counts(counts), columns(dropped)))
     }

@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+use crate::run::Run;
 use crate::more::read_rules;
 use crate::vocabulary::Vocabulary;
-use crate::watch::Watch;
 
 /// Distinct pretokens and their counts.
 #[pyclass(frozen, module = "jeton._core")]
@@ -104,6 +104,11 @@ impl Counts {
         self.0.end()
     }
 
+    /// A number that tells these counts from others.
+    fn checksum(&self, py: Python<'_>) -> u32 {
+        py.detach(|| self.0.checksum())
+    }
+
     /// All entries as a run.
     fn run_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
@@ -124,7 +129,7 @@ impl Counts {
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
-    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, threads, progress, rules_json=None))]
+    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, run, rules_json=None))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
@@ -137,16 +142,14 @@ impl Counts {
         first_id: u32,
         by_code_point: bool,
         min_frequency: u64,
-        threads: usize,
-        progress: Option<Py<PyAny>>,
+        run: &Run,
         rules_json: Option<&str>,
     ) -> PyResult<Learned> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
         let tie_break = read_tie_break(tie_break)?;
         let rules = read_rules(py, rules_json)?;
         let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
-        let mut watch = Watch::new(progress);
-        let result = py.detach(|| {
+        let learn = |watch: &mut learn::Watch<'_>| {
             let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
             let num_symbols = symbols.symbols.len();
             if num_symbols > vocab_size {
@@ -161,13 +164,12 @@ impl Counts {
                 end,
                 end_of_word,
                 rule: rules.as_ref().map(|rules| rules as &dyn Rule),
-                threads,
-                ..learn::Options::default()
+                ..run.options()
             };
-            let merges = learn::learn(&self.0, &symbols, &options, &mut |done| watch.go_on(done))?;
+            let merges = learn::learn(&self.0, &symbols, &options, watch)?;
             Ok((symbols, Some(merges)))
-        });
-        let (symbols, merges) = watch.finish(result, |failed| error::plain(py, failed))?;
+        };
+        let (symbols, merges) = run.learn(py, learn)?;
         let num_symbols = symbols.symbols.len();
         let Some(merges) = merges else {
             return Err(error::ConfigError::new_err(format!(

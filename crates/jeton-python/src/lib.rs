@@ -17,10 +17,12 @@ mod decoders;
 mod error;
 mod files;
 mod formats;
+mod ground;
 mod models;
 mod more;
 mod parts;
 mod presets;
+mod run;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
@@ -46,6 +48,8 @@ mod _core {
         tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
     };
     #[pymodule_export]
+    use crate::ground::Limit;
+    #[pymodule_export]
     use crate::models::BareModel;
     #[pymodule_export]
     use crate::more::{learn_more, rules_hold};
@@ -53,6 +57,8 @@ mod _core {
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
     use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
+    #[pymodule_export]
+    use crate::run::Run;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 use crate::counts::{read_tie_break, Counts};
 use crate::error;
+use crate::run::Run;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
-use crate::watch::Watch;
 
 /// A tokenizer's tokens, by id.
 struct Tokens<'a> {
@@ -73,7 +73,7 @@ type Learned = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Learns more merges, from what a tokenizer makes of the counted pretokens.
 #[pyfunction]
-#[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, threads, progress))]
+#[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run))]
 #[allow(clippy::too_many_arguments)]
 pub fn learn_more(
     py: Python<'_>,
@@ -85,8 +85,7 @@ pub fn learn_more(
     min_frequency: u64,
     by_character: bool,
     rules_json: Option<&str>,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Learned> {
     let rules = read_rules(py, rules_json)?;
     let options = learn::Options {
@@ -94,14 +93,11 @@ pub fn learn_more(
         num_merges,
         min_frequency,
         rule: rules.as_ref().map(|rules| rules as &dyn Rule),
-        threads,
-        ..learn::Options::default()
+        ..run.options()
     };
     let next_id = vocabulary.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0);
     let known = Tokens { tokenizer: &tokenizer.0, by_character, next_id };
-    let mut watch = Watch::new(progress);
-    let result = py.detach(|| learn::learn_more(&counts.0, &known, &options, &mut |done| watch.go_on(done)));
-    let merges = watch.finish(result, |failed| error::plain(py, failed))?;
+    let merges = run.learn(py, |watch| learn::learn_more(&counts.0, &known, &options, watch))?;
     let mut vocabulary = Vocabulary { entries: vocabulary.entries.clone(), extras: vocabulary.extras.clone() };
     py.detach(|| extend(&mut vocabulary, &merges)).map_err(|failed| error::plain(py, failed))?;
     let pair_counts = merges.iter().map(|merge| merge.count).collect();

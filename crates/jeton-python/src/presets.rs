@@ -10,8 +10,8 @@ use pyo3::types::PyBytes;
 
 use crate::counts::{read_end, read_level, Counts};
 use crate::error;
+use crate::run::Run;
 use crate::vocabulary::Vocabulary;
-use crate::watch::Watch;
 
 /// SentencePiece's character map: the rules of a name, if one is given, and others, which win.
 #[pyfunction]
@@ -55,12 +55,11 @@ pub fn learn_hf(
     counts: &Counts,
     options_json: &str,
     keeps_merges: bool,
-    progress: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Learned> {
     let asked = hf::Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let mut watch = Watch::new(progress);
-    let result = py.detach(|| hf::learn(&counts.0, &asked, &mut |done| watch.go_on(done)));
-    let hf::Learned { entries, num_symbols, merges } = watch.finish(result, |failed| error::plain(py, failed))?;
+    let found = run.learn(py, |watch| hf::learn(&counts.0, &asked, &run.options(), watch))?;
+    let hf::Learned { entries, num_symbols, merges } = found;
     let mut vocabulary = Vocabulary { entries, ..Vocabulary::default() };
     if keeps_merges {
         vocabulary.extras.merges = merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect();
@@ -78,12 +77,10 @@ pub fn learn_sentencepiece(
     counts: &Counts,
     options_json: &str,
     reserved: Vec<Reserved>,
-    progress: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Learned> {
     let asked = sentencepiece::Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let mut watch = Watch::new(progress);
-    let result = py.detach(|| sentencepiece::learn(&counts.0, &asked, &mut |done| watch.go_on(done)));
-    let found = watch.finish(result, |failed| error::plain(py, failed))?;
+    let found = run.learn(py, |watch| sentencepiece::learn(&counts.0, &asked, &run.options(), watch))?;
     py.detach(|| Ok(numbered(found, reserved)))
 }
 

@@ -5,24 +5,23 @@ What is counted, learned and built is the preset's to say (`presets`); this is t
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from ..corpus import CorpusLike, open_corpus
-from ..definition import Bpe, Definition, TrainingFacts
+from ..definition import Bpe, Definition
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .counts import Counts, Limits, count
+from .facts import why_stopped, with_facts
 from .log import TrainingLog
 from .presets import Asked, Preset, Recipe
+from .resuming import learning
 
 __all__ = ["train_by"]
-
-_log = logging.getLogger("jeton")
 
 
 def train_by(
@@ -69,12 +68,15 @@ def train_by(
             counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
+        run = learning(
+            counts,
+            {"preset": preset.name, "options": preset.facts(), "asked": asked.facts()},
+            limits,
+            num_threads(threads),
+            lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
+        )
         try:
-            learned = recipe.learn(
-                counts,
-                num_threads(threads),
-                lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
-            )
+            learned = recipe.learn(counts, run)
         except ConfigError as error:
             error.option = (
                 "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
@@ -83,10 +85,12 @@ def train_by(
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
     tok = Tokenizer(recipe.definition, learned.vocabulary)
-    stopped = learned.stopped or _why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency)
-    if stopped:
-        _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
-    facts = TrainingFacts(
+    tok = with_facts(
+        tok,
+        counts,
+        began=began,
+        stopped=learned.stopped
+        or why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency),
         algorithm=recipe.algorithm,
         preset=preset.name,
         preset_options=preset.facts() or None,
@@ -94,17 +98,9 @@ def train_by(
         min_frequency=recipe.min_frequency,
         vocab_size=asked.vocab_size,
         num_merges=num_merges,
-        stopped=stopped,
-        documents=counts.documents,
-        corpus_bytes=counts.corpus_bytes,
-        pretokens=counts.total,
-        distinct_pretokens=len(counts),
-        special_tokens_found=counts.special_tokens_found,
-        records_skipped=sum(counts.skipped.values()),
-        seconds=time.perf_counter() - began,
         log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
     )
-    return tok._with_facts(training=facts), counts
+    return tok, counts
 
 
 def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
@@ -116,13 +112,6 @@ def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
             option="preset",
         )
     return counts
-
-
-def _why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
-    if num_merges >= asked:
-        return None
-    what = "no pair is left" if min_frequency <= 1 else f"no pair occurs {min_frequency} times"
-    return f"{what} after {num_merges} of {asked} merges"
 
 
 def _check_trace(definition: Definition, preset: Preset) -> None:

@@ -3,13 +3,14 @@
 Documents are read here and go to the core in batches, which counts them on all cores with the interpreter released.
 What memory has no room for goes to disk (`spilling`), and so does what is to be gone on with later.
 
-Left out: bounds on the memory of the result, which follows the distinct pretokens that are kept.
+What passed the limit lies in mapped files at the end, too (`Limits.memory`).
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -50,7 +51,7 @@ TABLES_SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How counting uses memory and disk. No limit changes the result, save `min_count`.
+    """How counting and learning use memory and disk. No limit changes the result, save `min_count`.
 
     Attributes:
         memory_limit: bytes of memory from which on counts go to disk; as in `count_pretokens`.
@@ -76,6 +77,11 @@ class Limits:
         """The size of the batches in which documents are counted."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
         return max(min(size, bytes_of(self.memory_limit) // 8), 1 << 20)
+
+    def memory(self) -> _core.Memory:
+        """The limit, for what the core keeps beyond counting, and the folder for what passes it."""
+        folder = self.spill_folder or self.checkpoint or tempfile.gettempdir()
+        return _core.Memory(bytes_of(self.memory_limit), os.fspath(folder))
 
     def of_stage(self, name: str) -> Limits:
         """For a second count of the same corpus: a checkpoint of its own, and all its pretokens, which are lines."""
@@ -210,7 +216,7 @@ def _count_source(
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
         _Run(batches, counter, spill, bytes_of(limits.memory_limit), threads).count()
         documents, corpus_bytes, found = counter.totals()
-        core, dropped = counter.finish(spill.runs(), limits.min_count)
+        core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
     finally:
         spill.close()
     return Counts(
@@ -261,8 +267,8 @@ class _Run:
                 with suppress(RuntimeError):  # the counter stopped in the middle of a batch: the last state stays
                     self._put()
             raise
-        if self._spill.is_checkpoint:
-            self._put()
+        if self._spill.is_checkpoint or self._spill.has_runs:
+            self._put()  # so that only one source is in memory when all are merged
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts a batch from one of its documents on."""

@@ -8,7 +8,6 @@ Presets of the peers, WordPiece and Unigram go through `by_preset`. Plain versio
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import replace
 from typing import Literal
 
 from ..corpus import CorpusLike, open_corpus
-from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak, TrainingFacts
+from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
 from ..threads import num_threads
@@ -24,6 +23,7 @@ from ..tokenizer import Tokenizer
 from .by_preset import train_by
 from .counts import Counts, Limits, count
 from .counts_file import counts_of
+from .facts import why_stopped, with_facts
 from .log import TrainingLog, write_log
 from .merging import Learned, check_required, learn_merges
 from .options import Plan
@@ -34,8 +34,6 @@ from .superwords import Superwords
 from .trace import trace_training
 
 __all__ = ["train"]
-
-_log = logging.getLogger("jeton")
 
 
 def train(
@@ -97,7 +95,9 @@ def train(
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
         documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
-        memory_limit, spill_folder, checkpoint, min_count: how counting uses memory and disk, as in `count_pretokens`.
+        memory_limit, spill_folder, min_count: how memory and disk are used, as in `count_pretokens`; learning goes to disk, too,
+            beyond the limit.
+        checkpoint: a folder in which counts and merges are saved; the same call goes on from there.
         rules: what tokens may be merged: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
@@ -176,7 +176,7 @@ def train(
             again = recount if opened.is_readable_again() else None
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _built(counts, learn_merges(counts, plan, again, num_threads(threads), report), plan, began)
+        tok = _built(counts, learn_merges(counts, plan, again, limits, num_threads(threads), report), plan, began)
     return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
 
 
@@ -238,10 +238,11 @@ def _built(counts: Counts, learned: Learned, plan: Plan, began: float) -> Tokeni
     )
     part = plan.encoding_pattern.part()
     tok = Tokenizer(Definition(model, pretokenizer=(part,) if part else ()), vocabulary)
-    stopped = _why_stopped(num_merges, learned.asked, plan.min_frequency)
-    if stopped:
-        _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
-    facts = TrainingFacts(
+    return with_facts(
+        tok,
+        counts,
+        began=began,
+        stopped=why_stopped(num_merges, learned.asked, plan.min_frequency),
         algorithm="bpe",
         preset=plan.preset,
         rules=plan.rules.facts() or None,
@@ -250,21 +251,5 @@ def _built(counts: Counts, learned: Learned, plan: Plan, began: float) -> Tokeni
         min_frequency=plan.min_frequency,
         vocab_size=plan.vocab_size,
         num_merges=num_merges,
-        stopped=stopped,
-        documents=counts.documents,
-        corpus_bytes=counts.corpus_bytes,
-        pretokens=counts.total,
-        distinct_pretokens=len(counts),
-        special_tokens_found=counts.special_tokens_found,
-        records_skipped=sum(counts.skipped.values()),
-        seconds=time.perf_counter() - began,
         log=TrainingLog(tok, learned.columns, counts.corpus_bytes),
     )
-    return tok._with_facts(training=facts)
-
-
-def _why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
-    if num_merges == asked:
-        return None
-    what = "no pair is left" if min_frequency <= 1 else f"no pair occurs {min_frequency} times"
-    return f"{what} after {num_merges} of {asked} merges"

@@ -16,7 +16,9 @@ from ..errors import ConfigError
 from ..progress import ProgressEvent, Reporter
 from ..tokenizer import Tokenizer
 from .counted import Counts
+from .counts import Limits
 from .options import Plan
+from .resuming import learning
 from .rules import Rules, add_required
 
 __all__ = ["Learned", "check_required", "learn_merges"]
@@ -42,7 +44,12 @@ class Learned:
 
 
 def learn_merges(
-    counts: Counts, plan: Plan, again: Callable[[Pattern], Counts] | None, threads: int, report: Reporter
+    counts: Counts,
+    plan: Plan,
+    again: Callable[[Pattern], Counts] | None,
+    limits: Limits,
+    threads: int,
+    report: Reporter,
 ) -> Learned:
     """Learns all merges.
 
@@ -50,6 +57,7 @@ def learn_merges(
         counts: the pretokens.
         plan: how.
         again: counts the same corpus by another pattern; None where it cannot be read twice.
+        limits: of memory; a checkpoint keeps the merges so far.
         threads: at most so many.
         report: gets the progress.
 
@@ -64,15 +72,28 @@ def learn_merges(
             "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
             option="superwords",
         )
-    learned = _inside(counts, plan, room, first, threads, report)
+    learned = _inside(counts, plan, room, first, limits, threads, report)
     if plan.superwords is not None and again is not None:
-        learned = _across(learned, again(Pattern.of(plan.superwords.pattern)), plan, room, threads, report)
+        second = again(Pattern.of(plan.superwords.pattern))
+        learned = _across(learned, second, plan, room, limits.of_stage("across"), threads, report)
     report(ProgressEvent("merge", len(learned.columns[0]), len(learned.columns[0]), "merges"))
     return _require(learned, plan, room)
 
 
-def _inside(counts: Counts, plan: Plan, room: int, first: int, threads: int, report: Reporter) -> Learned:
+def _inside(
+    counts: Counts, plan: Plan, room: int, first: int, limits: Limits, threads: int, report: Reporter
+) -> Learned:
     """The merges inside pretokens."""
+    rules = plan.rules.to_json(by_character=plan.level == "char")
+    how = {
+        "level": plan.level,
+        "end_of_word": plan.end_of_word,
+        "end_of_word_style": plan.end_of_word_style,
+        "tie_break": plan.tie_break,
+        "min_frequency": plan.min_frequency,
+        "rules": rules,
+    }
+    run = learning(counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, room, "merges")))
     try:
         vocabulary, num_symbols, *columns = counts._core.learn(
             level=plan.level,
@@ -83,9 +104,8 @@ def _inside(counts: Counts, plan: Plan, room: int, first: int, threads: int, rep
             first_id=0,
             by_code_point=False,
             min_frequency=plan.min_frequency,
-            rules_json=plan.rules.to_json(by_character=plan.level == "char"),
-            threads=threads,
-            progress=lambda done: report(ProgressEvent("merge", done, room, "merges")),
+            rules_json=rules,
+            run=run,
         )
     except ConfigError as error:
         error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
@@ -93,12 +113,24 @@ def _inside(counts: Counts, plan: Plan, room: int, first: int, threads: int, rep
     return Learned(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
 
 
-def _across(learned: Learned, counts: Counts, plan: Plan, room: int, threads: int, report: Reporter) -> Learned:
+def _across(
+    learned: Learned, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
+) -> Learned:
     """More merges, on text cut by another pattern, from what the first ones make of it."""
     superwords = plan.superwords
     done = len(learned.columns[0])
     known = Tokenizer(Definition(Bpe(level=plan.level)), learned.vocabulary)
     rules = replace(plan.rules, max_words=superwords.max_words if superwords else None)
+    rules_json = rules.to_json(by_character=plan.level == "char")
+    how = {
+        "first": known.fingerprint,
+        "tie_break": plan.tie_break,
+        "min_frequency": plan.min_frequency,
+        "rules": rules_json,
+    }
+    run = learning(
+        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, room, "merges"))
+    )
     vocabulary, *columns = learn_more(
         counts._core,
         known._core,
@@ -107,9 +139,8 @@ def _across(learned: Learned, counts: Counts, plan: Plan, room: int, threads: in
         num_merges=room - learned.num_symbols - done,
         min_frequency=plan.min_frequency,
         by_character=plan.level == "char",
-        rules_json=rules.to_json(by_character=plan.level == "char"),
-        threads=threads,
-        progress=lambda more: report(ProgressEvent("merge", done + more, room, "merges")),
+        rules_json=rules_json,
+        run=run,
     )
     first, second = learned.columns, columns
     joined = (first[0] + second[0], first[1] + second[1], first[2] + second[2])

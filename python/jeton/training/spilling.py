@@ -114,6 +114,11 @@ class Spill:
         self._save_state()
         self._is_writing = False
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether anything was written."""
+        return bool(self._runs)
+
     def runs(self) -> list[str]:
         """The paths of the runs, of which there are few enough to be read at once."""
         while len(self._runs) > MOST_RUNS:

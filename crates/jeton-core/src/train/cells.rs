@@ -7,7 +7,9 @@
 //! Ids are under 2³¹ and never come back to a cell they left. That is what makes "does this pair still stand here" a matter of
 //! two look-ups. Cost: 8 bytes a cell.
 
-use crate::{pages, simd};
+use crate::error::Result;
+use crate::memory::{List, Memory};
+use crate::simd;
 
 /// One cell: what it holds, and the weight of its sequence.
 #[derive(Debug, Clone, Copy)]
@@ -27,17 +29,20 @@ pub const MAX_CELLS: usize = TAIL as usize - 2;
 /// Weighted sequences of tokens.
 #[derive(Debug)]
 pub struct Cells {
-    cells: Vec<Cell>,
+    cells: List<Cell>,
     heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), ascending
 }
 
 impl Cells {
     /// No sequence yet, and room for so many cells.
-    pub fn with_capacity(room: usize) -> Self {
-        let mut cells = Vec::new();
-        pages::reserve(&mut cells, room + 1);
-        cells.push(Cell { token: EDGE, weight: 0 });
-        Self { cells, heavy: Vec::new() }
+    ///
+    /// # Errors
+    /// As [`List::reserve`].
+    pub fn with_capacity(room: usize, memory: &Memory) -> Result<Self> {
+        let mut cells = List::new(memory);
+        cells.reserve(room + 1)?;
+        cells.push(Cell { token: EDGE, weight: 0 })?;
+        Ok(Self { cells, heavy: Vec::new() })
     }
 
     /// Cells, edges included.
@@ -46,14 +51,16 @@ impl Cells {
     }
 
     /// Adds a sequence of initial symbols.
-    pub fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) {
+    ///
+    /// # Errors
+    /// As [`List::reserve`].
+    pub fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
         let small = u32::try_from(weight).unwrap_or(HEAVY);
         if small == HEAVY {
             self.heavy.push((self.cells.len() as u32, weight));
         }
-        pages::reserve(&mut self.cells, ids.len() + 1);
-        self.cells.extend(ids.map(|token| Cell { token, weight: small }));
-        self.cells.push(Cell { token: EDGE, weight: 0 });
+        self.cells.extend(ids.map(|token| Cell { token, weight: small }))?;
+        self.cells.push(Cell { token: EDGE, weight: 0 })
     }
 
     /// The weight of the sequence that the cell is in.
@@ -68,7 +75,7 @@ impl Cells {
     /// All pairs as they stand now, as (place, left, right), by place.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let mut before = None; // the token before, and its place
-        (0..).zip(&self.cells).filter_map(move |(at, cell)| match cell.token {
+        (0..).zip(&*self.cells).filter_map(move |(at, cell)| match cell.token {
             EDGE => {
                 before = None;
                 None

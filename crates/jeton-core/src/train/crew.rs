@@ -23,9 +23,12 @@ pub enum Job {
 }
 
 impl Job {
-    fn run(self, shard: &mut Shard) {
+    fn run(self, shard: &mut Shard) -> Result<()> {
         match self {
-            Self::Merge(merging) => shard.merge(&merging),
+            Self::Merge(merging) => {
+                shard.merge(&merging);
+                Ok(())
+            }
             Self::List(num_pairs) => shard.list(num_pairs),
         }
     }
@@ -40,6 +43,7 @@ pub struct Board {
     busy: AtomicUsize, // threads that have not finished the present one
     closed: AtomicBool,
     failed: AtomicBool,
+    refused: Mutex<Option<Error>>, // by the system, what a thread that is not the calling one asked for
 }
 
 /// The calling thread's hold on the others.
@@ -75,6 +79,7 @@ impl Board {
             busy: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            refused: Mutex::new(None),
         }
     }
 
@@ -104,7 +109,10 @@ impl Board {
             (done, looks) = (done + 1, 0);
             let _finish = Finish(self);
             let job = *lock(&self.job);
-            job.run(&mut lock(&self.shards[shard]));
+            if let Err(error) = job.run(&mut lock(&self.shards[shard])) {
+                *lock(&self.refused) = Some(error);
+                self.failed.store(true, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -152,7 +160,7 @@ impl Crew<'_> {
     /// # Errors
     /// An internal error where another thread failed.
     pub fn run(&self, job: Job, together: bool) -> Result<()> {
-        let Board { shards, turn, busy, failed, .. } = self.board;
+        let Board { shards, turn, busy, failed, refused, .. } = self.board;
         let helped = if together { self.others.len() } else { 0 };
         if helped > 0 {
             *lock(&self.board.job) = job;
@@ -162,7 +170,7 @@ impl Crew<'_> {
         }
         for (i, shard) in shards.iter().enumerate() {
             if i == 0 || i > helped {
-                job.run(&mut lock(shard));
+                job.run(&mut lock(shard))?;
             }
         }
         let mut looks = 0;
@@ -175,7 +183,7 @@ impl Crew<'_> {
             }
         }
         if failed.load(Ordering::Relaxed) {
-            return Err(lost());
+            return Err(lock(refused).take().unwrap_or_else(lost));
         }
         Ok(())
     }

@@ -31,8 +31,6 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 pub struct Options {
     /// Whether symbols are bytes, in the order of their stand-ins, or characters.
     pub byte_level: bool,
-    /// At most so many.
-    pub threads: usize,
     /// The tie rule; theirs is `lowest_ids`.
     pub tie_break: TieBreak,
     /// Entries in all, beside the special tokens.
@@ -121,7 +119,12 @@ impl Options {
 /// # Errors
 /// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike; as
 /// [`learn::learn`].
-pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) -> bool) -> Result<Learned> {
+pub fn learn(
+    counts: &Counts,
+    options: &Options,
+    run: &learn::Options<'_>,
+    watch: &mut learn::Watch<'_>,
+) -> Result<Learned> {
     let symbols = symbols(counts, options)?;
     let num_symbols = symbols.symbols.len();
     let Some(num_merges) = options.vocab_size.checked_sub(num_symbols) else {
@@ -138,8 +141,7 @@ pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) ->
         level: options.level(),
         end: options.end(), // its spelling is left empty: lengths are without it
         rule: rule.as_ref().map(|rule| rule as &dyn Rule),
-        threads: options.threads,
-        ..learn::Options::default()
+        ..*run
     };
     let merges = learn::learn(counts, &symbols, &core, watch)?;
     let entries = spell(&symbols, &merges, options)?;

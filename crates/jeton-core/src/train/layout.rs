@@ -6,11 +6,13 @@
 use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
 use super::learn::{Beginning, Known, Options};
+use super::replay::{Replay, Scratch};
 use super::shard::Shard;
 use super::tokens::Tokens;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
+use crate::memory::Memory;
 use crate::parallel;
 
 /// The sequences of one shard.
@@ -33,9 +35,13 @@ pub fn lay_out(
     let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
     let ranges = ranges(counts, bytes, options);
     let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 0 } else { ranges.len() };
-    let source = Source::new(beginning, options);
     let mut tokens = Tokens::new(beginning, options)?;
-    let job = |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &source, tokens.len(), go_on);
+    let replay = Replay::new(options.done, tokens.len() as u32)?;
+    for merge in options.done {
+        tokens.push_done(merge.left, merge.right)?;
+    }
+    let source = Source::new(beginning, options);
+    let job = |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, go_on);
     let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
     let mut cells = 0;
@@ -49,8 +55,8 @@ pub fn lay_out(
     if total > i64::MAX as u128 {
         return Err(too_many());
     }
-    let num_ids = tokens.len() + options.num_merges.min(cells); // a merge takes a cell at least
-    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids)).collect();
+    let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells); // a merge takes a cell at least
+    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, options.memory)).collect();
     Ok((shards, tokens, total as u64))
 }
 
@@ -78,30 +84,33 @@ fn lay_out_range(
     counts: &Counts,
     range: std::ops::Range<usize>,
     source: &Source<'_>,
+    replay: &Replay<'_>,
     num_ids: usize,
+    memory: &Memory,
     go_on: GoOn<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
-    let mut sequences = Sequences { cells: Cells::with_capacity(0), uses: vec![0; num_ids] };
+    let mut sequences = Sequences { cells: Cells::with_capacity(0, memory)?, uses: vec![0; num_ids] };
     let mut looks = Looks::new(go_on);
-    if let Source::Bytes(ids) = source {
+    if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
         let room = pretokens().map(|(pretoken, _)| pretoken.len() + 1).sum();
-        sequences.cells = Cells::with_capacity(room);
+        sequences.cells = Cells::with_capacity(room, memory)?;
         for (pretoken, count) in pretokens() {
             looks.now_and_then()?;
             sequences.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
         }
         return Ok(sequences);
     }
-    let mut ids = Vec::new();
+    let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
     for (pretoken, count) in pretokens() {
         looks.now_and_then()?;
         ids.clear();
         match source {
             Source::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
             Source::Tokens(known) => known.encode(pretoken, &mut ids)?,
-            Source::Bytes(_) => {}
+            Source::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
         }
+        replay.apply(&mut ids, &mut scratch, |_| ());
         sequences.push(ids.iter().copied(), count)?;
     }
     Ok(sequences)
@@ -143,7 +152,7 @@ impl Sequences {
                     "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
                 ));
             }
-            self.cells.push(ids, count);
+            self.cells.push(ids, count)?;
         }
         Ok(())
     }

@@ -39,6 +39,7 @@ use crate::alphabet::{EndOfWord, Level};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
 use crate::interrupt::GoOn;
+use crate::memory::Memory;
 use crate::parallel;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
@@ -60,8 +61,10 @@ pub enum TieBreak {
 pub struct Options<'a> {
     /// The tie rule.
     pub tie_break: TieBreak,
-    /// At most this many merges.
+    /// At most this many merges, those that are done among them.
     pub num_merges: usize,
+    /// Merges that were learned before, by the same options from the same counts: learning goes on behind them.
+    pub done: &'a [Merge],
     /// Pairs less frequent than this are not merged; 0 means 1.
     pub min_frequency: u64,
     /// The unit of a symbol.
@@ -74,21 +77,27 @@ pub struct Options<'a> {
     pub rule: Option<&'a dyn Rule>,
     /// At most so many; they do not change what is learned.
     pub threads: usize,
+    /// How much memory sequences and places may take.
+    pub memory: &'a Memory,
     /// When what pays.
     pub tuning: Tuning,
 }
+
+static UNLIMITED: Memory = Memory::unlimited();
 
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
             tie_break: TieBreak::LowestIds,
             num_merges: 0,
+            done: &[],
             min_frequency: 1,
             level: Level::Byte,
             end: EndOfWord::None,
             end_of_word: "",
             rule: None,
             threads: 1,
+            memory: &UNLIMITED,
             tuning: Tuning::default(),
         }
     }
@@ -154,8 +163,10 @@ pub struct Merge {
     pub tokens_in_use: u32,
 }
 
-/// Learns merges from counts. `watch` is called before each merge with the number of merges so far, and while the pairs are
-/// surveyed; false stops.
+/// Is told the merges so far, and says whether to go on.
+pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
+
+/// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
 ///
 /// # Errors
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of one thread, 2⁶³ in
@@ -164,7 +175,7 @@ pub fn learn(
     counts: &Counts,
     symbols: &Symbols,
     options: &Options<'_>,
-    watch: &mut dyn FnMut(usize) -> bool,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
@@ -177,7 +188,7 @@ pub fn learn_more(
     counts: &Counts,
     known: &dyn Known,
     options: &Options<'_>,
-    watch: &mut dyn FnMut(usize) -> bool,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Tokens(known), options, watch)
 }
@@ -186,9 +197,10 @@ fn learn_from(
     counts: &Counts,
     beginning: Beginning<'_>,
     options: &Options<'_>,
-    watch: &mut dyn FnMut(usize) -> bool,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<Merge>> {
-    let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(0))?;
+    let options = &Options { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
+    let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
     let board = Board::new(shards);
     with_crew(&board, |crew| Learner::new(&board, crew, tokens, corpus_tokens, options).run(options, watch))
 }
@@ -281,15 +293,14 @@ impl<'a> Learner<'a> {
         }
     }
 
-    fn run(&mut self, options: &Options<'_>, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Merge>> {
-        self.survey(&mut || watch(0))?;
-        let mut merges = Vec::new();
+    fn run(&mut self, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
+        let mut merges = options.done.to_vec();
+        self.survey(&mut || watch(&merges))?;
         while merges.len() < options.num_merges {
-            let done = merges.len();
-            if !watch(done) {
+            if !watch(&merges) {
                 return Err(ErrorKind::Interrupted.into());
             }
-            let Some(pair) = self.best(&mut || watch(done))? else { break };
+            let Some(pair) = self.best(&mut || watch(&merges))? else { break };
             merges.push(self.merge(pair)?);
         }
         Ok(merges)

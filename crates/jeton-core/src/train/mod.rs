@@ -10,6 +10,7 @@ mod heap;
 pub mod hf;
 mod layout;
 pub mod learn;
+mod replay;
 pub mod rules;
 pub mod sentencepiece;
 pub mod sequences;

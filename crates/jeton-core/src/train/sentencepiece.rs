@@ -11,13 +11,13 @@
 //! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`, `bpe_model_trainer.cc`.
 //! Left out: sampling, differential privacy, `auto_character_coverage`.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
 use super::count::Counts;
 use super::learn::{self, Merge, TieBreak};
+use super::replay::{Replay, Scratch};
 use super::rules::sentencepiece::Candidates;
 use super::rules::Rule;
 use super::sequences::Symbols;
@@ -32,8 +32,6 @@ const RARE: char = '\u{2585}';
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
-    /// At most so many.
-    pub threads: usize,
     /// Pieces in all, characters included, and control symbols and the like not.
     pub vocab_size: usize,
     /// How much of the text the characters of the vocabulary make up.
@@ -71,7 +69,12 @@ pub struct Learned {
 /// # Errors
 /// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a character that
 /// counts; as [`learn::learn`].
-pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) -> bool) -> Result<Learned> {
+pub fn learn(
+    counts: &Counts,
+    options: &Options,
+    run: &learn::Options<'_>,
+    watch: &mut learn::Watch<'_>,
+) -> Result<Learned> {
     let chars = required_chars(counts, options)?;
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
         return Err(Error::config(format!(
@@ -88,14 +91,13 @@ pub fn learn(counts: &Counts, options: &Options, watch: &mut dyn FnMut(usize) ->
         num_merges,
         level: Level::Char,
         rule: Some(&options.candidates as &dyn Rule),
-        threads: options.threads,
-        ..learn::Options::default()
+        ..*run
     };
     let segments = cut(counts, &chars)?;
     let merges = learn::learn(&segments, &symbols, &core, watch)?;
     let mut strings = Strings::new(&chars, &merges);
     if merges.len() < num_merges {
-        let gone = gone(&segments, &symbols, &merges, &mut || watch(merges.len()))?;
+        let gone = gone(&segments, &symbols, &merges, &mut || watch(&merges))?;
         strings.add_gone(gone, &options.candidates, num_merges);
     }
     Ok(strings.assemble(chars.len(), merges))
@@ -160,51 +162,22 @@ fn gone(
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<HashSet<(u32, u32)>> {
     let alphabet = symbols.alphabet(Level::Char, EndOfWord::None, None);
-    let ranks: HashMap<(u32, u32), u32> =
-        (0..).zip(merges).map(|(rank, merge)| ((merge.left, merge.right), rank)).collect();
-    let mut met = HashSet::new();
-    let mut ids = Vec::new();
+    let replay = Replay::new(merges, symbols.symbols.len() as u32)?;
+    let (mut met, mut ids, mut scratch) = (HashSet::new(), Vec::new(), Scratch::default());
     for (i, (segment, _)) in segments.iter().enumerate() {
         if i % 4096 == 0 && !watch() {
             return Err(ErrorKind::Interrupted.into());
         }
         ids.clear();
         alphabet.symbols(segment, &mut ids, None)?;
-        replay(&ids, &ranks, merges, &mut met);
+        replay.apply(&mut ids, &mut scratch, |pair| {
+            met.insert(pair);
+        });
     }
-    met.retain(|pair| !ranks.contains_key(pair));
+    for merge in merges {
+        met.remove(&(merge.left, merge.right));
+    }
     Ok(met)
-}
-
-/// Plays the merges back on one segment, in O(n log n), and notes all neighbors.
-fn replay(ids: &[u32], ranks: &HashMap<(u32, u32), u32>, merges: &[Merge], met: &mut HashSet<(u32, u32)>) {
-    let end = ids.len();
-    let mut ids = ids.to_vec();
-    let mut next: Vec<usize> = (1..=end).collect();
-    let mut before: Vec<usize> = (0..end).map(|at| at.wrapping_sub(1)).collect(); // of the first: none
-    let mut todo = BinaryHeap::new(); // (rank, place of the left one), the lowest first
-    let mut note = |left: usize, pair: (u32, u32), todo: &mut BinaryHeap<Reverse<(u32, usize)>>| {
-        met.insert(pair);
-        todo.extend(ranks.get(&pair).map(|&rank| Reverse((rank, left))));
-    };
-    for at in 1..end {
-        note(at - 1, (ids[at - 1], ids[at]), &mut todo);
-    }
-    while let Some(Reverse((rank, left))) = todo.pop() {
-        let (merge, right) = (&merges[rank as usize], next[left]);
-        if ids[left] != merge.left || right >= end || ids[right] != merge.right {
-            continue;
-        }
-        (ids[left], ids[right]) = (merge.result, u32::MAX);
-        next[left] = next[right];
-        if let Some(previous) = ids.get(before[left]) {
-            note(before[left], (*previous, merge.result), &mut todo);
-        }
-        if next[left] < end {
-            before[next[left]] = left;
-            note(left, (merge.result, ids[next[left]]), &mut todo);
-        }
-    }
 }
 
 /// What every id spells: characters, then pieces.

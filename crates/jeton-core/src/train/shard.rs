@@ -4,7 +4,7 @@
 //! learner, who sees all shards, decides which of the pairs that came to be are worth listing ([`Side::listed`]); then
 //! [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards need no locks while they work.
 //!
-//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again. A place is fetched long before it is visited: the
+//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in files beyond it. A place is fetched long before it is visited: the
 //! places of a pair are far from each other, and waiting for memory is nearly all that a merge costs.
 
 use hashbrown::HashTable;
@@ -13,7 +13,7 @@ use super::cells::Cells;
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
-use crate::pages;
+use crate::memory::{List, Memory};
 
 /// How many places ahead cells are fetched.
 const AHEAD: usize = 24;
@@ -49,7 +49,8 @@ struct Places {
     len: u32,
 }
 
-/// Places in a block of postings, unless one merge needs more: 4 MiB. Blocks are not copied as a list is that grows.
+/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks are not copied as a
+/// list is that grows.
 const BLOCK: usize = 1 << 20;
 
 /// What one merge does to the pairs with one neighbor.
@@ -162,8 +163,9 @@ impl Survey {
 pub struct Shard {
     /// The sequences.
     pub cells: Cells,
-    postings: Vec<Vec<u32>>, // cells where a pair begins or once began
-    places: Vec<Places>,     // by pair; each ascending
+    postings: Vec<List<u32>>, // cells where a pair begins or once began
+    places: Vec<Places>,      // by pair; each ascending
+    memory: Memory,           // for postings
     /// The tokens before the places of the present merge.
     pub before: Side,
     /// The tokens after them.
@@ -176,10 +178,11 @@ pub struct Shard {
 
 impl Shard {
     /// For sequences of which merges will make ids under `num_ids`.
-    pub fn new(cells: Cells, num_ids: usize) -> Self {
+    pub fn new(cells: Cells, num_ids: usize, memory: &Memory) -> Self {
         let side = || Side { of: vec![Neighbor::default(); num_ids], ids: Vec::new(), places: Vec::new() };
-        let (before, after) = (side(), side());
-        Self { cells, postings: Vec::new(), places: Vec::new(), before, after, merged: 0, survey: Survey::default() }
+        let (before, after, memory) = (side(), side(), memory.clone());
+        let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
+        Self { cells, postings, places, memory, before, after, merged: 0, survey }
     }
 
     /// Counts all pairs as they stand; ids are under `num_ids`.
@@ -216,7 +219,7 @@ impl Shard {
             }
         }
         self.postings.clear();
-        let (_, block, _) = room(&mut self.postings, total as usize);
+        let (_, block, _) = room(&mut self.postings, total as usize, &self.memory)?;
         for (at, left, right) in self.cells.pairs() {
             let pair = listed[survey.position(left, right)];
             if pair != UNLISTED {
@@ -270,12 +273,15 @@ impl Shard {
     }
 
     /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the sides empty.
-    pub fn list(&mut self, num_pairs: usize) {
+    ///
+    /// # Errors
+    /// As [`List::reserve`].
+    pub fn list(&mut self, num_pairs: usize) -> Result<()> {
         self.know(num_pairs);
         for side in [&mut self.before, &mut self.after] {
             let listed = side.ids.iter().map(|&id| side.of[id as usize]).filter(|neighbor| neighbor.listed != UNLISTED);
             let total: usize = listed.clone().map(|neighbor| neighbor.num_places as usize).sum();
-            let (number, block, mut end) = room(&mut self.postings, total);
+            let (number, block, mut end) = room(&mut self.postings, total, &self.memory)?;
             for neighbor in listed {
                 self.places[neighbor.listed as usize] = Places { block: number, start: end, len: 0 };
                 end += neighbor.num_places;
@@ -294,6 +300,7 @@ impl Shard {
             side.ids.clear();
             side.places.clear();
         }
+        Ok(())
     }
 }
 
@@ -317,15 +324,16 @@ fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Me
 }
 
 /// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room starts.
-fn room(postings: &mut Vec<Vec<u32>>, more: usize) -> (u32, &mut [u32], u32) {
+fn room<'p>(postings: &'p mut Vec<List<u32>>, more: usize, memory: &Memory) -> Result<(u32, &'p mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
-        let mut block = Vec::new();
-        pages::reserve(&mut block, more.max(BLOCK));
+        let listed: usize = postings.iter().map(|block| block.len()).sum();
+        let mut block = List::new(memory);
+        block.reserve(more.max(BLOCK).max(listed / 8))?;
         postings.push(block);
     }
     let number = postings.len() - 1;
     let block = &mut postings[number];
     let start = block.len();
-    block.resize(start + more, 0);
-    (number as u32, block, start as u32)
+    block.extend(std::iter::repeat_n(0, more))?;
+    Ok((number as u32, block, start as u32))
 }

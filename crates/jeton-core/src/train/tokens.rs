@@ -140,6 +140,16 @@ impl Tokens {
         Ok(id)
     }
 
+    /// Adds a token that stands in one cell, for two others were merged to it before learning began.
+    ///
+    /// # Errors
+    /// As [`Tokens::new`].
+    pub fn push_done(&mut self, left: u32, right: u32) -> Result<u32> {
+        let id = self.push(left, right)?;
+        self.lengths[id as usize] = 1;
+        Ok(id)
+    }
+
     /// The pair became `result` in `merged` places.
     pub fn merged(&mut self, left: u32, right: u32, result: u32, merged: u64) {
         self.uses[result as usize] = merged;

@@ -24,8 +24,6 @@ __all__ = ["DEFAULT_VOCAB_SIZE", "Asked", "Learned", "Preset", "Recipe", "checke
 
 DEFAULT_VOCAB_SIZE = 32_000  # what `train` takes where nothing is said
 
-Report = Callable[[int], None]  # gets the number of merges done
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -40,6 +38,10 @@ class Asked:
     unk_token: str | None = None
     end_of_word: str | None = None
     end_of_word_style: EndOfWordStyle | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What decides merges, but not how many there are."""
+        return {name: value for name, value in asdict(self).items() if name != "vocab_size"}
 
     @classmethod
     def make(
@@ -122,7 +124,7 @@ class Recipe:
         special_tokens: what cuts them before.
         by_line: whether the peer takes each line of a file for a document.
         unit: what progress counts.
-        learn: counts, how many threads, who is told of progress -> what was learned.
+        learn: counts, how learning runs -> what was learned.
         definition: the tokenizer around the vocabulary.
         num_merges: how many merges are asked for, from the number of initial symbols.
     """
@@ -131,7 +133,7 @@ class Recipe:
     tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, int, Report], Learned]
+    learn: Callable[[Counts, _core.Run], Learned]
     definition: Definition
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from ...errors import ConfigError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, Report, checked, integer
+from .base import Asked, Learned, Preset, Recipe, checked, integer
 
 __all__ = ["Bert", "Hf"]
 
@@ -219,9 +219,8 @@ class Bert(Preset):
 def _recipe(
     algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
 ) -> Recipe:
-    def learn(counts: Counts, threads: int, report: Report) -> Learned:
-        asked = json.dumps(options | {"threads": threads})
-        learned = Learned(*_core.learn_hf(counts._core, asked, algorithm == "bpe", report))
+    def learn(counts: Counts, run: _core.Run) -> Learned:
+        learned = Learned(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
         ids = list(range(len(special)))
         added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
         return learned._replace(vocabulary=added)

@@ -27,7 +27,7 @@ from ...errors import ConfigError, TrainingError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, Report, checked, integer
+from .base import Asked, Learned, Preset, Recipe, checked, integer
 
 __all__ = ["SentencePiece"]
 
@@ -169,8 +169,8 @@ class SentencePiece(Preset):
             roles=roles,
         )
 
-        def learn(counts: Counts, threads: int, report: Report) -> Learned:
-            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room, threads), reserved, report))
+        def learn(counts: Counts, run: _core.Run) -> Learned:
+            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, run))
             self._check_size(learned.vocabulary.next_id(), asked.vocab_size)
             return learned
 
@@ -241,13 +241,13 @@ class SentencePiece(Preset):
         behavior = "MergedWithPrevious" if self.treat_whitespace_as_suffix else "MergedWithNext"
         return ({"type": "Split", "pattern": {"String": _SPACE}, "behavior": behavior, "invert": False},)
 
-    def _options(self, room: int, threads: int) -> str:
+    def _options(self, room: int) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_by_whitespace", "split_digits", "treat_whitespace_as_suffix",
             "allow_whitespace_only_pieces",
         )  # fmt: skip
-        return json.dumps({"vocab_size": room, "threads": threads} | {name: getattr(self, name) for name in names})
+        return json.dumps({"vocab_size": room} | {name: getattr(self, name) for name in names})
 
     def _check_size(self, size: int, vocab_size: int) -> None:
         if self.hard_vocab_limit and size < vocab_size:

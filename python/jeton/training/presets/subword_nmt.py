@@ -20,7 +20,7 @@ from ...definition import Bpe, Definition
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import DEFAULT_VOCAB_SIZE, Asked, Learned, Preset, Recipe, Report, checked, integer
+from .base import DEFAULT_VOCAB_SIZE, Asked, Learned, Preset, Recipe, checked, integer
 
 __all__ = ["SubwordNmt"]
 
@@ -79,7 +79,7 @@ class SubwordNmt(Preset):
         model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, threads: int, report: Report) -> Learned:
+        def learn(counts: Counts, run: _core.Run) -> Learned:
             symbols = _core.alphabet_size(counts._core, "char", "suffix")
             vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
                 level="char",
@@ -90,8 +90,7 @@ class SubwordNmt(Preset):
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
-                threads=threads,
-                progress=report,
+                run=run,
             )
             for token in special:
                 vocabulary = vocabulary.with_added([vocabulary.next_id()], [token.encode()], [True])

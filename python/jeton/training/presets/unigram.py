@@ -23,7 +23,7 @@ from ... import _core
 from ...definition import Unigram
 from ...errors import ConfigError
 from ..counts import Counts
-from .base import Asked, Learned, Recipe, Report, integer
+from .base import Asked, Learned, Recipe, integer
 from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
@@ -97,8 +97,8 @@ class SentencePieceUnigram(SentencePiece):
         recipe = super().recipe(asked)
         reserved = self._reserved(asked.vocab_size)
 
-        def learn(counts: Counts, threads: int, report: Report) -> Learned:
-            return self._learn(counts, asked, reserved, threads, report)
+        def learn(counts: Counts, run: _core.Run) -> Learned:
+            return self._learn(counts, asked, reserved, run)
 
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
@@ -111,9 +111,7 @@ class SentencePieceUnigram(SentencePiece):
             unit="pieces",
         )
 
-    def _learn(
-        self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], threads: int, report: Report
-    ) -> Learned:
+    def _learn(self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], run: _core.Run) -> Learned:
         most = 0
 
         def progress(left: int) -> None:
@@ -121,13 +119,14 @@ class SentencePieceUnigram(SentencePiece):
             nonlocal most
             most = max(most, left)
             above = most - asked.vocab_size
-            report(asked.vocab_size * (most - left) // above if above > 0 else 0)
+            if run.progress is not None:
+                run.progress(asked.vocab_size * (most - left) // above if above > 0 else 0)
 
         vocabulary, num_characters = _core.learn_unigram(
             counts._core,
             self._unigram_options(asked.vocab_size, len(reserved)),
             reserved,
-            threads=threads,
+            threads=run.threads,
             progress=progress,
         )
         size = len(vocabulary)

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use super::merge::{Dropped, Sink};
-use super::run::{Reader, Source, Writer};
+use super::run::{Crc, Reader, Source, Writer};
 use super::table::Counts;
 use crate::error::{Error, Result};
 
@@ -23,6 +23,17 @@ impl Counts {
         }
         self.retain(|_, count| *count > 0);
         Ok(())
+    }
+
+    /// A number that tells these counts from others: the CRC-32 of all pretokens with their counts, in order.
+    pub fn checksum(&self) -> u32 {
+        let mut crc = Crc::NEW;
+        for (pretoken, count) in self.iter() {
+            crc.add(&(pretoken.len() as u64).to_le_bytes());
+            crc.add(pretoken);
+            crc.add(&count.to_le_bytes());
+        }
+        crc.value()
     }
 
     /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with nothing is gone.

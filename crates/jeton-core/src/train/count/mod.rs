@@ -35,6 +35,7 @@ use std::sync::Mutex;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
+use crate::memory::Memory;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
@@ -191,7 +192,7 @@ impl Counter {
     }
 
     /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
-    /// what was dropped.
+    /// what was dropped. What was given away before lies in files of `memory`.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -199,16 +200,19 @@ impl Counter {
         mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
+        memory: &Memory,
         go_on: GoOn<'_>,
     ) -> Result<(Counts, Totals, Dropped)> {
         let end = self.end();
-        let (mut counts, mut dropped) = (Counts::default(), Dropped::default());
+        let (mut counts, mut dropped);
         if runs.is_empty() {
             counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
+            dropped = Dropped::default();
             if min_count > 1 {
                 counts.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
             }
         } else {
+            counts = Counts::within(&memory.in_files());
             dropped = self.merge_with(runs, min_count, go_on, &mut counts)?;
             counts.sort_by_place()?;
         }

@@ -36,7 +36,7 @@ pub trait Source {
 
 /// CRC-32 as zlib has it, a byte a step.
 #[derive(Debug, Clone, Copy)]
-struct Crc(u32);
+pub(super) struct Crc(u32);
 
 const CRC_STEPS: [u32; 256] = {
     let mut steps = [0; 256];
@@ -54,11 +54,13 @@ const CRC_STEPS: [u32; 256] = {
 };
 
 impl Crc {
-    fn add(&mut self, bytes: &[u8]) {
+    pub(super) const NEW: Self = Self(!0);
+
+    pub(super) fn add(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |crc, &byte| crc >> 8 ^ CRC_STEPS[usize::from(crc as u8 ^ byte)]);
     }
 
-    fn value(self) -> u32 {
+    pub(super) fn value(self) -> u32 {
         !self.0
     }
 }
@@ -81,7 +83,7 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Into `out`, which should buffer.
     pub fn new(out: W) -> Self {
-        Self { out, crc: Crc(!0), last: Vec::new(), entries: 0, occurrences: 0, bytes: Vec::new() }
+        Self { out, crc: Crc::NEW, last: Vec::new(), entries: 0, occurrences: 0, bytes: Vec::new() }
     }
 
     /// One entry, whose pretoken comes after all others by its bytes.
@@ -146,7 +148,7 @@ impl<R: Read> Reader<R> {
     /// [`Error::format`] where that is too short.
     pub fn new(input: R, len: u64) -> Result<Self> {
         let left = len.checked_sub(END).ok_or_else(|| Error::format("counts that end too early", "byte 0"))?;
-        Ok(Self { input, left, at: 0, crc: Crc(!0), entries: 0, occurrences: 0 })
+        Ok(Self { input, left, at: 0, crc: Crc::NEW, entries: 0, occurrences: 0 })
     }
 
     fn wrong(&self, what: &str) -> Error {

@@ -21,7 +21,8 @@ use super::run::Source;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::interrupt::GoOn;
-use crate::pages::{self, Table};
+use crate::memory::{List, Memory};
+use crate::pages::Table;
 use crate::{parallel, simd};
 
 /// Bytes of a pretoken that is its own key, at most.
@@ -121,8 +122,8 @@ struct Entry {
 /// Distinct pretokens and how often each stands in the corpus.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    entries: Vec<Entry>,
-    arena: Vec<u8>,
+    entries: List<Entry>,
+    arena: List<u8>,
     slots: Table<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
     end: u64,          // the place after the last
     hash: Hash,
@@ -158,6 +159,11 @@ fn too_often() -> Error {
 }
 
 impl Counts {
+    /// Nothing yet; what does not fit into the limit will lie in files.
+    pub fn within(memory: &Memory) -> Self {
+        Self { entries: List::new(memory), arena: List::new(memory), ..Self::default() }
+    }
+
     /// Distinct pretokens.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -207,8 +213,7 @@ impl Counts {
 
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
-        let entries = self.entries.capacity() * size_of::<Entry>();
-        entries + self.arena.capacity() + self.slots.len() * size_of::<u64>()
+        self.entries.bytes() + self.arena.bytes() + self.slots.len() * size_of::<u64>()
     }
 
     #[inline(always)]
@@ -260,9 +265,7 @@ impl Counts {
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
         self.slots = Table::default();
         let key = self.stored(Key::of(pretoken), pretoken)?;
-        pages::reserve(&mut self.entries, 1);
-        self.entries.push(Entry { key, count, first: place });
-        Ok(())
+        self.entries.push(Entry { key, count, first: place })
     }
 
     fn key_and_tag(&self, pretoken: &[u8]) -> (Key, u32) {
@@ -329,7 +332,7 @@ impl Counts {
     #[inline]
     fn insert(&mut self, slot: usize, key: Key, tag: u32, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
         let key = self.stored(key, pretoken)?;
-        self.entries.push(Entry { key, count, first });
+        self.entries.push(Entry { key, count, first })?;
         self.slots[slot] = u64::from(tag) << 32 | self.entries.len() as u64;
         Ok(())
     }
@@ -341,9 +344,8 @@ impl Counts {
             return Ok(key);
         }
         let len = u32::try_from(pretoken.len()).map_err(|_| too_many())?;
-        pages::reserve(&mut self.arena, pretoken.len());
         let key = Key::long(self.arena.len(), len);
-        self.arena.extend_from_slice(pretoken);
+        self.arena.extend_from_slice(pretoken)?;
         Ok(key)
     }
 
@@ -357,7 +359,7 @@ impl Counts {
     #[inline]
     fn reserve(&mut self, more: usize) -> Result<()> {
         let needed = (2 * (self.entries.len() + more)).max(1);
-        pages::reserve(&mut self.entries, more);
+        self.entries.reserve(more)?;
         if self.slots.len() >= needed {
             return Ok(());
         }
@@ -579,7 +581,7 @@ impl Counts {
             shared += 1;
         }
         let before = self.arena.len();
-        self.arena.extend_from_slice(&other.arena);
+        self.arena.extend_from_slice(&other.arena)?;
         let moved = |mut entry: Entry| {
             if entry.key.is_long() {
                 let place = entry.key.place();
@@ -587,17 +589,17 @@ impl Counts {
             }
             entry
         };
-        let mut entries = Vec::new();
-        pages::reserve(&mut entries, self.entries.len() + other.entries.len() - shared);
+        let mut entries = List::default();
+        entries.reserve(self.entries.len() + other.entries.len() - shared)?;
         let (ours, theirs) = (std::mem::take(&mut self.entries), std::mem::take(&mut other.entries));
-        let mut theirs = theirs.into_iter().filter(|entry| entry.first != GONE).peekable();
-        for entry in ours.into_iter().filter(|entry| entry.first != GONE) {
+        let mut theirs = theirs.iter().copied().filter(|entry| entry.first != GONE).peekable();
+        for entry in ours.iter().copied().filter(|entry| entry.first != GONE) {
             while let Some(earlier) = theirs.next_if(|theirs| theirs.first < entry.first) {
-                entries.push(moved(earlier));
+                entries.push(moved(earlier))?;
             }
-            entries.push(entry);
+            entries.push(entry)?;
         }
-        entries.extend(theirs.map(moved));
+        theirs.try_for_each(|entry| entries.push(moved(entry)))?;
         Ok(Self { entries, slots: Table::default(), end: self.end.max(other.end), ..self })
     }
 }

@@ -1,0 +1,127 @@
+//! `Run`: how learning runs, whatever is learned: memory, threads, where it goes on, who is told.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use jeton_core::error::{Error, Result};
+use jeton_core::memory::Memory;
+use jeton_core::train::learn::{self, Merge};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error;
+use crate::ground::{self, Limit};
+use crate::watch::Watch;
+
+/// Merges are saved so often: writing those of a vocabulary of 128,000 takes some hundredths of a second.
+const SAVE_EVERY: Duration = Duration::from_secs(20);
+
+/// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
+const MERGE: usize = 32;
+
+/// Memory, threads, merges of an earlier run, and who is told of progress.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Run {
+    memory: Memory,
+    #[pyo3(get)]
+    threads: usize,
+    done: Vec<Merge>,
+    save: Option<Py<PyAny>>,
+    #[pyo3(get)]
+    progress: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Run {
+    /// `done`: what `save` got in an earlier run. `save` gets the merges so far now and then, and when learning is interrupted.
+    #[new]
+    #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None))]
+    fn new(
+        py: Python<'_>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+        memory: Option<&Limit>,
+        done: Option<&[u8]>,
+        save: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let done = read(done.unwrap_or_default()).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self { memory: ground::memory(memory), threads, done, save, progress })
+    }
+}
+
+impl Run {
+    /// What learning needs to know of it.
+    pub fn options(&self) -> learn::Options<'_> {
+        learn::Options { memory: &self.memory, threads: self.threads, done: &self.done, ..learn::Options::default() }
+    }
+
+    /// Learns without the interpreter.
+    ///
+    /// # Errors
+    /// What `learn` returns, and what the interpreter raises.
+    pub fn learn<R: Send>(
+        &self,
+        py: Python<'_>,
+        learn: impl FnOnce(&mut learn::Watch<'_>) -> Result<R> + Send,
+    ) -> PyResult<R> {
+        let mut watch = Watch::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
+        let (mut saved, failed) = (Instant::now(), Mutex::new(None));
+        let result = py.detach(|| {
+            self.memory.keep(|| {
+                learn(&mut |merges| {
+                    let goes_on = watch.go_on(merges.len());
+                    if goes_on && saved.elapsed() < SAVE_EVERY {
+                        return true;
+                    }
+                    saved = Instant::now();
+                    let said = self.save(merges);
+                    let is_saved = said.is_ok();
+                    if let (Err(error), Ok(mut failed)) = (said, failed.lock()) {
+                        *failed = Some(error);
+                    }
+                    goes_on && is_saved
+                })
+            })
+        });
+        // Ctrl-C says more than that what it asked for could not be saved.
+        let done = watch.finish(result, |failed| error::plain(py, failed));
+        match failed.into_inner().ok().flatten() {
+            Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)) => Err(error),
+            _ => done,
+        }
+    }
+
+    fn save(&self, merges: &[Merge]) -> PyResult<()> {
+        let Some(save) = &self.save else { return Ok(()) };
+        if merges.len() <= self.done.len() {
+            return Ok(()); // nothing new
+        }
+        Python::attach(|py| save.call1(py, (PyBytes::new(py, &write(merges)),)).map(drop))
+    }
+}
+
+fn write(merges: &[Merge]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(merges.len() * MERGE);
+    for merge in merges {
+        for number in [merge.left, merge.right, merge.result, merge.tokens_in_use] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&merge.count.to_le_bytes());
+        bytes.extend_from_slice(&merge.corpus_tokens.to_le_bytes());
+    }
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Merge>> {
+    let (merges, rest) = bytes.as_chunks::<MERGE>();
+    if !rest.is_empty() {
+        return Err(Error::format("merges that end in the middle", format!("byte {}", bytes.len())));
+    }
+    let merge = |bytes: &[u8; MERGE]| {
+        let small = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let large = |at: usize| u64::from(small(at)) | u64::from(small(at + 4)) << 32;
+        let [left, right, result, tokens_in_use] = [0, 4, 8, 12].map(small);
+        Merge { left, right, result, tokens_in_use, count: large(16), corpus_tokens: large(24) }
+    };
+    Ok(merges.iter().map(merge).collect())
+}
