@@ -10,9 +10,12 @@ import subprocess
 import sys
 import textwrap
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count as numbers
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +26,7 @@ from jeton import _core
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
 from jeton.training import counts as counting
-from jeton.training import memory, spilling
+from jeton.training import memory, resuming, spilling
 from jeton.training.spilling import Position, Spill
 from jeton.training.stages import Stages
 
@@ -64,7 +67,7 @@ def test_a_limit_of_memory_changes_nothing(
     monkeypatch.setattr(Spill, "put", lambda self, *rest: (spills.append(1), put(self, *rest)))
     limited = counted(texts, memory_limit=limit, spill_folder=tmp_path / "here", threads=threads)
     assert limited == plain
-    assert (len(spills) > 1) == (limit != "64MiB")
+    assert (len(spills) > 2) == (limit != "64MiB")
     assert not any((tmp_path / "here").glob("*")), "the runs are removed"
     limited.save(tmp_path / "limited.jtc")
     plain.save(tmp_path / "plain.jtc")
@@ -332,3 +335,193 @@ def test_a_batch_that_ends_in_time_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_
     assert called
     assert json.loads((tmp_path / "state.json").read_text())["documents"] == 2
     assert counted([text, text], checkpoint=tmp_path) == counted([text, text])
+
+
+# --- learning ------------------------------------------------------------------------------------------------------
+
+
+def trained(texts: object, size: int = 3000, **options: object) -> jeton.Tokenizer:
+    return jeton.train(texts, size, pattern="gpt2", progress=False, **options)  # type: ignore[arg-type]
+
+
+def columns(tok: jeton.Tokenizer) -> object:
+    assert tok.training is not None
+    assert tok.training.log is not None
+    return [(step.pair_count, step.corpus_tokens, step.tokens_in_use) for step in tok.training.log]
+
+
+@pytest.mark.parametrize("tie_break", ["lowest_ids", "first", "highest_pair", "shortest"])
+def test_learning_within_a_limit_of_memory_changes_nothing(texts: list[str], tie_break: str, tmp_path: Path) -> None:
+    """Cells and places take some forty megabytes: most of them lie in files, and are made compact on the way."""
+    free = trained(texts, tie_break=tie_break, memory_limit="1GiB")
+    limited = trained(texts, tie_break=tie_break, memory_limit="4MiB", spill_folder=tmp_path / "here", threads=2)
+    assert limited.fingerprint == free.fingerprint
+    assert columns(limited) == columns(free)
+    assert not any((tmp_path / "here").glob("*")), "files without a name leave nothing behind"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is resident is known on Linux")
+def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> None:
+    """The most that learning ever had in memory, in a process of its own, beyond what was there before."""
+    plain.save(tmp_path / "counts.jtc")
+    script = textwrap.dedent(f"""
+        import sys, jeton, re
+        from pathlib import Path
+        counts = jeton.Counts.load({os.fspath(tmp_path / "counts.jtc")!r})
+        jeton.train(["a few words"], 260, pattern="gpt2", progress=False)
+        Path("/proc/self/clear_refs").write_text("5")
+        most = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
+        before = most()
+        tok = jeton.train(counts, 3000, pattern="gpt2", progress=False, memory_limit=sys.argv[1])
+        print(tok.fingerprint, most() - before)
+    """)
+    said = [subprocess.check_output([sys.executable, "-c", script, limit]).decode() for limit in ("8GiB", "16MiB")]
+    (free, most), (limited, least) = (line.split() for line in said)
+    assert free == limited
+    assert int(least) < int(most) * 0.6, (most, least)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tie_break": "first"},
+        {"tie_break": "shortest", "level": "char"},
+        {"end_of_word": "</w>", "tie_break": "highest_pair", "pattern": None},
+        {"preset": "hf", "pattern": None},
+        {"preset": "sentencepiece", "pattern": None},
+        {"preset": "subword-nmt", "pattern": None},
+        {"superwords": True},
+        {"rules": ["lone_punctuation"], "min_frequency": 3},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
+def test_learning_goes_on_from_its_merges(
+    options: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after some merges, again and again; each time a part of them is new."""
+    texts = [words(seed, 500) for seed in range(300)]  # SentencePiece leaves out what is longer
+    given = {"pattern": "gpt2", "progress": False, **options}
+    plain = jeton.train(texts, 900, **given)  # type: ignore[arg-type]
+    saves = []
+    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
+    real = resuming.write_atomically
+
+    def write(path: Path) -> Any:
+        saves.append(path)
+        if len(saves) in (150, 151, 300):  # the save itself is cut off, too
+            raise KeyboardInterrupt
+        return real(path)
+
+    monkeypatch.setattr(resuming, "write_atomically", write)
+    stopped = 0
+    while True:
+        try:
+            resumed = jeton.train(texts, 900, checkpoint=tmp_path, **given)  # type: ignore[arg-type]
+        except KeyboardInterrupt:
+            stopped += 1
+        else:
+            break
+    assert stopped == 3
+    assert resumed.fingerprint == plain.fingerprint
+    assert columns(resumed) == columns(plain)
+
+
+def test_a_checkpoint_of_merges_serves_every_size(texts: list[str], tmp_path: Path) -> None:
+    for size in (600, 400, 900):
+        again = trained(texts[:3], size, checkpoint=tmp_path, min_frequency=2)
+        assert again.fingerprint == trained(texts[:3], size, min_frequency=2).fingerprint
+
+
+def test_merges_of_something_else_are_refused_by_name(
+    texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
+    counts = counted(texts[:2])
+    trained(counts, 400, checkpoint=tmp_path)
+    with pytest.raises(ConfigError, match="were learned with tie_break"):
+        trained(counts, 400, checkpoint=tmp_path, tie_break="first")
+    with pytest.raises(ConfigError, match="were learned with counts"):
+        trained(counted(texts[:3]), 400, checkpoint=tmp_path)
+    path = tmp_path / resuming.NAME
+    whole = path.read_bytes()
+    for damaged in (b"", b"{}\n", whole[:-1], whole[:-40] + b"\0" * 40, b"[1]\n" + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError, match="merges"):
+            trained(counts, 400, checkpoint=tmp_path)
+
+
+def test_merges_that_no_learner_made(texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file with the right checksum and wrong merges: an error, whatever stands in them."""
+    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
+    counts = counted(texts[:2])
+    trained(counts, 400, checkpoint=tmp_path)
+    path = tmp_path / resuming.NAME
+    first, _, merges = path.read_bytes().partition(b"\n")
+    rng = random.Random(3)
+    for _ in range(30):
+        wrong = bytearray(merges)
+        for _ in range(rng.randrange(1, 4)):
+            wrong[rng.randrange(12)] = rng.randrange(256)  # of the first merge: left, right, result
+        if bytes(wrong) == merges:
+            continue
+        head = json.loads(first) | {"checksum": zlib.crc32(wrong)}
+        path.write_bytes(json.dumps(head).encode() + b"\n" + wrong)
+        with suppress(FormatError):  # or another pair, which nobody can tell from one that was learned
+            trained(counts, 400, checkpoint=tmp_path)
+
+
+def learner(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
+    script = textwrap.dedent(f"""
+        import sys, os
+        sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
+        from test_spilling import words, trained
+        from jeton.training import resuming
+        resuming.SAVE_EVERY = 0.02
+        texts = [words(seed, 60_000) for seed in range(24)]
+        {then}
+        trained(texts, 6000, checkpoint={os.fspath(folder)!r}).save({os.fspath(folder / "out.json")!r})
+    """)
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_kill_9_while_learning(texts: list[str], tmp_path: Path) -> None:
+    """Killed again and again when it has saved more merges, until it gets to its end."""
+    trained(texts, 6000).save(tmp_path / "plain.json")
+    path, killed = tmp_path / resuming.NAME, 0
+    for attempt in numbers():
+        process = learner(tmp_path)
+        before = path.stat().st_size if path.exists() else 0
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline and attempt < 3:
+            if path.exists() and path.stat().st_size > before:
+                break
+            time.sleep(0.002)
+        if process.poll() is None and attempt < 3:
+            process.kill()
+            killed += 1
+        _, said = process.communicate(timeout=120)
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, said.decode()
+    assert killed >= 2
+    made = [json.loads((tmp_path / name).read_bytes()) for name in ("out.json", "plain.json")]
+    for file in made:  # how long it took, and what was read again, is another matter
+        file["model"]["jeton"].pop("training", None)
+    assert made[0] == made[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
+def test_a_full_disk_while_learning(texts: list[str], tmp_path: Path) -> None:
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"
+    script = f"{full}; jeton_limit = '4MiB'"
+    process = learner(
+        tmp_path, script + "; import functools; trained = functools.partial(trained, memory_limit=jeton_limit)"
+    )
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "OSError" in said.decode()
+    assert "spill_folder=" in said.decode() or "the checkpoint" in said.decode()
+    process = learner(tmp_path)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said.decode()
+    assert jeton.load(tmp_path / "out.json").fingerprint == trained(texts, 6000).fingerprint

@@ -197,6 +197,7 @@ class Run:
         memory: Memory | None = None,
         done: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
+        save_every: float = 20.0,
     ) -> Run: ...
     @property
     def threads(self) -> int: ...

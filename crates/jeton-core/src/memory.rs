@@ -24,8 +24,8 @@ use crate::pages;
 /// Bytes of a list from which on a file is worth it.
 const LARGE: usize = 1 << 20;
 
-/// How often the keeper looks. In this time a thread touches some ten megabytes.
-const EVERY: Duration = Duration::from_millis(4);
+/// How often the keeper looks. In this time a thread touches some ten megabytes, for the system maps neighbors of a touched page, too.
+const EVERY: Duration = Duration::from_millis(1);
 
 /// Memory that lies in files.
 pub trait Ground: fmt::Debug + Send + Sync {
@@ -37,6 +37,9 @@ pub trait Ground: fmt::Debug + Send + Sync {
 
     /// How much of this process is resident; `None` where the system does not say.
     fn resident(&self) -> Option<Resident>;
+
+    /// Gives the system back what the allocator holds and nobody uses.
+    fn trim(&self);
 
     /// Tells the system to take back the pages of mapped memory that begin at this address; their content stays.
     fn let_go(&self, start: usize, bytes: usize);
@@ -90,7 +93,8 @@ impl Shared {
             return;
         }
         let Some(resident) = self.ground.resident() else { return };
-        if resident.mapped > self.limit.saturating_sub(resident.own).max(self.limit / 8) {
+        let room = self.limit.saturating_sub(resident.own + self.limit / 8); // what is touched between two looks
+        if resident.mapped > room.max(self.limit / 8) {
             mapped.iter().for_each(|&(start, bytes)| self.ground.let_go(start, bytes));
         }
     }
@@ -117,6 +121,25 @@ impl Memory {
     /// The same for lists that are read once and need not be near.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
+    }
+
+    /// Whether lists of so many bytes together are too many to lie in memory.
+    pub fn is_tight(&self, bytes: usize) -> bool {
+        self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
+    }
+
+    /// Gives back what nobody uses, where lists of so many bytes together are too many to lie in memory.
+    pub fn trim_for(&self, bytes: usize) {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.is_tight(bytes)) {
+            shared.ground.trim();
+        }
+    }
+
+    /// Gives mapped pages back if they pass the limit. For loops that touch many of them.
+    pub fn look(&self) {
+        if let Some(shared) = &self.shared {
+            shared.look();
+        }
     }
 
     /// Does `work`, and sees to it that mapped pages do not pass the limit meanwhile.
@@ -216,17 +239,15 @@ impl<T: Copy> List<T> {
                 mapped.push((self.start.as_ptr() as usize, needed * size_of::<T>()));
                 self.capacity = needed;
             }
-            Place::Memory(_) if self.memory.goes_to_file(before, doubled * size_of::<T>()) => self.move_to_file(needed)?,
+            Place::Memory(_) if self.memory.goes_to_file(before, doubled * size_of::<T>()) => {
+                self.move_to_file(needed)?
+            }
             Place::Memory(list) => {
                 // SAFETY: so many values were written there; now they move with the rest.
                 unsafe { list.set_len(self.len) };
                 list.reserve_exact(doubled - self.len);
                 pages::large(list.spare_capacity_mut());
-                list.clear();
-                self.capacity = list.capacity();
-                self.start = NonNull::from(&mut list.spare_capacity_mut()[0]).cast();
-                let after = self.bytes();
-                self.count(before, after);
+                self.settle_in_memory(before);
             }
         }
         Ok(())
@@ -291,6 +312,36 @@ impl<T: Copy> List<T> {
     #[inline]
     pub fn extend_from_slice(&mut self, values: &[T]) -> Result<()> {
         self.extend(values.iter().copied())
+    }
+
+    /// Gives room back that is not needed; the list may come back from its file.
+    ///
+    /// # Errors
+    /// As [`List::reserve`].
+    pub fn shrink(&mut self) -> Result<()> {
+        let before = self.bytes();
+        if let Place::Memory(list) = &mut self.place {
+            // SAFETY: so many values were written there; they may move.
+            unsafe { list.set_len(self.len) };
+            list.shrink_to_fit();
+            self.settle_in_memory(before);
+            return Ok(());
+        }
+        let mut smaller = Self::new(&self.memory);
+        smaller.extend_from_slice(self)?;
+        *self = smaller;
+        Ok(())
+    }
+
+    /// The list of its place has moved: it holds all values, and from now on none.
+    fn settle_in_memory(&mut self, before: usize) {
+        if let Place::Memory(list) = &mut self.place {
+            list.clear();
+            self.capacity = list.capacity();
+            self.start = NonNull::from(list.spare_capacity_mut()).cast();
+            let after = self.bytes();
+            self.count(before, after);
+        }
     }
 
     /// Forgets all but the first `len` values.
@@ -364,101 +415,5 @@ impl<T: Copy> Clone for List<T> {
 impl<T: Copy> fmt::Debug for List<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "List of {} values", self.len)
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::error::Error;
-
-    /// "Files" that are memory: what is tested is what lists make of them.
-    #[derive(Debug, Default)]
-    pub(crate) struct Heap {
-        pub(crate) full_at: usize,
-    }
-
-    #[derive(Debug)]
-    struct Block {
-        words: Vec<[u64; 8]>,
-        start: usize,
-        full_at: usize,
-    }
-
-    impl Block {
-        fn of(bytes: usize, full_at: usize) -> Result<Self> {
-            if bytes > full_at {
-                return Err(Error::training("the disk is full"));
-            }
-            let mut block = Self { words: vec![[u64::MAX; 8]; bytes / 64 + 64], start: 0, full_at };
-            block.start = (block.words.as_mut_ptr() as usize).next_multiple_of(4096);
-            Ok(block)
-        }
-    }
-
-    impl Ground for Heap {
-        fn room(&self, bytes: usize) -> Result<Box<dyn Room>> {
-            Ok(Box::new(Block::of(bytes, self.full_at)?))
-        }
-
-        fn resident(&self) -> Option<Resident> {
-            Some(Resident { own: 0, mapped: usize::MAX })
-        }
-
-        fn let_go(&self, _: usize, _: usize) {}
-    }
-
-    impl Room for Block {
-        fn start(&self) -> NonNull<u8> {
-            NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()
-        }
-
-        fn grow(&mut self, bytes: usize) -> Result<()> {
-            let larger = Self::of(bytes, self.full_at)?;
-            let old = self.words.len() * 64 - 4096;
-            // SAFETY: both are as large, at least.
-            unsafe { std::ptr::copy_nonoverlapping(self.start().as_ptr(), larger.start().as_ptr(), old.min(bytes)) };
-            *self = larger;
-            Ok(())
-        }
-    }
-
-    /// For at most so many bytes, two fifths of them in lists in memory.
-    pub(crate) fn limited(limit: usize, full_at: usize) -> Memory {
-        Memory::new(limit, Box::new(Heap { full_at }))
-    }
-
-    #[test]
-    fn values_stay_where_ever_the_list_lies() {
-        let memory = limited(20 << 20, usize::MAX);
-        memory.keep(|| {
-            let mut lists: Vec<List<u32>> = (0..3).map(|_| List::new(&memory)).collect();
-            let files = memory.in_files();
-            lists.push(List::new(&files));
-            for value in 0..700_000 {
-                lists.iter_mut().try_for_each(|list| list.push(value)).unwrap();
-            }
-            assert!(matches!(lists[0].place, Place::Memory(_)) && matches!(lists[1].place, Place::File(_)));
-            assert!(matches!(lists[3].place, Place::File(_)));
-            for list in &mut lists {
-                list.extend_from_slice(&[7; 100_000]).unwrap();
-                list.retain_mut(|value| *value % 2 == 1);
-                assert_eq!(list.len(), 450_000);
-                assert!(list[..350_000].iter().zip(0..).all(|(&value, at)| value == 2 * at + 1));
-                assert!(list.clone()[350_000..].iter().all(|&value| value == 7));
-            }
-            drop(lists);
-            let shared = memory.shared.as_ref().unwrap();
-            assert_eq!(shared.in_memory.load(Ordering::Relaxed), 0);
-        });
-    }
-
-    #[test]
-    fn a_full_disk_is_an_error_and_what_was_there_stays() {
-        let memory = limited(1 << 20, 3 << 20);
-        let mut list: List<u64> = List::new(&memory);
-        let pushed = (0..).take_while(|&value| list.push(value).is_ok()).count();
-        assert!(pushed > 100_000 && list.len() == pushed);
-        assert!(list.iter().zip(0..).all(|(&value, at)| value == at));
     }
 }

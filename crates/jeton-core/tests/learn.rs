@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod ground;
+
 use std::collections::HashMap;
 
+use ground::limited;
 use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::error::Result;
+use jeton_core::memory::Memory;
 use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
 use jeton_core::train::count::Counts;
@@ -153,6 +157,7 @@ proptest! {
         threads in 1usize..4,
         shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // handing over is slow
         floor_divisor in prop::sample::select(vec![1, 100, u64::MAX]),
+        is_tight in any::<bool>(),
     ) {
         let rule: Option<&dyn Rule> = if is_short { Some(&Short) } else { None };
         let mut counts = Counts::default();
@@ -161,11 +166,19 @@ proptest! {
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
-        let options = Options { tie_break, num_merges: 60, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
+        let memory = if is_tight { limited(1, usize::MAX).0 } else { Memory::unlimited() };
+        let options = Options { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();
         let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
         prop_assert_eq!(&got, &expected);
+
+        // So does learning that takes up the merges of an earlier run, whatever their number.
+        for done in [1, merges.len() / 2, merges.len()] {
+            let done = &merges[..done.min(merges.len())];
+            let again = learn(&counts, &symbols, &Options { done, ..options }, &mut |_| true).unwrap();
+            prop_assert_eq!(&again, &merges);
+        }
 
         // Learning that goes on from the first half of the merges learns the second half.
         let half = merges.len() / 2;

@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
-use crate::run::Run;
 use crate::more::read_rules;
+use crate::run::Run;
 use crate::vocabulary::Vocabulary;
 
 /// Distinct pretokens and their counts.

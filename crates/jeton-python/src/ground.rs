@@ -74,6 +74,14 @@ impl Ground for Folder {
         None
     }
 
+    fn trim(&self) {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        // SAFETY: it changes nothing that is allocated.
+        unsafe {
+            libc::malloc_trim(0)
+        };
+    }
+
     fn let_go(&self, start: usize, bytes: usize) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range is a shared mapping of a file, of which this advice changes no content. That it is refused does no harm.

@@ -13,9 +13,6 @@ use crate::error;
 use crate::ground::{self, Limit};
 use crate::watch::Watch;
 
-/// Merges are saved so often: writing those of a vocabulary of 128,000 takes some hundredths of a second.
-const SAVE_EVERY: Duration = Duration::from_secs(20);
-
 /// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
 const MERGE: usize = 32;
 
@@ -27,15 +24,17 @@ pub struct Run {
     threads: usize,
     done: Vec<Merge>,
     save: Option<Py<PyAny>>,
+    save_every: Duration,
     #[pyo3(get)]
     progress: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Run {
-    /// `done`: what `save` got in an earlier run. `save` gets the merges so far now and then, and when learning is interrupted.
+    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when learning
+    /// is interrupted.
     #[new]
-    #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None))]
+    #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None, save_every = 20.0))]
     fn new(
         py: Python<'_>,
         threads: usize,
@@ -43,9 +42,11 @@ impl Run {
         memory: Option<&Limit>,
         done: Option<&[u8]>,
         save: Option<Py<PyAny>>,
+        save_every: f64,
     ) -> PyResult<Self> {
         let done = read(done.unwrap_or_default()).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self { memory: ground::memory(memory), threads, done, save, progress })
+        let save_every = Duration::try_from_secs_f64(save_every).unwrap_or_default();
+        Ok(Self { memory: ground::memory(memory), threads, done, save, save_every, progress })
     }
 }
 
@@ -70,7 +71,7 @@ impl Run {
             self.memory.keep(|| {
                 learn(&mut |merges| {
                     let goes_on = watch.go_on(merges.len());
-                    if goes_on && saved.elapsed() < SAVE_EVERY {
+                    if goes_on && saved.elapsed() < self.save_every {
                         return true;
                     }
                     saved = Instant::now();
@@ -86,7 +87,11 @@ impl Run {
         // Ctrl-C says more than that what it asked for could not be saved.
         let done = watch.finish(result, |failed| error::plain(py, failed));
         match failed.into_inner().ok().flatten() {
-            Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)) => Err(error),
+            Some(error)
+                if !done.as_ref().is_err_and(|own| own.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)) =>
+            {
+                Err(error)
+            }
             _ => done,
         }
     }

@@ -26,6 +26,7 @@ __all__ = ["learning"]
 
 NAME = "merges.jtm"
 VERSION = 1
+SAVE_EVERY = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of one
 
 
 def learning(
@@ -60,7 +61,8 @@ def learning(
         with write_atomically(path) as file:
             file.write(json.dumps(head, sort_keys=True).encode() + b"\n" + merges)
 
-    return _core.Run(threads=threads, progress=progress, memory=memory, done=_saved(path, made), save=save)
+    done = _saved(path, made)
+    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY)
 
 
 def _saved(path: Path, made: Mapping[str, Any]) -> bytes | None:

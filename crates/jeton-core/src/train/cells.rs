@@ -8,6 +8,7 @@
 //! two look-ups. Cost: 8 bytes a cell.
 
 use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
 use crate::memory::{List, Memory};
 use crate::simd;
 
@@ -31,6 +32,7 @@ pub const MAX_CELLS: usize = TAIL as usize - 2;
 pub struct Cells {
     cells: List<Cell>,
     heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), ascending
+    joined: usize,          // how many tokens have lost their cells to others
 }
 
 impl Cells {
@@ -42,12 +44,50 @@ impl Cells {
         let mut cells = List::new(memory);
         cells.reserve(room + 1)?;
         cells.push(Cell { token: EDGE, weight: 0 })?;
-        Ok(Self { cells, heavy: Vec::new() })
+        Ok(Self { cells, heavy: Vec::new(), joined: 0 })
     }
 
     /// Cells, edges included.
     pub fn len(&self) -> usize {
         self.cells.len()
+    }
+
+    /// Whether a third of the cells hold nothing.
+    pub fn are_sparse(&self) -> bool {
+        3 * self.joined > self.cells.len()
+    }
+
+    /// Gives each token one cell. Sequences of one token, which have no pairs, are gone; the order of the others stays.
+    ///
+    /// # Errors
+    /// As [`List::shrink`].
+    pub fn compact(&mut self, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
+        let heavy = std::mem::take(&mut self.heavy);
+        let mut heavy = heavy.into_iter().peekable();
+        let (mut start, mut end) = (1, 1); // of the sequence, where it will be
+        for at in 1..self.cells.len() {
+            looks.now_and_then()?;
+            let cell = self.cells[at];
+            if let Some((_, weight)) = heavy.next_if(|&(first, _)| first as usize == at) {
+                self.heavy.push((start, weight));
+            }
+            if cell.token == EDGE {
+                if end - start > 1 {
+                    self.cells[end as usize] = cell;
+                    start = end + 1;
+                } else if self.heavy.last().is_some_and(|&(first, _)| first == start) {
+                    self.heavy.pop();
+                }
+                end = start;
+            } else if cell.token & TAIL == 0 {
+                self.cells[end as usize] = cell;
+                end += 1;
+            }
+        }
+        self.joined = 0;
+        self.cells.truncate(end as usize);
+        self.cells.shrink()
     }
 
     /// Adds a sequence of initial symbols.
@@ -123,8 +163,35 @@ impl Cells {
     /// Makes the two tokens from here on one: together they are `length` symbols long, the first alone `left`.
     #[inline]
     pub fn join(&mut self, at: u32, left: u32, length: u32, result: u32) {
+        self.joined += 1;
         self.cells[at as usize].token = result;
         self.cells[(at + left) as usize].token = INSIDE;
         self.cells[(at + length) as usize - 1].token = TAIL | length;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_cells_hold_the_same_pairs() {
+        let mut cells = Cells::with_capacity(0, &Memory::default()).unwrap();
+        let heavy = u64::from(u32::MAX) + 7;
+        for (ids, weight) in
+            [(vec![1, 2], 5), (vec![1, 2, 3, 1, 2], heavy), (vec![1, 2], heavy + 1), (vec![2, 1], heavy + 2)]
+        {
+            cells.push(ids.into_iter(), weight).unwrap();
+        }
+        for at in [1, 4, 7, 10] {
+            cells.join(at, 1, 2, 9);
+        }
+        let pairs = |cells: &Cells| cells.pairs().map(|(at, l, r)| (l, r, cells.weight(at))).collect::<Vec<_>>();
+        let before = pairs(&cells);
+        assert_eq!(before, [(9, 3, heavy), (3, 9, heavy), (2, 1, heavy + 2)]);
+        cells.compact(&|| true).unwrap();
+        assert_eq!((pairs(&cells), cells.len()), (before, 8));
+        assert!(cells.holds(1, 9, 1, 3) && cells.before(2) == Some(1) && cells.after(3, 1).is_none());
     }
 }

@@ -15,6 +15,9 @@ use crate::interrupt::{GoOn, Looks};
 use crate::memory::Memory;
 use crate::parallel;
 
+/// A cell, and its place in the list of a pair.
+pub const BYTES_A_CELL: usize = 12;
+
 /// The sequences of one shard.
 struct Sequences {
     cells: Cells,
@@ -40,8 +43,11 @@ pub fn lay_out(
     for merge in options.done {
         tokens.push_done(merge.left, merge.right)?;
     }
+    options.memory.trim_for(bytes * BYTES_A_CELL);
     let source = Source::new(beginning, options);
-    let job = |i: usize, go_on: GoOn<'_>| lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, go_on);
+    let job = |i: usize, go_on: GoOn<'_>| {
+        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, go_on)
+    };
     let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
     let mut cells = 0;
@@ -56,7 +62,10 @@ pub fn lay_out(
         return Err(too_many());
     }
     let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells); // a merge takes a cell at least
-    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, options.memory)).collect();
+                                                                                       // Of cells and places, places are those that are read in order.
+    let tight = options.memory.is_tight(cells * BYTES_A_CELL);
+    let memory = if tight { options.memory.in_files() } else { options.memory.clone() };
+    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory)).collect();
     Ok((shards, tokens, total as u64))
 }
 

@@ -30,7 +30,7 @@ use serde::Deserialize;
 use super::count::Counts;
 use super::crew::{with_crew, Board, Crew, Job};
 use super::heap::Heap;
-use super::layout::lay_out;
+use super::layout::{lay_out, BYTES_A_CELL};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
@@ -171,12 +171,7 @@ pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 /// # Errors
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of one thread, 2⁶³ in
 /// all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not UTF-8 at character level.
-pub fn learn(
-    counts: &Counts,
-    symbols: &Symbols,
-    options: &Options<'_>,
-    watch: &mut Watch<'_>,
-) -> Result<Vec<Merge>> {
+pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
@@ -295,6 +290,7 @@ impl<'a> Learner<'a> {
 
     fn run(&mut self, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
         let mut merges = options.done.to_vec();
+        let tight = options.memory.is_tight(self.num_cells() * BYTES_A_CELL);
         self.survey(&mut || watch(&merges))?;
         while merges.len() < options.num_merges {
             if !watch(&merges) {
@@ -302,6 +298,9 @@ impl<'a> Learner<'a> {
             }
             let Some(pair) = self.best(&mut || watch(&merges))? else { break };
             merges.push(self.merge(pair)?);
+            if tight && self.board.shards().all(|shard| shard.cells.are_sparse()) {
+                self.compact(&mut || watch(&merges))?;
+            }
         }
         Ok(merges)
     }
@@ -310,7 +309,7 @@ impl<'a> Learner<'a> {
     fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let num_ids = self.tokens.len();
         let num_shards = self.board.shards().len();
-        let cells: usize = self.board.shards().map(|shard| shard.cells.len()).sum();
+        let cells = self.num_cells();
         let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 0 } else { num_shards };
         let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
         parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
@@ -333,9 +332,36 @@ impl<'a> Learner<'a> {
             shard.list_survey(&listed, self.pairs.len(), go_on)
         };
         parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
+        self.rebuild_heap();
+        Ok(())
+    }
+
+    fn num_cells(&self) -> usize {
+        self.board.shards().map(|shard| shard.cells.len()).sum()
+    }
+
+    /// Gives the memory back of cells that hold nothing any more, and of pairs that are too rare by now.
+    fn compact(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+        let pairs = std::mem::take(&mut self.pairs);
+        self.index = HashTable::new();
+        let floor = self.floor;
+        for Pair { left, right, count } in pairs.into_iter().filter(|pair| pair.count >= floor) {
+            let pair = self.pair(left, right);
+            self.pairs[pair as usize].count = count;
+        }
+        let num_shards = self.board.shards().len();
+        let compact = |i: usize, go_on: GoOn<'_>| {
+            self.board.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), go_on)
+        };
+        parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
+        self.tokens.compact();
+        self.rebuild_heap();
+        Ok(())
+    }
+
+    fn rebuild_heap(&mut self) {
         let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair)).collect();
         self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
-        Ok(())
     }
 
     /// The index of a pair, which is made if it is new.

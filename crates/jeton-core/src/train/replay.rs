@@ -89,13 +89,13 @@ impl<'m> Replay<'m> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn merges_are_done_in_their_order() {
-        let merge =
-            |left, right, result| Merge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
+        let merge = |left, right, result| Merge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
         let merges = [merge(1, 1, 10), merge(10, 2, 11), merge(2, 1, 12)];
         let replay = Replay::new(&merges, 10).unwrap();
         let (mut ids, mut met) = (vec![1, 1, 1, 2, 1, 2, 1, 1, 2], Vec::new());

@@ -18,6 +18,10 @@ use crate::memory::{List, Memory};
 /// How many places ahead cells are fetched.
 const AHEAD: usize = 24;
 
+/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system maps up to fifteen
+/// neighbors, so these are 16 MiB at most.
+const LOOK: usize = 1 << 8;
+
 /// Alphabets up to this size have their pairs counted in a square.
 const SQUARE: usize = 768;
 
@@ -232,6 +236,39 @@ impl Shard {
         Ok(())
     }
 
+    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered anew.
+    ///
+    /// # Errors
+    /// `Interrupted`; as [`List::reserve`].
+    pub fn compact(
+        &mut self,
+        listed: impl Fn(u32, u32) -> Option<u32>,
+        num_pairs: usize,
+        go_on: GoOn<'_>,
+    ) -> Result<()> {
+        self.postings.clear();
+        self.cells.compact(go_on)?;
+        let mut looks = Looks::new(go_on);
+        self.places = vec![Places::default(); num_pairs];
+        let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
+        for (_, pair) in self.cells.pairs().filter_map(listed) {
+            self.places[pair].len += 1;
+            looks.now_and_then()?;
+        }
+        let mut total = 0;
+        for places in &mut self.places {
+            (places.start, total, places.len) = (total, total + places.len, 0);
+        }
+        let (_, block, _) = room(&mut self.postings, total as usize, &self.memory)?;
+        for (at, pair) in self.cells.pairs().filter_map(listed) {
+            let Places { start, len, .. } = &mut self.places[pair];
+            block[(*start + *len) as usize] = at;
+            *len += 1;
+            looks.now_and_then()?;
+        }
+        Ok(())
+    }
+
     /// There are now so many pairs in all.
     pub fn know(&mut self, num_pairs: usize) {
         self.places.resize(num_pairs, Places::default());
@@ -258,13 +295,16 @@ impl Shard {
 
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
     pub fn merge(&mut self, merging: &Merging) {
-        let Self { cells, postings, before, after, .. } = self;
+        let Self { cells, postings, before, after, memory, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
                 cells.prefetch(later);
+            }
+            if i % LOOK == LOOK - 1 {
+                memory.look();
             }
             if cells.holds(at, merging.left, merging.left_length, merging.right) {
                 self.merged += merge_at(cells, before, after, merging, at);

@@ -150,6 +150,11 @@ impl Tokens {
         Ok(id)
     }
 
+    /// From now on every token stands in one cell.
+    pub fn compact(&mut self) {
+        self.lengths.fill(1);
+    }
+
     /// The pair became `result` in `merged` places.
     pub fn merged(&mut self, left: u32, right: u32, result: u32, merged: u64) {
         self.uses[result as usize] = merged;

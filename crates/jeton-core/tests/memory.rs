@@ -1,0 +1,73 @@
+//! Lists hold the same values in memory and in files.
+
+#![allow(clippy::unwrap_used)]
+
+mod ground;
+
+use std::sync::atomic::Ordering;
+
+use ground::limited;
+use jeton_core::memory::{List, Memory};
+use proptest::prelude::*;
+
+#[test]
+fn values_stay_wherever_the_list_lies() {
+    let (memory, files) = limited(20 << 20, usize::MAX);
+    memory.keep(|| {
+        let mut lists: Vec<List<u32>> = (0..3).map(|_| List::new(&memory)).collect();
+        for value in 0..700_000 {
+            lists.iter_mut().try_for_each(|list| list.push(value)).unwrap();
+        }
+        assert_eq!(files.load(Ordering::Relaxed), 1, "the second list passed the share, and left room for the third");
+        lists.push(List::new(&memory.in_files()));
+        lists[3].extend(0..700_000).unwrap();
+        assert_eq!(files.load(Ordering::Relaxed), 2);
+        for list in &mut lists {
+            list.extend_from_slice(&[7; 100_000]).unwrap();
+            list.retain_mut(|value| *value % 2 == 1);
+            assert_eq!(list.len(), 450_000);
+            assert!(list[..350_000].iter().zip(0..).all(|(&value, at)| value == 2 * at + 1));
+            assert!(list.clone()[350_000..].iter().all(|&value| value == 7));
+            list.truncate(10);
+            list.shrink().unwrap();
+            assert_eq!(&list[..], [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+        }
+    });
+    let mut again: List<u64> = List::new(&memory);
+    again.reserve(1_000_000).unwrap();
+    assert_eq!(files.load(Ordering::Relaxed), 2, "the room of the others was given back");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_what_was_there_stays() {
+    let (memory, _) = limited(1 << 20, 3 << 20);
+    let mut list: List<u64> = List::new(&memory);
+    let pushed = (0..).take_while(|&value| list.push(value).is_ok()).count();
+    assert!(pushed > 100_000 && list.len() == pushed);
+    assert!(list.iter().zip(0..).all(|(&value, at)| value == at));
+}
+
+proptest! {
+    #[test]
+    fn as_a_vec(steps in prop::collection::vec((0u8..5, 0usize..300_000), 1..12), limit in prop::sample::select(vec![0, 4 << 20])) {
+        let memory = if limit == 0 { Memory::unlimited() } else { limited(limit, usize::MAX).0 };
+        let (mut list, mut plain) = (List::new(&memory), Vec::new());
+        for (what, n) in steps {
+            match what {
+                0 => list.extend((0..n).map(|i| i as u64)).unwrap(),
+                1 => list.push(n as u64).unwrap(),
+                2 => list.truncate(n),
+                3 => list.shrink().unwrap(),
+                _ => list.retain_mut(|value| *value % 3 != 0),
+            }
+            match what {
+                0 => plain.extend((0..n).map(|i| i as u64)),
+                1 => plain.push(n as u64),
+                2 => plain.truncate(n),
+                3 => {}
+                _ => plain.retain(|value| *value % 3 != 0),
+            }
+            prop_assert!(list[..] == plain[..]);
+        }
+    }
+}
