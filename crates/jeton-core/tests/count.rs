@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use jeton_core::memory::Memory;
 use jeton_core::pretokenize::Pretokenizer;
 use jeton_core::train::count::{merge, Counter, Counts, Reader, Source, Stages, Writer};
 use proptest::prelude::*;
@@ -46,7 +47,7 @@ fn fast(pattern: &str, groups: &[&[&str]], threads: usize) -> Counts {
     for group in groups {
         counter.add(group, threads, &mut || true).map_err(|failed| failed.1).unwrap();
     }
-    counter.finish(Vec::new(), 1, &|| true).unwrap().0
+    counter.finish(Vec::new(), 1, &Memory::unlimited(), &|| true).unwrap().0
 }
 
 /// Kinds of pretokens.
@@ -128,7 +129,7 @@ proptest! {
         let mut joined = Writer::new(Vec::new());
         merge(&mut sources(&runs), 0, &|| true, &mut joined).unwrap();
         let joined = joined.finish().unwrap();
-        let (counts, totals, dropped) = counter.finish(sources(&[joined]), least, &|| true).unwrap();
+        let (counts, totals, dropped) = counter.finish(sources(&[joined]), least, &Memory::unlimited(), &|| true).unwrap();
         let (kept, rare): (Items, Items) = plainly("gpt2", &documents).into_iter().partition(|item| item.1 >= least);
         prop_assert_eq!(items(&counts), kept);
         prop_assert_eq!(dropped.distinct, rare.len() as u64);

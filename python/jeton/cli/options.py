@@ -19,6 +19,7 @@ __all__ = [
     "TextOptions",
     "common_options",
     "corpus_options",
+    "memory_options",
     "sample_options",
     "text_options",
     "tokenizer_option",
@@ -176,6 +177,23 @@ def sample_options(command: Command) -> Command:
         help="Read a sample of this size (2GB, 500MB), in whole documents from all over the corpus.",
     )
     @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), default=0, metavar="N", help="Which sample.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, **rest: Any) -> None:
+        command(*args, **rest)
+
+    return wrapped
+
+
+def memory_options(command: Command) -> Command:
+    """--memory-limit, --spill-folder and --checkpoint, handed on as `memory_limit` and so on."""
+
+    @click.option(
+        "--memory-limit", metavar="SIZE", help="Go to disk over this: 500MB, 2GiB; a quarter of the machine's."
+    )
+    @click.option("--spill-folder", type=click.Path(file_okay=False), metavar="FOLDER", help="Where on disk.")
+    @click.option(
+        "--checkpoint", type=click.Path(file_okay=False), metavar="FOLDER", help="Go on from here when called again."
+    )
     @functools.wraps(command)
     def wrapped(*args: Any, **rest: Any) -> None:
         command(*args, **rest)

@@ -9,7 +9,7 @@ import click
 
 import jeton
 
-from .options import Common, common_options, corpus_options
+from .options import Common, common_options, corpus_options, memory_options
 from .streams import input_corpus, write
 from .words import counted, size
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 @click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="How text is split.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="Cuts documents (repeatable).")
 @click.option("--min-count", type=click.IntRange(1), default=1, metavar="N", help="Leave rarer pretokens out.")
-@click.option("--memory-limit", metavar="SIZE", help="Go to disk over this: 500MB, 2GiB; a quarter of the machine's.")
-@click.option(
-    "--checkpoint", type=click.Path(file_okay=False), metavar="FOLDER", help="Go on from here when called again."
-)
+@memory_options
 @click.option("--report", is_flag=True, help="Show frequent pretokens, scripts, and how pretokens grow.")
 @click.option(
     "--top", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="How many --report shows."
@@ -46,6 +43,7 @@ def pretokens(
     special_tokens: tuple[str, ...],
     min_count: int,
     memory_limit: str | None,
+    spill_folder: str | None,
     checkpoint: str | None,
     report: bool,
     top: int,
@@ -78,6 +76,7 @@ def pretokens(
             threads=common.threads,
             progress=common.progress,
             memory_limit=memory_limit,
+            spill_folder=spill_folder,
             checkpoint=checkpoint,
             min_count=min_count,
         )

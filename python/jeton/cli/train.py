@@ -14,7 +14,7 @@ import jeton
 from jeton.training.presets import make
 from jeton.training.rules import NAMES
 
-from .options import Common, common_options, corpus_options, sample_options
+from .options import Common, common_options, corpus_options, memory_options, sample_options
 from .streams import input_corpus, write
 from .words import counted, seconds, size
 
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 @click.option("--require", "required", multiple=True, metavar="TEXT", help="Always a token (repeatable).")
 @click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross words (SuperBPE).")
 @click.option("--superwords-from", type=int, metavar="N", help="Let merges cross words from N entries on.")
+@memory_options
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
 @click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
 @corpus_options
@@ -101,6 +102,7 @@ def train(
       jeton train 'data/*.jsonl.gz' --field content -o code.json --special-token '<|endoftext|>'
       jeton train english/ chinese/ --weight 1 --weight 2.5 --sample 2GB -o both.json
       xzcat big.txt.xz | jeton train - -o big.json
+      jeton train huge/ -o huge.json -s 128000 --memory-limit 2GB --checkpoint state/
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
       jeton train lines.txt -o my.model --algorithm unigram -s 8000
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1

@@ -95,8 +95,8 @@ def train(
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
         documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
-        memory_limit, spill_folder, min_count: how memory and disk are used, as in `count_pretokens`; learning goes to disk, too,
-            beyond the limit.
+        memory_limit, spill_folder, min_count: how memory and disk are used, as in `count_pretokens`; what learning
+            needs beyond the limit lies in files, too.
         checkpoint: a folder in which counts and merges are saved; the same call goes on from there.
         rules: what tokens may be merged: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
