@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .formats import load
     from .progress import ProgressEvent
     from .tokenizer import Tokenizer
-    from .training import Counts, Rules, Superwords, count_pretokens, train
+    from .training import Counts, Replay, Rules, Superwords, count_pretokens, replay, train
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,7 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Replay",
     "Rules",
     "Size",
     "Sizes",
@@ -89,6 +90,7 @@ __all__ = [
     "load",
     "measure",
     "prefix",
+    "replay",
     "sizes",
     "train",
 ]
@@ -130,9 +132,11 @@ _NAMES = {
     "tokenizer": ("Tokenizer",),
     "training": (
         "Counts",
+        "Replay",
         "Rules",
         "Superwords",
         "count_pretokens",
+        "replay",
         "train",
     ),
 }
