@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from .formats import load
     from .progress import ProgressEvent
     from .tokenizer import Tokenizer
-    from .training import Counts, Replay, Rules, Superwords, count_pretokens, replay, train
+    from .training import Counts, Replay, Rules, Superwords, count_pretokens, train
+    from .training.replay import replay as replay
 
 __version__ = "0.1.0"
 

@@ -1,8 +1,8 @@
 """A training run, played back: the text before and after every merge, and which pairs stood in it how often.
 
-The learner keeps no sequences, so the run is played back from its merges, in plain Python that counts all pairs anew for
-every merge. What is kept is linear in the text: a merge removes borders between symbols, each border once, so one number
-for each border, the rank of the merge that removed it, holds the text at every step.
+The learner keeps no sequences, so the run is played back from its merges, in plain Python that counts all pairs anew
+for every merge. What is kept is linear in the text: a merge removes borders between symbols, each border once, so one
+number for each border, the rank of the merge that removed it, holds the text at every step.
 
 Left out: algorithms without merges, and second stages that merge across words.
 """
@@ -40,7 +40,7 @@ class PairCount(NamedTuple):
 
     left: int
     right: int
-    count: int
+    pair_count: int
 
 
 class ReplayedStep(NamedTuple):
@@ -214,7 +214,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, t
         ['l', 'o', 'w'] | [' ', 'l', 'o', 'w', 'e', 'r'] | [' ', 'l', 'o', 'w', 'e', 's', 't']
         (108, 111) -> 256 'lo' ×3  ['lo', 'w'] | [' ', 'lo', 'w', 'e', 'r'] | [' ', 'lo', 'w', 'e', 's', 't']
         (256, 119) -> 257 'low' ×3  ['low'] | [' ', 'low', 'e', 'r'] | [' ', 'low', 'e', 's', 't']
-        >>> [pair.count for pair in jeton.replay(tok, ["low lower lowest"], top=4).steps[0].pairs]
+        >>> [pair.pair_count for pair in jeton.replay(tok, ["low lower lowest"], top=4).steps[0].pairs]
         [3, 3, 2, 2]
 
     Source:
