@@ -17,6 +17,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of this
 if TYPE_CHECKING:
     # understanding
+    from .analysis.compare import Comparison as Comparison
+    from .analysis.compare import compare as compare
     from .analysis.measure import Measure as Measure
     from .analysis.measure import measure as measure
     from .analysis.sizes import Size as Size
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "ConfigError",
     "Counts",
     "DecodeError",
@@ -87,6 +90,7 @@ __all__ = [
     "TrainingFacts",
     "UnknownTokenError",
     "UnsupportedFeatureError",
+    "compare",
     "count_pretokens",
     "load",
     "measure",
@@ -99,9 +103,11 @@ __all__ = [
 # module -> what it has for everybody
 _NAMES = {
     "analysis": (
+        "Comparison",
         "Measure",
         "Size",
         "Sizes",
+        "compare",
         "measure",
         "sizes",
     ),

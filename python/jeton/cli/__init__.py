@@ -25,6 +25,7 @@ COMMANDS = (
     "decode",
     "count",
     "explain",
+    "compare",
     "vocab",
     "measure",
     "sizes",
