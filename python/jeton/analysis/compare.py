@@ -39,7 +39,6 @@ class Comparison:
     Attributes:
         names: of the tokenizers.
         encodings: the tokens of each.
-        special: the ids of each one's special tokens, which are drawn apart.
         num_bytes, num_chars: size of the text.
 
     Examples:
@@ -54,7 +53,6 @@ class Comparison:
 
     names: Sequence[str]
     encodings: Sequence[Encoding]
-    special: Sequence[frozenset[int]]
     num_bytes: int
     num_chars: int
 
@@ -122,9 +120,9 @@ class Comparison:
             lines.append(f"  byte {cut.byte:,}: {by}")
         if len(self.cuts) > MAX_CUTS_SHOWN:
             lines.append(f"  and {len(self.cuts) - MAX_CUTS_SHOWN:,} more")
-        for name, encoding, special in zip(self.names, self.encodings, self.special, strict=True):
-            shown = [(token.id, token.bytes) for token in encoding[:MAX_TOKENS_SHOWN]]
-            drawn = to_terminal(shown, color=color, width=width, special=special, indent="  ")
+        for name, encoding in zip(self.names, self.encodings, strict=True):
+            shown = encoding.drawing().head(MAX_TOKENS_SHOWN)
+            drawn = to_terminal(shown, color=color, width=width, indent="  ")
             more = len(encoding) - len(shown)
             lines += ["", name, drawn, *([f"  and {more:,} tokens more"] if more else [])]
         return "\n".join(lines)
@@ -183,8 +181,7 @@ def compare(
         encodings.append(tok.tokenize(text, special=permitted))
     data = text if isinstance(text, bytes) else text.encode()
     num_chars = len(data.decode("utf-8", "replace"))
-    ids = [frozenset(tok.special_tokens.values()) for tok in named.values()]
-    return Comparison(list(named), encodings, ids, len(data), num_chars)
+    return Comparison(list(named), encodings, len(data), num_chars)
 
 
 def _spans(encoding: Encoding) -> list[tuple[int, int]]:
