@@ -136,6 +136,10 @@ class _RefusedError(Exception):
 async def _refuse(refused: _RefusedError, send: Send) -> None:
     body = json.dumps({"error": str(refused), "kind": "Refused"}).encode()
     # the rest of the body is not read, so the connection cannot go on
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
+    ]
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -106,20 +107,22 @@ class Shelf:
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         for name in names:
-            self._put(listed.short_name(Path(name)) if Path(name).exists() else name, lambda name=name: load(name))
+            tok = load(name)  # at once: what somebody has named must be there
+            self._put(listed.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
         found: dict[str, Callable[[], Tokenizer]] = {}
         for path in listed.tokenizers_in(folder) if folder else ():
-            found.setdefault(_free(listed.short_name(path), found), lambda path=path: load(path))
+            found[_free(listed.short_name(path), found)] = partial(load, path)
         for name, place in on_this_machine().items() if cached else ():
-            found.setdefault(name, lambda place=place: load(place))
+            found.setdefault(name, partial(load, place))
         for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
             self._put(name, found[name])
         self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
         self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
 
-    def _put(self, key: str, load: Callable[[], Tokenizer], name: str | None = None) -> None:
+    def _put(self, key: str, load: Callable[[], Tokenizer], name: str | None = None) -> _Entry:
         key = _free(key, self._entries)
-        self._entries[key] = _Entry(key, name or key, load)
+        self._entries[key] = entry = _Entry(key, name or key, load)
+        return entry
 
     def get(self, key: str) -> Tokenizer:
         """The tokenizer of a key, loaded if it is not yet.
@@ -148,7 +151,7 @@ class Shelf:
         """
         name = _printable(name) or "a file without name"
         tok = _loaded(name, data)
-        entry = _Entry(tok.fingerprint, name, lambda: tok, dropped=True, tok=tok)
+        entry = _Entry(tok.fingerprint, name, partial(_itself, tok), dropped=True, tok=tok)
         with self._lock:
             self._entries.pop(entry.key, None)
             dropped = [entry.key for entry in self._entries.values() if entry.dropped]
@@ -156,6 +159,10 @@ class Shelf:
                 del self._entries[key]
             self._entries[entry.key] = entry
         return entry.describe()
+
+
+def _itself(tok: Tokenizer) -> Tokenizer:
+    return tok
 
 
 def _loaded(name: str, data: bytes) -> Tokenizer:
