@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,12 +85,10 @@ class Comparison:
 
     @cached_property
     def own(self) -> list[list[int]]:
-        """For each tokenizer, the indices of those of its tokens that not every other one has at the same place."""
-        spans = [set(_spans(encoding)) for encoding in self.encodings]
-        shared = set.intersection(*spans)
+        """For each tokenizer, the indices of those of its tokens that no other one has at the same place."""
+        times = Counter(span for encoding in self.encodings for span in set(_spans(encoding)))
         return [
-            [i for i, (start, end) in enumerate(encoding.byte_spans) if start < end and (start, end) not in shared]
-            for encoding in self.encodings
+            [index for index, span in enumerate(encoding.byte_spans) if times[span] == 1] for encoding in self.encodings
         ]
 
     def to_dict(self) -> dict[str, Any]:

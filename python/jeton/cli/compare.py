@@ -27,7 +27,7 @@ from .streams import input_texts, named, repaired, terminal_look, write
 @common_options
 def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
     """Compares tokenizers on each TEXT, or on standard input: how many tokens each makes, where some cut and others do
-    not, and the tokens of each. Its own tokens are those that not every other tokenizer has at that place.
+    not, and the tokens of each. Its own tokens are those that no other tokenizer has at that place.
 
     \b
     Examples:

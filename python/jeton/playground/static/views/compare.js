@@ -114,7 +114,7 @@ export function mount(root, app) {
       h("tbody", {}, ...tokenizers.map(row)),
     );
     const summary = tokenizers.length > 1
-      ? `The most tokens are ${(spread * 100).toFixed(1)}% over the least. Cuts differ in ${counted(cuts.length, "place")}; a ring marks a token that not every other tokenizer has there.`
+      ? `The most tokens are ${(spread * 100).toFixed(1)}% over the least. Cuts differ in ${counted(cuts.length, "place")}; a ring marks a token that no other tokenizer has there.`
       : "Add a tokenizer to compare.";
     const part = answer.compared_chars < answer.num_chars
       ? [h("p", { class: "hint" }, `Counts are those of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]

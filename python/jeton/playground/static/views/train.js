@@ -194,7 +194,7 @@ export function mount(root, app) {
     drawBars();
     drawMade();
     dot?.();
-    if (!timer) app.say(headline.textContent);
+    if (!timer) app.say(step ? `Merge ${at} of ${last}: ${name(step.left)} and ${name(step.right)} become ${name(step.id)}, ${counted(step.pair_count, "time")}` : headline.textContent);
   }
 
   /** The text after some merges; marked is what the merge of this step takes, or what it made. */
