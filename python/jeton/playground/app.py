@@ -57,7 +57,9 @@ def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -
         *(Route(path, _page(file), methods=["GET"]) for path, file in _files().items()),
     ]
     errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error}
-    return Door(Starlette(routes=routes, exception_handlers=errors), port, max_body_bytes)
+    app = Starlette(routes=routes, exception_handlers=errors)
+    app.router.redirect_slashes = False
+    return Door(app, port, max_body_bytes)
 
 
 class _Desk:

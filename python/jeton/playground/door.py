@@ -64,23 +64,21 @@ class Door:
         """Answers, or lets in."""
         if scope["type"] != "http":
             raise ValueError(f"the playground speaks HTTP alone, not {scope['type']}")
-        answering = False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal answering
             if message["type"] == "http.response.start":
-                answering = True
                 ours = {name for name, _ in _HEADERS}
                 message["headers"] = [*_HEADERS, *(pair for pair in message["headers"] if pair[0].lower() not in ours)]
             await send(message)
 
         try:
             self._look(scope)
-            await self._app(scope, self._measured(receive), send_with_headers)
+            body = await self._whole_body(receive)
         except _RefusedError as refused:
-            if answering:
-                raise
             await _refuse(refused, send_with_headers)
+            return
+        if body is not None:  # else the other side has gone
+            await self._app(scope, _giving(body, receive), send_with_headers)
 
     def _look(self, scope: Scope) -> None:
         """Refuses what need not be read for that."""
@@ -101,28 +99,39 @@ class Door:
         if any(int(value) > self._max_body_bytes for value in lengths):
             raise _RefusedError(413, self._too_long())
 
-    def _measured(self, receive: Receive) -> Receive:
-        """Receives a body, whatever its headers say, until it is too long or too slow."""
-        num_bytes, whole = 0, False
-
-        async def measured() -> Message:
-            nonlocal num_bytes, whole
-            if whole:  # what comes now is news that the other side has gone, and may be waited for
-                return await receive()
+    async def _whole_body(self, receive: Receive) -> bytes | None:
+        """The body, whatever the headers say of it, unless it is too long or too slow; None: it broke off."""
+        body = bytearray()
+        more = True
+        while more:
             try:
                 message = await asyncio.wait_for(receive(), PATIENCE_S)
             except TimeoutError:
                 raise _RefusedError(408, f"the rest of the request did not come within {PATIENCE_S:.0f} s") from None
-            num_bytes += len(message.get("body", b""))
-            if num_bytes > self._max_body_bytes:
+            if message["type"] != "http.request":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._max_body_bytes:
                 raise _RefusedError(413, self._too_long())
-            whole = not message.get("more_body", False)
-            return message
-
-        return measured
+            more = message.get("more_body", False)
+        return bytes(body)
 
     def _too_long(self) -> str:
         return f"the request has more than {self._max_body_bytes >> 20} MB, which is the most that is read"
+
+
+def _giving(body: bytes, receive: Receive) -> Receive:
+    """Gives the body once; what comes after it is news that the other side has gone."""
+    given = False
+
+    async def giving() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return giving
 
 
 class _RefusedError(Exception):

@@ -79,7 +79,7 @@ def integer(request: Mapping[str, Any], name: str, default: int | None, low: int
         >>> integer({"limit": 500}, "limit", 10, 1, 100)
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: "limit" is 500; it must be an integer from 1 to 100
+        jeton.errors.ConfigError: the request's "limit" is 500; it must be an integer from 1 to 100
     """
     value = request.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -90,4 +90,4 @@ def integer(request: Mapping[str, Any], name: str, default: int | None, low: int
 def _wrong(request: Mapping[str, Any], name: str, wanted: str) -> ConfigError:
     if request.get(name) is None:
         return ConfigError(f'the request lacks "{name}", {wanted}', option=name)
-    return ConfigError(f'"{name}" is {request[name]!r:.40}; it must be {wanted}', option=name)
+    return ConfigError(f'the request\'s "{name}" is {request[name]!r:.40}; it must be {wanted}', option=name)

@@ -110,7 +110,7 @@ function makeTabs() {
   for (const { id, title } of VIEWS) {
     const properties = { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}` };
     $("tabs").append(h("button", { ...properties, on: { click: () => set({ view: id }) } }, title));
-    const panel = h("section", { role: "tabpanel", id: `view-${id}`, class: `view ${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
+    const panel = h("section", { role: "tabpanel", id: `view-${id}`, class: `view view-${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
     $("main").append(panel);
   }
   $("tabs").addEventListener("keydown", (event) => {

@@ -1,16 +1,18 @@
 // Tokens as elements: what `Drawing.to_dict()` says, and nothing of it computed again.
 //
 // Every distinct look is made once and copied for each token. Tokens stand in blocks that the browser lays out only
-// when they come into sight; a block ends at a line's end where there is one, for every block begins a line. What is
-// only shown (signs of white space and controls, bytes) comes from the style, so what is copied is the text itself.
+// when they come into sight; a block ends at a line's end where there is one, for every block begins a line. The first
+// are filled at once, the others a few at a time, so that the page goes on answering. What is only shown (signs of white space and controls, bytes) comes from the style, so what is copied is the text itself.
 //
 // One token at a time is the one that is looked at: it alone can be reached by Tab, arrow keys go on from it, and all
 // places of the same id are marked with it.
 
 import { h, number } from "./dom.js";
 
-const BLOCK = 400; // tokens; a block ends at the first line's end after so many …
-const LONGEST_BLOCK = 1200; // … or here, where no line ends
+const BLOCK = 120; // tokens; a block ends at the first line's end after so many …
+const LONGEST_BLOCK = 360; // … or here, where no line ends
+const AT_ONCE = 2_000; // tokens filled before the first paint: more than a screen holds
+const SLICE_MS = 40; // then so long at a time
 
 // One class a hue, and one rule for all places of a look: the page's policy permits no attribute with a style.
 const hues = new CSSStyleSheet();
@@ -31,23 +33,26 @@ let made = 0;
  *   none anymore), reached by keys, or pressed
  * @param {(index: number) => string} [options.mark]  classes for each token, such as "ring"
  * @returns {HTMLElement} with `drawing`; `token(index)`, a token's element; `look(index, {focus, scroll})`, which makes
- *   a token the one that is looked at (null: none)
+ *   a token the one that is looked at (null: none); and `filled`, a promise of all tokens
  */
 export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
   const serial = String(++made);
   const root = h("div", { class: `tokens as-${as}`, role: "group", "aria-label": label, data: { drawing: serial } });
   const starts = blockStarts(drawing);
-  const blocks = fillBlocks(drawing, starts, as, mark);
-  root.append(...blocks);
+  const blocks = starts.slice(0, -1).map((first, at) => {
+    const block = h("div", { class: first % 2 ? "block odd" : "block" });
+    return Object.assign(block, { first, end: starts[at + 1], tokens: null });
+  });
+  const fill = blockFiller(drawing, as, mark);
+  root.filled = fillAll(root, blocks, fill);
 
-  const tokensOf = (block) => (block.tokens ??= [...block.querySelectorAll(":scope > .t")]);
   const token = (index) => {
-    const at = blockOf(starts, index);
-    return tokensOf(blocks[at])[index - starts[at]];
+    const block = blocks[blockOf(starts, index)];
+    return fill(block)[index - block.first];
   };
   const indexOf = (element) => {
     const block = element.closest(".block");
-    return block.first + tokensOf(block).indexOf(element);
+    return block.first + block.tokens.indexOf(element);
   };
 
   let current = null;
@@ -113,8 +118,7 @@ function blockStarts({ looks, table, groups }) {
     if (size < BLOCK || groups[index] === groups[index - 1]) continue;
     if (endsLine[looks[index - 1]] || size >= LONGEST_BLOCK) starts.push(index);
   }
-  if (looks.length) starts.push(looks.length);
-  return starts;
+  return [...starts, looks.length]; // one block even where there is no token, for what none covers
 }
 
 function blockOf(starts, index) {
@@ -127,32 +131,58 @@ function blockOf(starts, index) {
   return low;
 }
 
-function fillBlocks(drawing, starts, as, mark) {
+/** A function that fills a block, once, and gives its tokens' elements. */
+function blockFiller(drawing, as, mark) {
   const templates = drawing.table.map((look, number) => template(look, number, as));
   const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
   const { looks, groups } = drawing;
   const last = looks.length;
-  const blocks = [];
-  for (let number = 0; number + 1 < starts.length; number++) {
-    const block = h("div", { class: starts[number] % 2 ? "block odd" : "block" });
-    block.first = starts[number];
-    for (let index = starts[number]; index < starts[number + 1]; index++) {
-      if (gaps.has(index)) block.append(gap(gaps.get(index)));
-      const element = templates[looks[index]].cloneNode(true);
-      const before = index > 0 && groups[index - 1] === groups[index];
-      const after = index + 1 < last && groups[index + 1] === groups[index];
-      if (before || after) element.classList.add(before ? (after ? "gm" : "ge") : "gs");
-      const classes = mark?.(index);
-      if (classes) element.classList.add(...classes.split(" "));
-      block.append(element);
+
+  const element = (index) => {
+    const made = templates[looks[index]].cloneNode(true);
+    const before = index > 0 && groups[index - 1] === groups[index];
+    const after = index + 1 < last && groups[index + 1] === groups[index];
+    if (before || after) made.classList.add(before ? (after ? "gm" : "ge") : "gs");
+    const classes = mark?.(index);
+    if (classes) made.classList.add(...classes.split(" "));
+    return made;
+  };
+
+  return (block) => {
+    if (block.tokens) return block.tokens;
+    block.tokens = [];
+    const nodes = [];
+    for (let index = block.first; index < block.end; index++) {
+      if (gaps.has(index)) nodes.push(gap(gaps.get(index)));
+      const made = element(index);
+      block.tokens.push(made);
+      nodes.push(made);
+      if (as !== "text") nodes.push(" "); // also for what is copied
     }
-    blocks.push(block);
+    if (block.end === last && gaps.has(last)) nodes.push(gap(gaps.get(last)));
+    block.append(...nodes);
+    return block.tokens;
+  };
+}
+
+/** Puts the blocks into the page: the first at once, the others in slices, as long as they are wanted. */
+async function fillAll(root, blocks, fill) {
+  let at = 0;
+  for (; at < blocks.length && blocks[at].first < AT_ONCE; at++) {
+    fill(blocks[at]);
+    root.append(blocks[at]);
   }
-  if (gaps.has(last)) {
-    if (!blocks.length) blocks.push(h("div", { class: "block" }));
-    blocks.at(-1).append(gap(gaps.get(last)));
+  while (at < blocks.length) {
+    await new Promise((go) => setTimeout(go));
+    if (!root.isConnected) return;
+    const until = performance.now() + SLICE_MS;
+    const slice = document.createDocumentFragment();
+    for (; at < blocks.length && performance.now() < until; at++) {
+      fill(blocks[at]);
+      slice.append(blocks[at]);
+    }
+    root.append(slice);
   }
-  return blocks;
 }
 
 /** The element of a look, to be copied. */
