@@ -110,7 +110,7 @@ export function mount(root, app) {
     const table = h(
       "table",
       { class: "counts" },
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("thead", {}, h("tr", {}, ...heads.map((head, index) => h("th", { scope: "col", class: index > 1 ? "figure" : null }, head)))),
       h("tbody", {}, ...tokenizers.map(row)),
     );
     const summary = tokenizers.length > 1
@@ -119,14 +119,14 @@ export function mount(root, app) {
     const part = answer.compared_chars < answer.num_chars
       ? [h("p", { class: "hint" }, `Counts are those of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
       : [];
-    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], index));
+    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], index, tokenizers.length === 1));
     found.replaceChildren(table, h("p", { class: "summary" }, summary), ...part, h("div", { class: "side-by-side" }, ...columns), placesOf(answer, text));
     app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary}`);
   }
 
-  function column({ name, own }, drawing, index) {
+  function column({ name, own }, drawing, index, alone) {
     const title = nameOf(name);
-    const ring = new Set(own);
+    const ring = new Set(alone ? [] : own); // alone, all are its own
     const line = h("p", { class: "one-line", "aria-live": "polite" }, "\u00a0");
     const tokens = app.draw(drawing, {
       label: `Tokens of ${title}`,

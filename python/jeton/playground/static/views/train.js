@@ -32,7 +32,7 @@ export function mount(root, app) {
   const patterns = h("datalist", { id: "train-patterns" });
   const ties = choice("Ties go to", TIES, (value) => app.set({ ties: value, step: undefined }));
   const level = choice("Begin with", LEVELS, (value) => app.set({ level: value, pattern: undefined, step: undefined }));
-  const examples = h("p", { class: "examples" }, "Examples: ", ...Object.entries(EXAMPLES).flatMap(([name, state]) => [example(name, state), " "]));
+  const examples = h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, state]) => example(name, state)));
 
   const slider = h("input", { type: "range", min: 0, value: 0, "aria-label": "Step", on: { input: () => go(Number(slider.value)) } });
   const play = h("button", { type: "button", class: "play", on: { click: toggle } }, "Play");
@@ -68,7 +68,7 @@ export function mount(root, app) {
     player,
     headline,
     figures,
-    h("section", {}, beforeTitle, before, afterTitle, after),
+    h("section", { class: "text" }, beforeTitle, before, afterTitle, after),
     h("div", { class: "columns" }, h("section", {}, barsTitle, bars), h("section", {}, madeTitle, made), curve),
   );
   const message = h("div", { class: "message" });

@@ -78,7 +78,7 @@ export function mount(root, app) {
     earlier.disabled = !from;
     later.disabled = from + entries.length >= num;
     const heads = ["id", "token", "bytes", "spelling", "kind"];
-    const head = h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name))));
+    const head = h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: name === "id" ? "figure" : null }, name))));
     list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, "Nothing is found."));
   }
 
