@@ -11,7 +11,7 @@ const EXAMPLES = {
   "abcababcaabc": { text: "abcababcaabc", size: 260, pattern: "none", ties: "first" },
   "ten words": { text: "old older fast faster fastest best better yes desk mess", size: 270, pattern: "none", ties: "first" },
   "aaabdaaabac": { text: "aaabdaaabac", size: 259, pattern: "none", ties: "lowest_ids" },
-  "Chinese": { text: "今天的天气很好，明天的天气不好。", size: 266, pattern: "o200k", ties: "lowest_ids" },
+  "Chinese": { text: "今天的天气很好，明天的天气不好。", size: 268, pattern: "o200k", ties: "first" },
 };
 const TIES = [
   ["lowest_ids", "lowest_ids: the lowest ids"],
