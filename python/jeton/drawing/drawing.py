@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .colors import hue
 from .parts import Part, cut_character, parts_of
 
-__all__ = ["Dropped", "Drawing", "Look", "draw"]
+__all__ = ["Drawing", "Dropped", "Look", "draw"]
 
 
 class Look(NamedTuple):
