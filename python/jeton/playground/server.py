@@ -6,6 +6,7 @@ Left out: other machines; the playground listens to this one only.
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import threading
 import webbrowser
@@ -36,6 +37,8 @@ def bind(port: int = 0) -> socket.socket:
         jeton.errors.ConfigError: port ... is taken by another program; without --port a free one is found
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":  # a port that we have just left is free; elsewhere this would let two take the same
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
         listener.listen()

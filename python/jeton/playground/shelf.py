@@ -155,7 +155,7 @@ class Shelf:
         with self._lock:
             self._entries.pop(entry.key, None)
             dropped = [entry.key for entry in self._entries.values() if entry.dropped]
-            for key in dropped[: len(dropped) - MAX_DROPPED + 1]:
+            for key in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
                 del self._entries[key]
             self._entries[entry.key] = entry
         return entry.describe()
@@ -176,8 +176,11 @@ def _loaded(name: str, data: bytes) -> Tokenizer:
             if str(path) not in str(error):
                 raise
             raise FormatError(str(error).replace(str(path), name)) from None
-        except OSError as error:  # a file that needs another one beside it
-            raise FormatError(f"{name} is not a whole tokenizer: {error.strerror or error}") from None
+        except FileNotFoundError:
+            raise FormatError(
+                f"{name} is one of two files (vocab.json and merges.txt); end the playground and start it again with "
+                "jeton play -t and the folder that holds both"
+            ) from None
 
 
 def _printable(name: str) -> str:

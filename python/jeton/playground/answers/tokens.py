@@ -21,6 +21,8 @@ __all__ = ["MAX_DRAWN", "answer", "drawn"]
 MAX_DRAWN = 200_000
 # Characters that are tokenized as they are; the ids of longer texts are looked at first.
 SHORT_TEXT = 1 << 16
+# Each piece is twice as long as the one before. What the last one has is drawn, for somewhere it must end.
+MAX_TRIES = 5
 
 
 def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,14 +61,14 @@ def _beginning(tok: Tokenizer, text: str, limit: int) -> tuple[Drawing, int]:
     """The first tokens of a long text, by a piece that is made longer until it has enough of them."""
     ids = tok.encode_array(text)
     wanted = min(limit, len(ids))
-    num_chars = min(len(text), 1 + len(text) * wanted // max(len(ids), 1) + SHORT_TEXT // 4)
-    while True:
+    num_chars = 1 + len(text) * wanted // max(len(ids), 1) + SHORT_TEXT // 4
+    for _ in range(MAX_TRIES):
         encoding = tok.tokenize(text[:num_chars])
         pairs = zip(encoding.ids, ids[: len(encoding.ids)].tolist(), strict=False)
         num_same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        if num_same >= wanted or num_chars == len(text):
+        if num_same >= wanted or num_chars >= len(text):
             break
-        num_chars = min(len(text), num_chars * 2)
+        num_chars *= 2
     drawing = encoding.drawing().head(min(wanted, num_same))
     whole = replace(drawing, text_bytes=len(text.encode()), text_chars=len(text))
     return whole, len(ids)
