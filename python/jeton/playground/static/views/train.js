@@ -38,7 +38,7 @@ export function mount(root, app) {
   const play = h("button", { type: "button", class: "play", on: { click: toggle } }, "Play");
   const move = (label, sign, to) => h("button", { type: "button", "aria-label": label, title: label, on: { click: () => { stop(); go(to()); } } }, sign);
   const speed = choice("Speed", SPEEDS, () => { if (timer) { stop(); toggle(); } });
-  speed.select.value = "900";
+  speed.select.value = matchMedia("(prefers-reduced-motion: reduce)").matches ? "2000" : "900";
   const player = h(
     "div",
     { class: "player", role: "group", "aria-label": "Steps of the run" },
