@@ -58,7 +58,7 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
     page.goto(f"{real_address}/#view=classics&classic=indented-code")
     page.get_by_role("button", name="Compare these side by side").click()
     page.locator(".column").nth(2).wait_for()
-    assert page.locator(".counts .figure").first.inner_text() == "64"
+    assert page.locator(".counts tbody .figure").first.inner_text() == "64"
 
 
 def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:

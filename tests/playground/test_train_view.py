@@ -19,7 +19,7 @@ EXAMPLE = {"view": "train", "text": TEXT, "pattern": "none", "ties": "first", "s
 
 
 def at_step(page: Any, step: int, last: int) -> None:
-    words = f"Merge {step} of {last}" if step else f"Before the first of {last} merges"
+    words = f"Merge {step} of {last}" if step else f"Before the first of {last} merge"
     page.locator(".headline", has_text=words).wait_for()
 
 

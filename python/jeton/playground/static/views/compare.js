@@ -120,7 +120,7 @@ export function mount(root, app) {
       ? [h("p", { class: "hint" }, `Counts are those of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
       : [];
     const columns = tokenizers.map((entry, index) => column(entry, drawings[index], index, tokenizers.length === 1));
-    found.replaceChildren(h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("div", { class: "side-by-side" }, ...columns), placesOf(answer, text));
+    found.replaceChildren(h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("h2", { class: "unseen" }, "Side by side"), h("div", { class: "side-by-side" }, ...columns), placesOf(answer, text));
     app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary}`);
   }
 
