@@ -78,4 +78,4 @@ def test_it_is_well_formed_and_copied_as_the_text(tokens: list[tuple[int, bytes]
 @given(tokenized())
 def test_what_acts_is_only_there_to_be_copied(tokens: list[tuple[int, bytes]]) -> None:
     page = re.sub('(<b data-s="[^"]*"><span>)[^<]*(</span></b>)', "\\1\\2", to_html(draw(tokens)))
-    assert not ACTS.search(page)
+    assert not ACTS.search(page.replace("\t", ""))

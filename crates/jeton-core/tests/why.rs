@@ -127,7 +127,7 @@ proptest! {
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         prop_assert_eq!(&story.starts, &starts);
         prop_assert!(story.steps.iter().all(|step| starts.contains(&step.at)));
-        prop_assert!(story.steps.iter().all(|step| step.rivals.iter().all(|rival| *rival >= step.merged)));
+        prop_assert!(story.steps.iter().all(|step| step.rivals.iter().all(|rival| rival.rank >= step.merged.rank)));
     }
 }
 
