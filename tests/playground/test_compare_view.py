@@ -87,7 +87,7 @@ def test_long_texts_are_counted_whole(open_page: Open, shelf: Shelf) -> None:
     page = open_page(view="compare", text=text, compare=["small"])
     page.get_by_text("first 10,000 characters are compared").wait_for()
     assert page.locator(".counts tbody .figure").first.inner_text() == f"{shelf.get('small').count(text):,}"
-    page.get_by_text("Add a tokenizer to compare.").wait_for()
+    page.locator(".summary", has_text="Add a tokenizer to compare.").wait_for()
 
 
 def test_twenty_languages(open_page: Open, shelf: Shelf) -> None:

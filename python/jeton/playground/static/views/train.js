@@ -250,7 +250,7 @@ export function mount(root, app) {
       return h(
         "tr",
         { class: chosen ? "chosen" : null },
-        h("th", { scope: "row", "aria-label": `${name(left)} and ${name(right)}${chosen && at ? ", merged" : ""}` }, chips([look(left), look(right)], " ")),
+        h("th", { scope: "row" }, h("span", { class: "unseen" }, `${name(left)} and ${name(right)}${chosen && at ? ", merged" : ""}`), h("span", { "aria-hidden": "true" }, chips([look(left), look(right)], " "))),
         h("td", { class: "space" }, bar(times / longest, chosen ? "chosen" : "")),
         h("td", { class: "figure" }, number(times)),
       );
