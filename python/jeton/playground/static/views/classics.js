@@ -18,7 +18,10 @@ export function mount(root, app) {
       const { classics } = await titles;
       const id = classics.some((classic) => classic.id === state.classic) ? state.classic : classics[0].id;
       if (!list.childElementCount) list.append(...classics.map(title));
-      for (const button of list.querySelectorAll("button")) button.setAttribute("aria-current", String(button.dataset.id === id));
+      for (const button of list.querySelectorAll("button")) {
+        button.setAttribute("aria-current", String(button.dataset.id === id));
+        if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // where the titles stand in a row
+      }
       const now = JSON.stringify([id, app.tokenizers().map((entry) => [entry.key, entry.error])]);
       if (now === shown) return;
       shown = now;

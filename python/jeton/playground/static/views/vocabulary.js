@@ -121,7 +121,8 @@ export function mount(root, app) {
     shownCard = key;
     if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Choose an entry to see all about it."));
     const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
-    detail.replaceChildren(h("h2", { class: "unseen" }, "One token"), app.card(state.tokenizer, state.id, { look }));
+    const close = h("button", { type: "button", class: "link close", on: { click: () => app.set({ id: undefined }) } }, "Close");
+    detail.replaceChildren(h("h2", { class: "unseen" }, "One token"), app.card(state.tokenizer, state.id, { look, extra: [close] }));
   }
 
   let shownTokenizer = null;
