@@ -88,6 +88,17 @@ def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
         answer(SHELF, {"tokenizer": "bytes", **request_})
 
 
+def test_entries_of_megabytes_are_shown_in_part() -> None:
+    shelf = Shelf(cached=False)
+    vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: "天".encode() * 500_000}
+    key = shelf.add("long.json", jeton.Tokenizer.from_merges(vocab, []).to_bytes())["key"]
+    (entry,) = answer(shelf, {"tokenizer": key, "query": "256", "by": "id"})["entries"]
+    assert entry["num_bytes"] == 1_500_000
+    assert len(entry["hex"]) == 400
+    assert len(entry["spelling"]) == 200
+    assert answer(shelf, {"tokenizer": key, "query": "天天"})["num"] == 1
+
+
 def test_a_lone_surrogate_is_found_nowhere() -> None:
     assert answer(SHELF, {"tokenizer": "lessons", "query": "\ud800"})["num"] >= 0
 

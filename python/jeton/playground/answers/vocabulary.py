@@ -22,6 +22,8 @@ from . import asked
 __all__ = ["KINDS", "answer"]
 
 MAX_ENTRIES = 500
+# Bytes of an entry that a list shows; a hostile file may have entries of megabytes. Its card shows all of one.
+MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
 
@@ -121,9 +123,9 @@ class _Index:
 
     def entry(self, place: int) -> dict[str, Any]:
         id, data = self.ids[place], self[place]
-        kind = KINDS[self.kinds[place]]
-        look = draw([(id, data)], special={id: data} if kind == "special" else {}).to_dict()["table"][0]
-        return {**look, "spelling": self.spell(id), "kind": kind}
+        kind, shown = KINDS[self.kinds[place]], data[:MAX_SHOWN_BYTES]
+        look = draw([(id, shown)], special={id: shown} if kind == "special" else {}).to_dict()["table"][0]
+        return {**look, "spelling": self.spell(id)[:MAX_SHOWN_BYTES], "kind": kind, "num_bytes": len(data)}
 
 
 def _kind(data: bytes, *, is_byte: bool) -> int:

@@ -89,7 +89,7 @@ export function mount(root, app) {
       "tr",
       { data: { id: entry.id }, on: press },
       h("td", { class: "figure" }, button),
-      h("td", { class: "tokens" }, chip(entry)),
+      h("td", { class: "tokens" }, chip(entry), 2 * entry.num_bytes > entry.hex.length ? h("span", { class: "small hint" }, `… ${counted(entry.num_bytes, "byte")}`) : null),
       h("td", {}, h("code", {}, shortened(entry.hex.replace(/..(?!$)/g, "$& ")))),
       h("td", {}, h("code", {}, shortened(entry.spelling))),
       h("td", {}, KIND_WORDS[entry.kind]),
