@@ -21,6 +21,13 @@ const same = new CSSStyleSheet();
 document.adoptedStyleSheets.push(hues, same);
 
 let made = 0;
+const rules = new Map(); // drawing → its rule
+
+function markSame(root, rule) {
+  for (const other of rules.keys()) if (!other.isConnected) rules.delete(other);
+  rules.set(root, rule);
+  same.replaceSync([...rules.values()].join(""));
+}
 
 /**
  * Draws tokens.
@@ -77,9 +84,9 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
       current = index;
       if (index !== null) token(index).classList.add("current");
     }
-    same.replaceSync(index === null ? "" : `[data-drawing="${serial}"] .k${drawing.looks[index]}{--same:1}`);
+    markSame(root, index === null ? "" : `[data-drawing="${serial}"] .k${drawing.looks[index]}{--same:1}`);
     if (focus) token(index).focus();
-    else if (scroll && index !== null) token(index).scrollIntoView({ block: "nearest" });
+    else if (scroll && index !== null) scrollTo(root.parentElement, token(index));
   };
 
   const found = (event) => {
@@ -89,7 +96,10 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   root.addEventListener("pointerover", (event) => { if (event.pointerType !== "touch") onToken?.(found(event), "hover"); });
   root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") onToken?.(null, "hover"); });
   root.addEventListener("click", (event) => { const index = found(event); if (index !== null) onToken?.(index, "press"); });
-  root.addEventListener("focusin", (event) => { const index = found(event); if (index !== null && index !== current) onToken?.(index, "keys"); });
+  root.addEventListener("focusin", (event) => {
+    const index = found(event);
+    if (index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not by a press
+  });
   root.addEventListener("keydown", (event) => {
     const index = found(event);
     if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -221,6 +231,13 @@ function spoken({ ids, looks, table }, index) {
   const look = table[looks[index]];
   const kind = look.special ? "special token" : "token";
   return `${shownText(look.parts)}, ${kind} ${number(index + 1)} of ${number(ids.length)}, id ${look.id}`;
+}
+
+/** Brings a token into sight of the box that it scrolls in, and leaves the page where it is. */
+function scrollTo(box, element) {
+  const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + inner.height;
+  else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + inner.height;
 }
 
 /** Where a key leads from a token; null: nowhere. */

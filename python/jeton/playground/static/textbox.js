@@ -27,7 +27,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   const held = h("p", { class: "held", hidden: true }, words, " ", clear);
   const root = h("div", { class: "textbox" }, h("label", { for: id }, label), area, held);
 
-  let text = null; // what the box stands for
+  let text = ""; // what the box stands for
   let typing = 0;
 
   const put = (next) => {
@@ -62,14 +62,16 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     event.preventDefault();
   });
 
-  const caret = () => { if (document.activeElement === area) onCaret?.(area.selectionStart, area.selectionEnd); };
+  // where the box changes line ends its places are not those of the text
+  const isExact = () => text.startsWith(area.value);
+  const caret = () => { if (document.activeElement === area && isExact()) onCaret?.(area.selectionStart, area.selectionEnd); };
   area.addEventListener("selectionchange", caret);
   area.addEventListener("keyup", caret);
   area.addEventListener("click", caret);
 
   root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // what is being typed is newer
   root.select = (start, end) => {
-    area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
+    if (isExact()) area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
   };
   root.area = area;
   return root;

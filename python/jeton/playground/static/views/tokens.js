@@ -35,6 +35,7 @@ export function mount(root, app) {
   let limit = FIRST_LIMIT;
   let drawings = []; // the elements of the tokens: the text, and the list
   let pinned = null; // the index of the token that stays
+  let listed = null; // what the list shows of each token
   let pointing = 0;
   let telling = 0;
 
@@ -87,7 +88,7 @@ export function mount(root, app) {
     pane.replaceChildren(text);
     drawFigures();
     drawMore();
-    drawList(app.state.list ?? "ids");
+    drawList(listKind(app.state));
     detail.replaceChildren(invitation());
     clearTimeout(telling);
     telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(", ")), TELL_AFTER_MS);
@@ -119,12 +120,14 @@ export function mount(root, app) {
   }
 
   async function drawList(as) {
+    listed = as;
     for (const input of lists.querySelectorAll("input")) input.checked = input.value === as;
     list.replaceChildren();
     const [text] = drawings;
+    drawings = [text];
     if (as === "none") return;
     await text.filled; // the text first
-    if (drawings[0] !== text || (app.state.list ?? "ids") !== as) return;
+    if (drawings[0] !== text || listed !== as) return;
     const element = app.draw(answer.drawing, { label: `Tokens as ${as}`, as, onToken });
     drawings = [text, element];
     list.replaceChildren(element);
@@ -216,12 +219,14 @@ export function mount(root, app) {
       special.input.checked = state.special;
       template.input.checked = state.template;
       update(state);
-      const as = state.list in LISTS ? state.list : "ids";
-      if (drawings.length && !lists.querySelector(`[value="${as}"]`).checked) drawList(as);
+      const as = listKind(state);
+      if (drawings.length && as !== listed) drawList(as);
     },
     hide() {},
   };
 }
+
+const listKind = (state) => (Object.hasOwn(LISTS, state.list) ? state.list : "ids");
 
 /** The token that covers a character, or ends at the text's end; null: none does. */
 function tokenAt({ char_starts, char_ends }, at) {
