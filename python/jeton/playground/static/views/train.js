@@ -42,11 +42,11 @@ export function mount(root, app) {
   const player = h(
     "div",
     { class: "player", role: "group", "aria-label": "Steps of the run" },
-    move("Beginning", "⏮", () => 0),
-    move("Step back", "◀", () => at - 1),
+    move("Beginning", "⏮\ufe0e", () => 0),
+    move("Step back", "◀\ufe0e", () => at - 1),
     play,
-    move("Step forwards", "▶", () => at + 1),
-    move("End", "⏭", () => run.steps.length),
+    move("Step forwards", "▶\ufe0e", () => at + 1),
+    move("End", "⏭\ufe0e", () => run.steps.length),
     slider,
     speed,
   );

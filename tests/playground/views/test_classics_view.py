@@ -13,7 +13,7 @@ import jeton
 from jeton.playground.data import read
 from jeton.playground.shelf import Shelf
 
-from .conftest import axe_violations, running
+from ..conftest import axe_violations, running
 
 Open = Callable[..., Any]
 CLASSICS = read("classics.json")

@@ -7,7 +7,7 @@ from typing import Any
 
 from jeton.playground.shelf import Shelf
 
-from .conftest import Problems, axe_violations
+from ..conftest import Problems, axe_violations
 
 Open = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 import jeton
 
-from .conftest import Problems, axe_violations
+from ..conftest import Problems, axe_violations
 
 Open = Callable[..., Any]
 

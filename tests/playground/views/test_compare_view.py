@@ -13,7 +13,7 @@ import jeton
 from jeton.playground.data import read
 from jeton.playground.shelf import Shelf
 
-from .conftest import Problems, axe_violations, running
+from ..conftest import Problems, axe_violations, running
 
 Open = Callable[..., Any]
 TEXT = "the old tale 天气"
