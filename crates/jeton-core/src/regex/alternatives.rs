@@ -49,6 +49,7 @@ impl Finder<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::pretokenize::{published, Pretokenizer};
