@@ -146,7 +146,7 @@ class TestPartsOfThePattern:
         data = json.loads(explanation.json)
         assert data["pattern"] == list(explanation.pattern_parts)
         assert [pretoken["part"] for pretoken in data["pretokens"]] == [0, 2, 1, 1, None]
-        assert r"  part 2 of 3 of the pattern made it: \p{N}{1,2}" in str(explanation)
+        assert r"  made by part 2 of 3 of the pattern: \p{N}{1,2}" in str(explanation)
 
     def test_special_tokens_and_bytes_have_none(self) -> None:
         tok = jeton.train([CORPUS], vocab_size=260, pattern=self.PATTERN, special_tokens=["<s>"], progress=False)

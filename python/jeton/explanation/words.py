@@ -130,7 +130,9 @@ def _tried(rest: bytes, taken: int) -> str:
 def part_words(explanation: Explanation, part: int) -> str:
     """Which part of the pattern made a pretoken."""
     parts = explanation.pattern_parts
-    return f"part {part + 1} of {len(parts)} of the pattern made it: {visible(parts[part].encode())}"
+    shown = visible(parts[part].encode())
+    shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
+    return f"made by part {part + 1} of {len(parts)} of the pattern: {shown}"
 
 
 def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
