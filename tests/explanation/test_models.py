@@ -63,7 +63,7 @@ class TestUnigram:
         assert str(unigram.explain("ab")) == (
             '"ab" · 2 bytes · 1 pretoken · 0 merges · 1 token\n\n'
             'pretoken 1: "▁ab", bytes 0 to 2\n'
-            "  5 pieces could stand somewhere in it; the scores of the best way add up to\n"
+            "  5 pieces or unknown characters fit in somewhere; the scores of the best way add up to\n"
             "  -2.50 = ▁ab (-2.50)\n"
             "  next: -5.00 = ▁ (-3.00) + ab (-2.00)\n"
             "  next: -5.50 = ▁ (-3.00) + a (-1.00) + b (-1.50)\n"

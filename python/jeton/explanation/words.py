@@ -79,7 +79,7 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
 
 
 def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
-    yield f"{counted(lattice.num_edges, 'piece')} could stand somewhere in it; the scores of the best way add up to"
+    yield f"{lattice.num_edges:,} pieces or unknown characters fit in somewhere; the scores of the best way add up to"
     yield _path(pretoken, lattice.best)
     for path in lattice.others:
         yield f"next: {_path(pretoken, path)}"
