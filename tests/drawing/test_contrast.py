@@ -39,9 +39,10 @@ def blended(ink: Color, ground: Color, opacity: float) -> Color:
     return red, green, blue
 
 
-@pytest.mark.parametrize(
-    ("saturation", "lightness", "ink"), re.findall(r"var\(--h\) (\d+)% (\d+)%\);color:#(\w+)", CSS)
-)
+TONES = re.findall(r"var\(--h\) (\d+)% (\d+)%\);color:#(\w+)", CSS)
+
+
+@pytest.mark.parametrize(("saturation", "lightness", "ink"), TONES)
 def test_in_a_notebook(saturation: str, lightness: str, ink: str) -> None:
     signs = min(float(opacity) for opacity in re.findall(r"opacity:([.\d]+)", CSS))
     for hue in range(360):

@@ -120,6 +120,11 @@ class TestWordPiece:
             "  ids [1, 2, 3]",
         ]
 
+    def test_in_html(self, word_piece: jeton.Tokenizer) -> None:
+        page = word_piece.explain("unaffable <").html
+        assert "<div>##aff  id 2; no entry: affable, affabl, affab and 1 more</div>" in page
+        assert "&quot;&lt;&quot;" in page
+
     def test_where_it_gives_up(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffx")
         attempts = json.loads(explanation.json)["pretokens"][0]["attempts"]

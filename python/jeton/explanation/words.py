@@ -12,7 +12,18 @@ from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, Lattice, P
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-__all__ = ["counted", "edge_words", "heading", "merge_words", "part_words", "quoted_text", "sequence", "some", "words"]
+__all__ = [
+    "attempt_words",
+    "counted",
+    "edge_words",
+    "heading",
+    "merge_words",
+    "part_words",
+    "quoted_text",
+    "sequence",
+    "some",
+    "words",
+]
 
 
 def words(explanation: Explanation, *, color: bool) -> Iterator[str]:
@@ -45,7 +56,7 @@ def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: b
     elif pretoken.lattice is not None:
         yield from _lattice(pretoken, pretoken.lattice)
     elif pretoken.attempts is not None:
-        yield from _attempts(explanation, pretoken, pretoken.attempts)
+        yield from attempt_words(explanation, pretoken, pretoken.attempts)
     elif pretoken.whole and not pretoken.merges:
         yield f"in the vocabulary as it stands, which this model takes before any merge: ids {list(pretoken.ids)}"
     elif pretoken.by_merges:
@@ -99,7 +110,8 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
     return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
 
 
-def _attempts(explanation: Explanation, pretoken: ExplainedPretoken, attempts: Attempts) -> Iterator[str]:
+def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: Attempts) -> Iterator[str]:
+    """What WordPiece found in a pretoken, and what it tried before."""
     if attempts.is_too_long:
         yield f"longer than this model looks at: unknown as a whole, ids {some(pretoken.ids)}"
         return
