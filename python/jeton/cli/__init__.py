@@ -26,6 +26,7 @@ COMMANDS = (
     "decode",
     "count",
     "explain",
+    "compare",
     "vocab",
     "measure",
     "sizes",

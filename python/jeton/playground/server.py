@@ -6,6 +6,7 @@ Left out: other machines; the playground listens to this one only.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 import threading
@@ -86,6 +87,7 @@ def serve(shelf: Shelf, port: int, *, ready: Callable[[str], None], browser: boo
         port = listener.getsockname()[1]
         server = make_server(shelf, port)
         address = f"http://{ADDRESS}:{port}/"
+        logging.getLogger("jeton").setLevel(logging.ERROR)  # the page says what training warns of
         ready(address)
         if browser:  # some browsers return only when they are closed
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
