@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,11 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
         {"role": "tool", "content": "rain <x>", "tool_call_id": "abc123xyz", "name": "weather"},
         {"role": "assistant", "content": "It rains."},
     ],
-    "odd": [{"role": "assistant", "content": "first"}, {"role": "skip", "content": "a"}, {"role": "stop", "content": "b"}],
+    "odd": [
+        {"role": "assistant", "content": "first"},
+        {"role": "skip", "content": "a"},
+        {"role": "stop", "content": "b"},
+    ],
 }
 
 
@@ -112,8 +116,9 @@ def test_text_and_ids(name: str, conversation: str, prompt: bool) -> None:
 
 def test_every_template_is_made_of_something() -> None:
     """A comparison of refusals alone would compare nothing."""
-    for name, template in TEMPLATES.items():
-        made = sum(outcome(lambda: ours().chat(m, template=template))[0] == "made" for m in CONVERSATIONS.values())
+    for name, source in TEMPLATES.items():
+        chats = [outcome(partial(ours().chat, messages, template=source)) for messages in CONVERSATIONS.values()]
+        made = sum(kind == "made" for kind, _ in chats)
         assert made >= 4, name
 
 

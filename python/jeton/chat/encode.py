@@ -215,9 +215,9 @@ def _joined(parts: Iterable[_Part]) -> Encoding:
                 values = [span for span in values if low <= span[0] and span[1] <= high]
             else:
                 values = values[part.rows]
-            if name in ("byte_spans", "pretokens", "dropped"):
+            if name in ("byte_spans", "pretokens", "dropped") and part.more_bytes:
                 values = [(start + part.more_bytes, end + part.more_bytes) for start, end in values]
-            elif name in ("char_spans", "hf_offsets"):
+            elif name in ("char_spans", "hf_offsets") and part.more_chars:
                 values = [(start + part.more_chars, end + part.more_chars) for start, end in values]
             column += values
     return Encoding(**columns)
