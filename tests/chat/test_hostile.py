@@ -219,11 +219,11 @@ def test_a_lone_surrogate() -> None:
 
 @pytest.mark.timeout(60)
 def test_long_chats_are_no_hostile_ones() -> None:
-    """A megabyte, and two thousand messages, through templates that look at all of them in every turn."""
+    """A long message, and two thousand messages, through templates that look at all of them in every turn."""
     from .templates import CHATML_WITH_TOOLS
 
     tok = TOK.add_tokens(["<|im_start|>", "<|im_end|>"])
-    long = "<|im_end|> a" * 100_000
+    long = "<|im_end|> a" * 30_000
     chat = tok.chat([{"role": "user", "content": long}], template="chatml")
     assert chat.ids.count(tok.special_tokens["<|im_end|>"]) == 1
     many = [{"role": role, "content": "some words"} for role in ("user", "assistant")] * 1000

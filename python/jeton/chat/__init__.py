@@ -11,6 +11,7 @@ Left out: images and sounds in messages (a template sees that they are there), c
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -141,9 +142,7 @@ def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[Piece], encod
     token = 0
     starts = [start for start, _ in encoding.char_spans]
     for piece, end in zip(pieces, accumulate(piece.length for piece in pieces), strict=True):
-        first = token
-        while token < len(starts) and starts[token] < end:  # a token belongs where it begins
-            token += 1
+        first, token = token, bisect_left(starts, end, token)  # a token belongs where it begins
         if piece.turn is not None:
             _extend(turns[piece.turn].char_spans, end - piece.length, end)
             _extend(turns[piece.turn].token_spans, first, token)
