@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from .drawing import draw, to_html, to_terminal, visible, wants_color
+from .drawing import Drawing, described, draw, to_html, to_terminal, visible, wants_color
 
 __all__ = ["ExplainedMerge", "ExplainedPretoken", "Explanation", "explained"]
 
@@ -158,6 +158,17 @@ class Explanation:
     describe: Callable[[int], bytes]
 
     @cached_property
+    def drawing(self) -> Drawing:
+        """The first `MAX_TOKENS_SHOWN` tokens of the text, drawn."""
+        tokens = self.tokens[: MAX_TOKENS_SHOWN + 4]  # a character is cut in 4 at most
+        text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
+        special = {id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids}
+        spelled = {token.id: token.bytes for token in tokens if token.id in special}
+        spans = [token.byte_span for token in tokens]
+        ids, data = [token.id for token in tokens], [token.bytes for token in tokens]
+        return described(text, ids, data, spans, None, spelled).head(MAX_TOKENS_SHOWN)
+
+    @cached_property
     def num_merges(self) -> int:
         """All merges in the text."""
         return sum(len(pretoken.merges) for pretoken in self.pretokens)
@@ -228,16 +239,14 @@ class Explanation:
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
         """The words, and the tokens drawn; `color` None: whether standard output wants it."""
         colored = wants_color(sys.stdout) if color is None else color
-        special = {id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids}
-        shown = [(token.id, token.bytes) for token in self.tokens[:MAX_TOKENS_SHOWN]]
         lines = [
             self._summary(),
             *_words(self, color=colored),
             "",
-            to_terminal(shown, color=colored, width=width, special=special),
+            to_terminal(self.drawing, color=colored, width=width),
         ]
-        if len(self.tokens) > len(shown):
-            lines.append(f"… and {len(self.tokens) - len(shown):,} tokens more")
+        if len(self.tokens) > MAX_TOKENS_SHOWN:
+            lines.append(f"… and {len(self.tokens) - MAX_TOKENS_SHOWN:,} tokens more")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -329,9 +338,10 @@ def _sequence(explanation: Explanation, ids: Sequence[int], *, color: bool = Fal
     """The symbols of one moment; drawn together, so that a character cut between two of them is named."""
     shown = [(id, explanation.describe(id)) for id in ids[:MAX_SYMBOLS_SHOWN]]
     more = f" … {len(ids) - MAX_SYMBOLS_SHOWN} more" if len(ids) > MAX_SYMBOLS_SHOWN else ""
+    drawing = draw(shown)
     if color:
-        return to_terminal(shown, color=True, break_lines=False) + more
-    return " ".join(token.shown for token in draw(shown)) + more
+        return to_terminal(drawing, color=True, break_lines=False) + more
+    return " ".join(look.shown for look in drawing) + more
 
 
 def _some(ids: Sequence[int]) -> str:
@@ -366,11 +376,10 @@ _CSS = (
 
 def _to_html(explanation: Explanation) -> str:
     """The tokens drawn, then one foldable table of merges for each distinct pretoken."""
-    special = {id for pretoken in explanation.pretokens if pretoken.special for id in pretoken.ids}
-    shown = [(token.id, token.bytes) for token in explanation.tokens[:MAX_TOKENS_SHOWN]]
-    parts = [f"<p>{html.escape(explanation._summary())}</p>", to_html(shown, special=special)]
-    if len(explanation.tokens) > len(shown):
-        parts.append(f"<p>… and {len(explanation.tokens) - len(shown):,} tokens more</p>")
+    drawing = explanation.drawing
+    parts = [f"<p>{html.escape(explanation._summary())}</p>", to_html(drawing)]
+    if len(explanation.tokens) > MAX_TOKENS_SHOWN:
+        parts.append(f"<p>… and {len(explanation.tokens) - MAX_TOKENS_SHOWN:,} tokens more</p>")
     seen: set[tuple[bytes, tuple[int, ...]]] = set()
     for number, pretoken in enumerate(explanation.pretokens[:MAX_PRETOKENS_SHOWN], start=1):
         key = (pretoken.text, tuple(pretoken.ids))

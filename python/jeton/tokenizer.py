@@ -329,6 +329,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special_mask,
             sequence_ids,
             hf_offsets,
+            _bytes(text),
+            _bytes(pair or b""),
+            self._special_spelling,
         )
 
     def count(
@@ -359,7 +362,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no pair left has a merge: stop
               ids [256]
         """
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = _bytes(text)
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
         model = self._definition.model
@@ -733,6 +736,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @cached_property
+    def _special_spelling(self) -> dict[int, bytes]:
+        return {id: content.encode() for content, id in self._special_tokens.items()}
+
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
 
@@ -747,6 +754,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             id=id,
             position=position,
         )
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

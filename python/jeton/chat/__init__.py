@@ -22,13 +22,13 @@ from ..errors import ChatTemplateError, ConfigError
 from ..special import Special
 from .encode import TokenizerLike, encode
 from .presets import PRESETS, Preset
-from .template import Piece, choose, render
+from .template import Piece, choose, render, templates
 from .traced import Origin
 
 if TYPE_CHECKING:
     from ..definition import Definition
 
-__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat"]
+__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "templates"]
 
 
 class Turn(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
@@ -76,7 +76,7 @@ def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Spec
     spans = {shadow.char_spans[row] for row in wanted}
     refused = [one for one in foreign if one[1:] not in spans and one[0] not in allowed]
     _refuse(refused, pieces, text, tok, raises=permitted == "raise")
-    return _whole(tok, text, shadow, wanted)
+    return _in_parts(tok, text, whole, shadow, wanted)
 
 
 def _refuse(
@@ -176,7 +176,7 @@ class _Part(NamedTuple):
     more_chars: int
 
 
-def _whole(tok: TokenizerLike, text: str, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
+def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
     """The special tokens of the shadow, and between them text."""
     parts = []
     at_char = at_byte = 0
@@ -187,7 +187,7 @@ def _whole(tok: TokenizerLike, text: str, shadow: Encoding, wanted: Sequence[int
         if row is not None:
             parts.append(_Part(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
             at_char, at_byte = end, shadow.byte_spans[row][1]
-    return _joined(parts)
+    return _joined(parts, whole)
 
 
 def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part:
@@ -204,9 +204,11 @@ def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part
     return _Part(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
 
 
-def _joined(parts: Iterable[_Part]) -> Encoding:
-    """The parts as one encoding."""
-    columns: dict[str, list[Any]] = {column.name: [] for column in fields(Encoding)}
+def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
+    """The parts as one encoding, with what is said of the whole."""
+    columns: dict[str, list[Any]] = {
+        column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
+    }
     for part in parts:
         low, high = part.byte_range
         for name, column in columns.items():
@@ -220,4 +222,4 @@ def _joined(parts: Iterable[_Part]) -> Encoding:
             elif name in ("char_spans", "hf_offsets") and part.more_chars:
                 values = [(start + part.more_chars, end + part.more_chars) for start, end in values]
             column += values
-    return Encoding(**columns)
+    return replace(whole, **columns)

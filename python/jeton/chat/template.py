@@ -19,7 +19,7 @@ from .traced import CALLER, Origin, Traced, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["Piece", "choose", "render"]
+__all__ = ["Piece", "choose", "render", "templates"]
 
 _FILE = "<chat template>"
 
@@ -57,7 +57,7 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
         >>> choose(named, "rag", tools=False)
         '{{ 2 }}'
     """
-    named = _named(own)
+    named = templates(own)
     if template is None:
         wanted = "tool_use" if tools and "tool_use" in named else "default"
         if wanted in named:
@@ -79,8 +79,16 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
     return template
 
 
-def _named(own: Any) -> dict[str, str]:
-    """Name -> source."""
+def templates(own: Any) -> dict[str, str]:
+    """A tokenizer's chat templates: name -> source; one alone is ``default``.
+
+    Raises:
+        ChatTemplateError: what its file has there is no template.
+
+    Examples:
+        >>> templates("{{ 1 }}"), templates(None)
+        ({'default': '{{ 1 }}'}, {})
+    """
     if own is None:
         return {}
     if isinstance(own, str):

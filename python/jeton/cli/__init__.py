@@ -20,6 +20,7 @@ __all__ = ["main"]
 # In the order of a first user's day.
 COMMANDS = (
     "demo",
+    "play",
     "train",
     "encode",
     "decode",

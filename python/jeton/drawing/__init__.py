@@ -1,0 +1,31 @@
+"""Drawing tokens for people: one description, and what draws it for terminals, notebooks, pictures and pages.
+
+`Drawing` says what there is to see. `to_terminal` and `to_html` only give it looks, and the playground's page draws
+`Drawing.to_dict`: what one shows, all show.
+"""
+
+from __future__ import annotations
+
+from .cells import cells
+from .colors import hue
+from .drawing import Drawing, Dropped, Look, described, draw
+from .page import to_html
+from .parts import Part, PartKind, quoted, visible
+from .terminal import to_terminal, wants_color
+
+__all__ = [
+    "Drawing",
+    "Dropped",
+    "Look",
+    "Part",
+    "PartKind",
+    "cells",
+    "described",
+    "draw",
+    "hue",
+    "quoted",
+    "to_html",
+    "to_terminal",
+    "visible",
+    "wants_color",
+]

@@ -1,0 +1,27 @@
+"""How wide text is in a terminal, in cells."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+
+__all__ = ["cells"]
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes: 2 for wide characters, none for marks on the letter before.
+
+    Examples:
+        >>> cells("a天"), cells("e\\u0301")
+        (3, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+@cache
+def _cells(character: str) -> int:
+    if character < "\u0300":
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,90 @@
+"""A drawing as a fragment of HTML, for notebooks: it brings its own style, needs no script and loads nothing.
+
+Signs for white space and controls come from the style, so what is copied from the page is the text itself. Neighbors
+differ by underline besides color, tokens that share a character stand in one frame, and text that no token covers has
+no color.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+
+from .drawing import Drawing, Look
+from .parts import Part, PartKind
+
+__all__ = ["to_html"]
+
+
+def to_html(drawing: Drawing) -> str:
+    """Draws tokens as a fragment of HTML. Each token is a ``span`` whose tooltip gives id and bytes.
+
+    Examples:
+        >>> from jeton.drawing import draw
+        >>> "&lt;b&gt;" in to_html(draw([(1, b"<b>")]))
+        True
+    """
+    return f'<div class="jeton-tokens"><style>{_CSS}</style>{"".join(_spans(drawing))}</div>'
+
+
+# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them.
+_CSS = (
+    ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;font-family:ui-monospace,monospace;line-height:1.9;"
+    "color-scheme:light dark}"
+    ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0;"
+    "unicode-bidi:isolate}"
+    ".jeton-tokens .o{border-bottom-color:#444}"
+    ".jeton-tokens .x{font-weight:bold;outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
+    ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
+    ".jeton-tokens i,.jeton-tokens b{font-style:normal;font-weight:normal;position:relative}"
+    ".jeton-tokens i::before,.jeton-tokens b::before{content:attr(data-s);opacity:.6}"
+    ".jeton-tokens i.space::before,.jeton-tokens i.tab::before{position:absolute}"
+    ".jeton-tokens b::before{font-size:.8em;opacity:.8}"
+    ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
+    "@media (prefers-color-scheme:dark){.jeton-tokens .t{background:hsl(var(--h) 45% 22%);color:#f4f4f4}"
+    ".jeton-tokens .o{border-bottom-color:#bbb}}"
+)
+
+
+def _spans(drawing: Drawing) -> Iterator[str]:
+    inside = [_parts_html(look.parts) for look in drawing.table]
+    titles = [html.escape(f"id {look.id} · bytes {look.data.hex(' ')}") for look in drawing.table]
+    gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
+    groups = drawing.groups
+    for index, (look, group) in enumerate(zip(drawing.looks, groups, strict=True)):
+        begins = index == 0 or groups[index - 1] != group
+        ends = index + 1 == len(groups) or groups[index + 1] != group
+        if begins and index in gaps:
+            yield f"<s>{_parts_html(gaps[index])}</s>"
+        if begins and not ends:
+            yield '<span class="g">'
+        token: Look = drawing.table[look]
+        classes = "t" + (" o" if index % 2 else "") + (" x" if token.special else "")
+        yield f'<span class="{classes}" style="--h:{token.hue}" title="{titles[look]}">{inside[look]}</span>'
+        if ends and not begins:
+            yield "</span>"
+    if len(groups) in gaps:
+        yield f"<s>{_parts_html(gaps[len(groups)])}</s>"
+
+
+def _parts_html(parts: Iterable[Part]) -> str:
+    return "".join(map(_part_html, parts))
+
+
+def _part_html(part: Part) -> str:
+    """One part: what is only shown is an attribute, what is copied is text."""
+    if part.shown == part.text:
+        return html.escape(part.shown)
+    shown, text = html.escape(part.shown), html.escape(_copied(part.text))
+    if part.text in (" ", "\t", "\n") and part.kind is not PartKind.TEXT:
+        return f'<i class="{part.kind.value}" data-s="{shown}">{text}</i>'
+    return f'<b data-s="{shown}"><span>{text}</span></b>' if text else f'<b data-s="{shown}"></b>'
+
+
+def _copied(text: str) -> str:
+    """What HTML can hold of a text: no NUL, and none of the controls that browsers change or forbid."""
+    return "".join(character for character in text if character in "\t\n" or not _is_control(character))
+
+
+def _is_control(character: str) -> bool:
+    return character < " " or "\x7f" <= character <= "\x9f"
