@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 from . import _core
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, TrainingFacts
+from .drawing import Tree
 from .encoding import Encoding, TokenBatch
-from .entries import TOKEN, Entries
+from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
-from .explanation import Explanation, explained
+from .explanation import Explanation, entry_tree, explained
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
@@ -58,6 +59,14 @@ class _Files:
 
 
 FILES = _Files()
+
+# Kinds of entries that no merges build, and what is said of them.
+_ALONE = {
+    ADDED: "an added token: it is matched whole, and no merges build it",
+    SPECIAL: "a special token: it is matched whole, and no merges build it",
+    UNUSED: "a piece that is not in use",
+    BYTE: "a byte: it stands for a part of characters that are no entries",
+}
 
 
 @dataclass(frozen=True)
@@ -348,7 +357,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.count(text, self._permission(special), threads=threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """How a text becomes tokens: every merge, its rank, and what competed. Print it, or take `.json` or `.html`.
+        """How a text becomes tokens. Print it, or take `.json` or `.html`.
+
+        For BPE it has every merge, its rank, and what competed; for Unigram the lattice of each pretoken with the
+        scores, the best way through it and the next best; for WordPiece the longest entries and what was tried before
+        them. Where one pattern cuts the text, it names the part of the pattern that made each pretoken.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -365,10 +378,30 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         data = _bytes(text)
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
+        pretokens = [explained(*part, by_chars=self._covers_more) for part in parts]
+        tokens = self.tokenize(text, special=special)
+        return Explanation(data, pretokens, tokens, Spelling(self), self._core.alternatives())
+
+    def tree(self, id: int) -> Tree:
+        """The merges that build a token, from its own bytes up: a tree to walk, draw or take as JSON.
+
+        An entry that no merges reach says so in the tree's `note`, and shows what merges make of its bytes; an added
+        token, and one of a model without merges, is a node alone.
+
+        Raises:
+            UnknownTokenError: the id is not in the vocabulary.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> [node.id for node in tok.tree(256).nodes]
+            [97, 98, 256]
+        """
+        self.id_to_bytes(id)
+        alone = _ALONE.get(self._core.kind(id), "")
+        merged = None if alone else self._core.explain_entry(id)
         model = self._definition.model
-        by_chars = isinstance(model, Bpe) and model.level == "char"
-        pretokens = [explained(*part, by_merges=isinstance(model, Bpe), by_chars=by_chars) for part in parts]
-        return Explanation(data, pretokens, self.tokenize(text, special=special), Spelling(self))
+        listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
+        return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
 
     def chat(
         self,
@@ -742,6 +775,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
+
+    @property
+    def _covers_more(self) -> bool:
+        """Whether a first symbol may cover what it does not spell: an unknown character."""
+        model = self._definition.model
+        return not isinstance(model, Bpe) or model.level == "char"
 
     def _adds(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens

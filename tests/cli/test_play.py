@@ -25,7 +25,12 @@ pytest.importorskip("uvicorn", reason="the playground needs the extra play")
 def playing(*args: object) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A playground in a process of its own, and its first line."""
     command = [sys.executable, "-m", "jeton.cli", "play", "--no-browser", *map(str, args)]
-    environment = {**os.environ, "JETON_OFFLINE": "1", "JETON_CACHE_DIR": "/nonexistent", "HF_HUB_CACHE": "/nonexistent"}
+    environment = {
+        **os.environ,
+        "JETON_OFFLINE": "1",
+        "JETON_CACHE_DIR": "/nonexistent",
+        "HF_HUB_CACHE": "/nonexistent",
+    }
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     try:
         assert process.stdout is not None

@@ -49,7 +49,7 @@ def vocabs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vocabs")
     tokenizer("byte gpt2").save(folder / "small.json")
     tokenizer("char gpt2").save(folder / "characters.json")
-    (folder / "broken.json").write_text('{"model": {"type": "BPE"')
+    (folder / "torn.json").write_text('{"model": {"type": "BPE"')
     return folder
 
 

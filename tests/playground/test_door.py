@@ -87,7 +87,9 @@ class TestOrigin:
         headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "PUT"}
         assert send("OPTIONS", "/api/tokenizers", headers=headers).status == 403
 
-    @pytest.mark.parametrize(("site", "status"), [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)])
+    @pytest.mark.parametrize(
+        ("site", "status"), [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)]
+    )
     def test_questions_come_from_our_page(self, send: Send, site: str, status: int) -> None:
         assert send("GET", "/api/tokenizers", headers={"Sec-Fetch-Site": site}).status == status
 
@@ -125,7 +127,8 @@ class TestBody:
         assert time.perf_counter() - start < 5
 
     @pytest.mark.parametrize(
-        "body", [b"", b"{", b"[]", b'"text"', b"\xff", b"[" * 100_000, b"null", b'{"tokenizer": 3}', b'{"tokenizer": "bytes"}']
+        "body",
+        [b"", b"{", b"[]", b'"text"', b"\xff", b"[" * 100_000, b"null", b'{"tokenizer": 3}', b'{"tokenizer": "bytes"}'],
     )
     def test_what_is_no_question_gets_a_readable_error(self, send: Send, body: bytes) -> None:
         reply = send("POST", "/api/tokens", body)
@@ -192,7 +195,12 @@ class TestPaths:
         assert allowed in reply.headers["allow"]
 
     def test_a_websocket_is_not_opened(self, send: Send) -> None:
-        headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "x" * 22 + "==", "Sec-WebSocket-Version": "13"}
+        headers = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Key": "x" * 22 + "==",
+            "Sec-WebSocket-Version": "13",
+        }
         assert send("GET", "/api/tokens", headers=headers).status in (400, 404, 405, 426)
 
 
@@ -239,11 +247,22 @@ def test_the_page_brings_no_script_and_no_style_of_its_own_and_nothing_from_else
             assert " style=" not in text
             assert "<script>" not in text
             assert " on" not in {word[:3] for word in text.split("<")[1:] if "=" in word[:3]}
-        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "srcdoc", "DOMParser"):
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "srcdoc",
+            "DOMParser",
+        ):
             assert word not in text, f"{path.name} has {word}"
         for place in ("http://", "https://"):
             for found in text.split(place)[1:]:
-                assert found.startswith("www.w3.org/"), f"{path.name} names {place}{found[:40]}"  # names of vocabularies
+                assert found.startswith("www.w3.org/"), (
+                    f"{path.name} names {place}{found[:40]}"
+                )  # names of vocabularies
 
 
 # ── help ──────────────────────────────────────────────────────────────────────────────────────────────────────────

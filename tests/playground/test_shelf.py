@@ -94,10 +94,18 @@ class TestFolder:
             (tmp_path / name).write_text(content)
         (tmp_path / "not-a-tokenizer").mkdir()
         assert keys(Shelf(folder=tmp_path, cached=False)) == [
-            "a-folder", "b", "no-suffix", "ranks", "words", "lessons", "bytes",
+            "a-folder",
+            "b",
+            "no-suffix",
+            "ranks",
+            "words",
+            "lessons",
+            "bytes",
         ]
 
-    def test_looking_loads_nothing_and_loading_happens_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_looking_loads_nothing_and_loading_happens_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         tokenizer("byte gpt2").save(tmp_path / "a.json")
         calls: list[str] = []
         monkeypatch.setattr(module, "load", lambda path: calls.append(str(path)) or jeton.load(path))
@@ -201,7 +209,16 @@ class TestDropped:
 
     @pytest.mark.parametrize(
         "content",
-        [b"", b"\x00", b"{", b"[" * 1_000_000, b'{"model":' * 100_000, b"\xff\xfe" * 1000, b"just a text", b"PK\x03\x04" + b"\0" * 99],
+        [
+            b"",
+            b"\x00",
+            b"{",
+            b"[" * 1_000_000,
+            b'{"model":' * 100_000,
+            b"\xff\xfe" * 1000,
+            b"just a text",
+            b"PK\x03\x04" + b"\0" * 99,
+        ],
     )
     def test_what_is_no_tokenizer_is_refused(self, content: bytes) -> None:
         with pytest.raises(JetonError) as caught:

@@ -11,21 +11,30 @@ from .colors import hue
 from .drawing import Drawing, Dropped, Look, described, draw
 from .page import to_html
 from .parts import Part, PartKind, quoted, visible
+from .picture import to_svg, tree_to_svg
 from .terminal import to_terminal, wants_color
+from .tree_views import tree_to_html, tree_to_terminal
+from .trees import Node, Tree
 
 __all__ = [
     "Drawing",
     "Dropped",
     "Look",
+    "Node",
     "Part",
     "PartKind",
+    "Tree",
     "cells",
     "described",
     "draw",
     "hue",
     "quoted",
     "to_html",
+    "to_svg",
     "to_terminal",
+    "tree_to_html",
+    "tree_to_svg",
+    "tree_to_terminal",
     "visible",
     "wants_color",
 ]

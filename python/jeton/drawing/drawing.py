@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .colors import hue
 from .parts import Part, cut_character, parts_of
 
-__all__ = ["Dropped", "Drawing", "Look", "draw"]
+__all__ = ["Drawing", "Dropped", "Look", "draw"]
 
 
 class Look(NamedTuple):
@@ -228,12 +228,18 @@ def described(
     describer = _Describer(text, tokens, byte_spans, special)
     looks, groups, dropped = describer.all(ids)
     spans = _char_spans(text, byte_spans) if char_spans is None else char_spans
-    byte_starts, byte_ends = zip(*byte_spans, strict=True) if byte_spans else ((), ())
-    char_starts, char_ends = zip(*spans, strict=True) if spans else ((), ())
-    num_chars = len(text) if text.isascii() else len(text.decode("utf-8", "replace"))
-    table = describer.table
     return Drawing(
-        ids, looks, groups, byte_starts, byte_ends, char_starts, char_ends, table, dropped, len(text), num_chars
+        ids,
+        looks,
+        groups,
+        [start for start, _ in byte_spans],
+        [end for _, end in byte_spans],
+        [start for start, _ in spans],
+        [end for _, end in spans],
+        describer.table,
+        dropped,
+        len(text),
+        len(text) if text.isascii() else len(text.decode("utf-8", "replace")),
     )
 
 
@@ -248,39 +254,41 @@ class _Describer:
         special: Mapping[int, bytes],
     ) -> None:
         self._text, self._tokens, self._spans, self._special = text, tokens, byte_spans, special
+        self._ended = text + b"\0"  # so that every place has a byte, the end too
         self.table: list[Look] = []
         self._numbers: dict[tuple[int, tuple[Part, ...]], int] = {}
-        self._cut: dict[tuple[int, bytes, bytes], int] = {}
+        self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
+        self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[Part, ...], int]] = {}
 
     def all(self, ids: Sequence[int]) -> tuple[list[int], list[int], list[Dropped]]:
         """For each token its look and its group, and what lies between them."""
-        text, special = self._text, self._special
+        text, ended, special = self._text, self._ended, self._special
         known: dict[int, int] = {}  # id -> its look, where it stands for its own bytes and cuts no character
         looks: list[int] = []
         groups: list[int] = []
         dropped: list[Dropped] = []
-        group, at, last = -1, 0, len(text)
+        group, at = -1, 0
         for index, (id, data, (start, end)) in enumerate(zip(ids, self._tokens, self._spans, strict=True)):
-            cut_before = start < last and text[start] & 0xC0 == 0x80
-            cut_after = end < last and text[end] & 0xC0 == 0x80
-            if start == at and text[start:end] == data and id not in special and data:
-                if not cut_before and not cut_after:
-                    look = known.get(id)
-                    if look is None:
-                        look = known[id] = self._number(id, data, parts_of(data, 0, len(data)))
-                else:
-                    look = self._cut_look(id, data, start, end, cut_before, cut_after)
-                at = end
-            else:
-                look, gap, at = self._odd(index, id, data, at)
+            cut_before, cut_after = ended[start] & 0xC0 == 0x80, ended[end] & 0xC0 == 0x80
+            shares = False
+            if start != at or text[start:end] != data or id in special or not data:
+                look, gap, at = self._odd_look(index, id, data, at)
                 if gap:
                     dropped.append(Dropped(index, gap))
-            shares = cut_before and groups and cut_character(text, start) is not None
-            group += not shares
+                shares = cut_before and cut_character(text, start) is not None
+            elif cut_before or cut_after:
+                look, shares = self._cut_look(id, data, start, end, cut_before, cut_after)
+                at = end
+            else:
+                found = known.get(id)
+                if found is None:
+                    found = known[id] = self._number(id, data, parts_of(data, 0, len(data)))
+                look, at = found, end
+            group += not shares or not looks
             groups.append(group)
             looks.append(look)
-        if at < last:
-            dropped.append(Dropped(len(looks), parts_of(text, at, last)))
+        if at < len(text):
+            dropped.append(Dropped(len(looks), parts_of(text, at, len(text))))
         return looks, groups, dropped
 
     def _number(self, id: int, data: bytes, parts: tuple[Part, ...]) -> int:
@@ -289,39 +297,63 @@ class _Describer:
             self.table.append(Look(id, hue(id), id in self._special, data, parts))
         return number
 
-    def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> int:
-        """A token at a cut character: its look depends on the bytes that complete the character, at most 3 a side."""
-        text = self._text
-        left = text[max(start - 3, 0) : start] if before else b""
-        right = text[end : end + 3] if after else b""
-        look = self._cut.get((id, left, right))
-        if look is None:
-            parts = parts_of(left + data + right, len(left), len(left) + len(data))
-            look = self._cut[id, left, right] = self._number(id, data, parts)
-        return look
+    def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
+        """A token at a cut character, and whether it shares one with the token before.
 
-    def _odd(self, index: int, id: int, data: bytes, at: int) -> tuple[int, tuple[Part, ...], int]:
-        """A token that is not the bytes it covers, or with dropped text before it: (look, dropped before, place)."""
+        Both depend on the bytes that complete the character, at most three a side.
+        """
         text = self._text
-        start, end = self._spans[index]
-        data = self._special.get(id, data)
-        if id in self._special:
-            copied = _characters(text, start, end)
-            shown = parts_of(data, 0, len(data))
-            return self._number(id, data, _copying(shown, copied)), _gap(text, at, start), max(end, at)
-        # White space that was dropped here and that the token brings back when it is decoded is drawn once.
-        lead = len(data) - len(data.lstrip())
-        trail = len(data) - len(data.rstrip()) if lead < len(data) else 0
+        left = right = 0
+        if before:
+            left = 1
+            while left < min(3, start) and text[start - left] & 0xC0 == 0x80:
+                left += 1
+        if after:
+            right = 1
+            while right < 3 and self._ended[end + right] & 0xC0 == 0x80:
+                right += 1
+        key = (id, text[start - left : start], text[end : end + right])
+        found = self._cut.get(key)
+        if found is None:
+            around = text[start - left : end + right]
+            look = self._number(id, data, parts_of(around, left, left + len(data)))
+            found = self._cut[key] = (look, cut_character(around, left) is not None)
+        return found
+
+    def _odd_look(self, index: int, id: int, data: bytes, at: int) -> tuple[int, tuple[Part, ...], int]:
+        """A token that is not the bytes it covers, or with dropped text before it: (look, dropped, where it ends)."""
+        text, (start, end) = self._text, self._spans[index]
         following = self._spans[index + 1][0] if index + 1 < len(self._spans) else len(text)
-        if not lead or start - lead < at or text[start - lead : start] != data[:lead] or text[start:end] == data:
-            lead = 0
-        if not trail or end + trail > following or text[end : end + trail] != data[-trail:] or text[start:end] == data:
-            trail = 0
-        first, behind = start - lead, end + trail
-        if text[first:behind] == data:
-            parts = parts_of(text, first, behind)
-        else:
-            parts = _partly(data, text, first, behind)
+        ended = self._ended
+        cut = 0x80 in (ended[at] & 0xC0, ended[start] & 0xC0, ended[end] & 0xC0, ended[following] & 0xC0)
+        if cut or not at <= start <= end <= following:
+            return self._describe_odd(id, data, at, start, end, following)
+        # Where no character is cut, all depends on the text from the token before to the one behind.
+        key = (id, text[at:following], start - at, end - at)
+        found = self._odd.get(key)
+        if found is None:
+            look, gap, place = self._describe_odd(id, data, at, start, end, following)
+            found = self._odd[key] = (look, gap, place - at)
+        return found[0], found[1], found[2] + at
+
+    def _describe_odd(
+        self, id: int, data: bytes, at: int, start: int, end: int, following: int
+    ) -> tuple[int, tuple[Part, ...], int]:
+        text = self._text
+        if id in self._special:
+            data = self._special[id]
+            parts = _copying(parts_of(data, 0, len(data)), _characters(text, start, end))
+            return self._number(id, data, parts), _gap(text, at, start), max(end, at)
+        first, behind = start, end
+        if text[start:end] != data:
+            # White space that was dropped here, and that the token brings back when it is decoded, is drawn once.
+            lead = len(data) - len(data.lstrip())
+            if lead <= start - at and text[start - lead : start] == data[:lead]:
+                first -= lead
+            trail = 0 if lead == len(data) else len(data) - len(data.rstrip())
+            if trail <= following - end and text[end : end + trail] == data[len(data) - trail :]:
+                behind += trail
+        parts = parts_of(text, first, behind) if text[first:behind] == data else _partly(data, text, first, behind)
         return self._number(id, data, parts), _gap(text, at, first), max(behind, at)
 
 

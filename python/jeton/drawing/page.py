@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from .drawing import Drawing, Look
 from .parts import Part, PartKind
 
-__all__ = ["to_html"]
+__all__ = ["CSS", "look_html", "to_html"]
 
 
 def to_html(drawing: Drawing) -> str:
@@ -24,11 +24,11 @@ def to_html(drawing: Drawing) -> str:
         >>> "&lt;b&gt;" in to_html(draw([(1, b"<b>")]))
         True
     """
-    return f'<div class="jeton-tokens"><style>{_CSS}</style>{"".join(_spans(drawing))}</div>'
+    return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
 
 
 # Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them.
-_CSS = (
+CSS = (
     ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;font-family:ui-monospace,monospace;line-height:1.9;"
     "color-scheme:light dark}"
     ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0;"
@@ -48,7 +48,7 @@ _CSS = (
 
 def _spans(drawing: Drawing) -> Iterator[str]:
     inside = [_parts_html(look.parts) for look in drawing.table]
-    titles = [html.escape(f"id {look.id} · bytes {look.data.hex(' ')}") for look in drawing.table]
+    titles = [_title(look) for look in drawing.table]
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
     groups = drawing.groups
     for index, (look, group) in enumerate(zip(drawing.looks, groups, strict=True)):
@@ -58,13 +58,25 @@ def _spans(drawing: Drawing) -> Iterator[str]:
             yield f"<s>{_parts_html(gaps[index])}</s>"
         if begins and not ends:
             yield '<span class="g">'
-        token: Look = drawing.table[look]
-        classes = "t" + (" o" if index % 2 else "") + (" x" if token.special else "")
-        yield f'<span class="{classes}" style="--h:{token.hue}" title="{titles[look]}">{inside[look]}</span>'
+        yield _span(drawing.table[look], inside[look], titles[look], index % 2)
         if ends and not begins:
             yield "</span>"
     if len(groups) in gaps:
         yield f"<s>{_parts_html(gaps[len(groups)])}</s>"
+
+
+def look_html(look: Look) -> str:
+    """One token by itself."""
+    return _span(look, _parts_html(look.parts), _title(look), False)
+
+
+def _span(look: Look, inside: str, title: str, underline: int) -> str:
+    classes = "t" + (" o" if underline else "") + (" x" if look.special else "")
+    return f'<span class="{classes}" style="--h:{look.hue}" title="{title}">{inside}</span>'
+
+
+def _title(look: Look) -> str:
+    return html.escape(f"id {look.id} · bytes {look.data[:64].hex(' ')}{' …' if len(look.data) > 64 else ''}")
 
 
 def _parts_html(parts: Iterable[Part]) -> str:

@@ -174,7 +174,11 @@ _FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
 
 
 def _is_selector(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0f" or "\u180b" <= character <= "\u180f" or "\U000e0100" <= character
+    return "\ufe00" <= character <= "\ufe0f" or "\u180b" <= character <= "\u180f" or character >= "\U000e0100"
+
+
+def _is_noncharacter(character: str) -> bool:
+    return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
 
 
 def _character_part(character: str, *, first: bool) -> Part | None:
@@ -184,7 +188,8 @@ def _character_part(character: str, *, first: bool) -> Part | None:
     if character == "\x7f":
         return Part(PartKind.CONTROL, "␡", character)
     category = unicodedata.category(character)
-    hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z"  # joiners, bidi, private use, other kinds of space
+    # Joiners, bidi, private use, other kinds of space, and what is no character at all (XML cannot hold U+FFFF).
+    hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
     # A variation selector chooses the look of the character before it, and is seen by that alone.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return Part(PartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character)

@@ -15,13 +15,15 @@ from .colors import HUES
 from .drawing import Drawing, Look
 from .parts import Part, PartKind
 
-__all__ = ["PALETTE", "SEPARATOR", "to_terminal", "wants_color"]
+__all__ = ["PALETTE", "SEPARATOR", "look_ansi", "to_terminal", "wants_color"]
 
 SEPARATOR = "│"
 
 # Light tones of the 256-color cube, no greys and nothing near white, by rising hue: black text on any of them has a
 # contrast of at least 8:1, whatever the terminal's own theme.
-PALETTE = (217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213)  # fmt: skip
+# fmt: off
+PALETTE = (217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213, 211)
+# fmt: on
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
@@ -71,7 +73,7 @@ def to_terminal(
     for index, look in enumerate(drawing):
         if index in gaps:
             canvas.add(_gap(gaps[index], color), FAINT)
-        canvas.add(look.parts, _ansi(look, underline=bool(index % 2)))
+        canvas.add(look.parts, look_ansi(look, underline=bool(index % 2)))
     if len(drawing) in gaps:
         canvas.add(_gap(gaps[len(drawing)], color), FAINT)
     return "\n".join(indent + line for line in canvas.lines())
@@ -86,7 +88,7 @@ def _gap(parts: tuple[Part, ...], color: bool) -> tuple[Part, ...]:
     return (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
 
 
-def _ansi(look: Look, *, underline: bool) -> str:
+def look_ansi(look: Look, *, underline: bool = False) -> str:
     """The escape sequence that begins a token: black on its color, and the second cue."""
     tone = str(PALETTE[look.hue * len(PALETTE) // HUES])
     codes = ["1", "7", "38", "5", tone] if look.special else ["38", "5", "16", "48", "5", tone]

@@ -56,7 +56,9 @@ def test_fewer_are_drawn_than_there_are(shelf: Shelf) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(texts("byte gpt2"), max_size=8).map("".join), st.integers(1, 40), st.booleans(), st.booleans())
-def test_the_beginning_of_a_long_text_is_that_of_the_whole(text: str, limit: int, special: bool, template: bool) -> None:
+def test_the_beginning_of_a_long_text_is_that_of_the_whole(
+    text: str, limit: int, special: bool, template: bool
+) -> None:
     """With texts of any length taken for long ones."""
     shelf = Shelf(cached=False)
     shelf.add("small.json", SMALL.to_bytes())
@@ -98,7 +100,16 @@ def test_a_lone_surrogate_is_an_error_that_says_where(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"text": 3}, {"limit": 0}, {"limit": "9"}, {"limit": 10**9}, {"special": "all"}, {"template": 1}, {"tokenizer": None}]
+    "wrong",
+    [
+        {"text": 3},
+        {"limit": 0},
+        {"limit": "9"},
+        {"limit": 10**9},
+        {"special": "all"},
+        {"template": 1},
+        {"tokenizer": None},
+    ],
 )
 def test_wrong_fields_are_named(shelf: Shelf, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):

@@ -70,7 +70,7 @@ function set(changes) {
 }
 
 async function save() {
-  const { fragment } = await toFragment(app.state);
+  const { fragment } = await toFragment(notable());
   history.replaceState(null, "", `#${fragment}`);
 }
 
@@ -85,11 +85,14 @@ async function readAddress() {
     special: known(state.special, "boolean", false),
     template: known(state.template, "boolean", false),
   };
-  show();
+  await show();
 }
 
+/** What the address holds: the state without what is so anyway. */
+const notable = () => Object.fromEntries(Object.entries(app.state).filter(([, value]) => value !== false && value !== ""));
+
 async function share() {
-  const { fragment, whole } = await toFragment(app.state);
+  const { fragment, whole } = await toFragment(notable());
   const url = `${location.origin}/#${fragment}`;
   history.replaceState(null, "", url);
   try {
