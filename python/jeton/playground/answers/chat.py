@@ -43,7 +43,11 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
     chosen = next((choice for choice in choices if choice["id"] == wanted), None)
     if chosen is None:  # none is asked for, or one of another tokenizer's
         chosen = next((choice for choice in choices if not choice["missing"]), None)
-    facts: dict[str, Any] = {"choices": choices, "chosen": chosen and chosen["id"], "source": chosen and chosen["source"]}
+    facts: dict[str, Any] = {
+        "choices": choices,
+        "chosen": chosen and chosen["id"],
+        "source": chosen and chosen["source"],
+    }
     if chosen is None or chosen["missing"]:
         return facts
     special = asked.flag(request, "special")
@@ -123,4 +127,3 @@ def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
             piece = chat.pieces[bisect_left(ends, start + 1)]
             found.append({"message": piece.origin.message, "token": spelling[id], "rows": [first, last]})
     return found
-
