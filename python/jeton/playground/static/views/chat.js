@@ -293,7 +293,8 @@ export function mount(root, app) {
   }
 
   function lookAt(place, tokenizer) {
-    for (const drawing of drawings) drawing.look(drawing === place?.element ? place.index : null);
+    for (const drawing of drawings) if (drawing !== place?.element) drawing.look(null);
+    place?.element.look(place.index); // last, for the places of its id are marked in all turns by one rule
     if (!place) return detail.replaceChildren();
     const { drawing } = place.element;
     detail.replaceChildren(app.card(tokenizer, drawing.ids[place.index], { look: drawing.table[drawing.looks[place.index]] }));
