@@ -22,14 +22,14 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     tok = shelf.get(asked.text(request, "tokenizer"))
     id = asked.integer(request, "id", None, 0, max(tok.vocab_size - 1, 0))
-    data = tok.id_to_bytes(id)
+    data, tree = tok.id_to_bytes(id), tok.tree(id)
     special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
     return {
         "id": id,
         "hex": data.hex(),
         "spelling": tok.id_to_token(id),
         "special": id in special,
-        "rank": None,
-        "tree": None,
+        "rank": next((node.rank for node in tree.nodes[-1:] if node.id == id), None),
+        "tree": tree.to_dict(),
         "look": draw([(id, data)], special=special).to_dict()["table"][0],
     }
