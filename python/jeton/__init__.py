@@ -17,6 +17,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of this
 if TYPE_CHECKING:
     # understanding
+    from .analysis.compare import Comparison as Comparison
+    from .analysis.compare import compare as compare
     from .analysis.measure import Measure as Measure
     from .analysis.measure import measure as measure
     from .analysis.sizes import Size as Size
@@ -58,13 +60,15 @@ if TYPE_CHECKING:
     from .formats import load
     from .progress import ProgressEvent
     from .tokenizer import Tokenizer
-    from .training import Counts, Rules, Superwords, count_pretokens, train
+    from .training import Counts, Replay, Rules, Superwords, count_pretokens, train
+    from .training.replay import replay as replay
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Chat",
     "ChatTemplateError",
+    "Comparison",
     "ConfigError",
     "Counts",
     "DecodeError",
@@ -78,6 +82,7 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Replay",
     "Rules",
     "Size",
     "Sizes",
@@ -91,10 +96,12 @@ __all__ = [
     "TrainingFacts",
     "UnknownTokenError",
     "UnsupportedFeatureError",
+    "compare",
     "count_pretokens",
     "load",
     "measure",
     "prefix",
+    "replay",
     "sizes",
     "train",
 ]
@@ -102,9 +109,11 @@ __all__ = [
 # module -> what it has for everybody
 _NAMES = {
     "analysis": (
+        "Comparison",
         "Measure",
         "Size",
         "Sizes",
+        "compare",
         "measure",
         "sizes",
     ),
@@ -138,9 +147,11 @@ _NAMES = {
     "tokenizer": ("Tokenizer",),
     "training": (
         "Counts",
+        "Replay",
         "Rules",
         "Superwords",
         "count_pretokens",
+        "replay",
         "train",
     ),
 }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "Token", "TokenBatch"]
 
 
+MAX_TOKENS_SHOWN = 5_000  # in a notebook
+
+
 class Token(NamedTuple):
     """One token of a text.
 
@@ -131,7 +134,13 @@ class Encoding(Sequence[Token]):
         return placed
 
     def _repr_html_(self) -> str:
-        return to_html(self.drawing())
+        drawing = self.drawing()
+        facts = [f"{len(self):,} tokens", f"{drawing.text_bytes:,} bytes", f"{drawing.text_chars:,} characters"]
+        if self:
+            facts.append(f"{drawing.text_bytes / len(self):.2f} bytes per token")
+        if len(self) > MAX_TOKENS_SHOWN:
+            facts.append(f"the first {MAX_TOKENS_SHOWN:,} are drawn")
+        return f"{to_html(drawing.head(MAX_TOKENS_SHOWN))}<small>{' · '.join(facts)}</small>"
 
     def __repr__(self) -> str:
         return f"Encoding({len(self)} tokens: {self.tokens[:8]}{'…' if len(self) > 8 else ''})"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 from . import _core
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, TrainingFacts
-from .drawing import Tree
+from .drawing import Tree, to_card
 from .encoding import Encoding, TokenBatch
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
@@ -766,6 +766,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         split = f", pattern {pattern.text[:40]!r}" if pattern else ""
         kind = self._definition.model.type
         return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
+
+    def _repr_html_(self) -> str:
+        pattern, model = self._definition.pattern, self._definition.model
+        special = list(self._special_tokens)
+        holes = f" up to id {self.vocab_size - 1:,}" if self.num_tokens != self.vocab_size else ""
+        rows = [
+            ("model", f"{'byte-level ' if self._definition.is_byte_level else ''}{model.type}"),
+            ("entries", f"{self.num_tokens:,}{holes}"),
+            ("special tokens", " ".join(special[:12]) + (f" … {len(special) - 12:,} more" if special[12:] else "")),
+        ]
+        rows += [("pattern", pattern.text)] if pattern else []
+        return to_card("Tokenizer", [*rows, ("fingerprint", self.fingerprint)])
 
     # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
 

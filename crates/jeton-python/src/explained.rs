@@ -41,8 +41,7 @@ pub fn told(py: Python<'_>, part: Explained) -> Told<'_> {
 
 pub fn merges(story: Story) -> Merges {
     let pair = |c: Candidate| (c.left, c.right, c.rank);
-    let step =
-        |s: Step| (s.at, pair(s.merged), s.result, s.rivals.into_iter().map(pair).collect(), s.num_candidates);
+    let step = |s: Step| (s.at, pair(s.merged), s.result, s.rivals.into_iter().map(pair).collect(), s.num_candidates);
     (story.symbols, story.starts, story.steps.into_iter().map(step).collect())
 }
 

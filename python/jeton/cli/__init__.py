@@ -27,6 +27,7 @@ COMMANDS = (
     "count",
     "explain",
     "chat",
+    "compare",
     "vocab",
     "measure",
     "sizes",

@@ -1,11 +1,21 @@
 """Drawing tokens for people: one description, and what draws it for terminals, notebooks, pictures and pages.
 
-`Drawing` says what there is to see. `to_terminal` and `to_html` only give it looks, and the playground's page draws
-`Drawing.to_dict`: what one shows, all show.
+`Drawing` says what there is to see. `to_terminal`, `to_html` and `to_svg` only give it looks, and the playground's page
+draws `Drawing.to_dict`: what one shows, all show.
+
+```text
+parts      bytes → text, white space, controls, bytes: what is shown, and what is copied
+drawing    the tokens of a text, each look described once
+colors     id → hue            cells      how wide text is in a terminal
+terminal   page   picture      ANSI, HTML, SVG
+trees      the merges that built a token, and tree_views of them
+card       facts in a table, for notebooks
+```
 """
 
 from __future__ import annotations
 
+from .card import to_card
 from .cells import cells
 from .colors import hue
 from .drawing import Drawing, Dropped, Look, described, draw
@@ -29,6 +39,7 @@ __all__ = [
     "draw",
     "hue",
     "quoted",
+    "to_card",
     "to_html",
     "to_svg",
     "to_terminal",

@@ -305,7 +305,7 @@ class _Describer:
         text = self._text
         left = right = 0
         if before:
-            left = 1
+            left = min(1, start)
             while left < min(3, start) and text[start - left] & 0xC0 == 0x80:
                 left += 1
         if after:

@@ -22,7 +22,9 @@ SEPARATOR = "│"
 # Light tones of the 256-color cube, no greys and nothing near white, by rising hue: black text on any of them has a
 # contrast of at least 8:1, whatever the terminal's own theme.
 # fmt: off
-PALETTE = (217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213, 211)
+PALETTE = (
+    217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213, 211,
+)
 # fmt: on
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from ..drawing import Drawing, described, draw, to_terminal, visible, wants_color
+from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
 from . import limits
 from .facts import ExplainedPretoken, Path
 from .words import counted, quoted_text, words
@@ -96,6 +96,10 @@ class Explanation:
                 index = ids.index(merge.left, index + 1)
             ids[index : index + 2] = [merge.result]
             yield list(ids)
+
+    def tree(self, pretoken: ExplainedPretoken) -> Tree:
+        """The trees of merges of one pretoken: one for each of its tokens."""
+        return Tree.of(pretoken, self.describe)
 
     def to_dict(self) -> dict[str, Any]:
         """What `json` holds, as Python objects; a text that is not UTF-8 stands there readable and as ``bytes_hex``."""

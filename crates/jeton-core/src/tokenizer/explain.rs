@@ -94,13 +94,7 @@ impl Tokenizer {
     }
 
     /// What the model did with a segment, and whether it took it as a whole.
-    fn why(
-        &self,
-        segment: &Segment<'_>,
-        permit: &Permit<'_>,
-        most: usize,
-        go_on: GoOn<'_>,
-    ) -> Result<(Why, bool)> {
+    fn why(&self, segment: &Segment<'_>, permit: &Permit<'_>, most: usize, go_on: GoOn<'_>) -> Result<(Why, bool)> {
         if segment.added.is_some() || segment.bytes.is_empty() {
             return Ok((Why::LookUp, false));
         }
@@ -135,7 +129,8 @@ impl Tokenizer {
         let (Some(&(_, first)), Some(&(_, last))) = (run.first(), run.last()) else { return };
         let stretch = std::str::from_utf8(&text[first.start..last.end]);
         if let (Some(pretokenizer), Ok(stretch)) = (&self.plain, stretch) {
-            let shifted = |&(_, span): &(usize, Span)| Span { start: span.start - first.start, end: span.end - first.start };
+            let shifted =
+                |&(_, span): &(usize, Span)| Span { start: span.start - first.start, end: span.end - first.start };
             let spans: Vec<Span> = run.iter().map(shifted).collect();
             for (&(part, _), found) in run.iter().zip(pretokenizer.alternatives_of(stretch, &spans)) {
                 parts[part].alternative = found;

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError
 
-__all__ = ["flag", "integer", "text"]
+__all__ = ["flag", "integer", "one_of", "text", "texts"]
 
 
 def text(request: Mapping[str, Any], name: str, default: str | None = None) -> str:
@@ -25,6 +25,36 @@ def text(request: Mapping[str, Any], name: str, default: str | None = None) -> s
     if not isinstance(value, str):
         raise _wrong(request, name, "a text")
     return value
+
+
+def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], default: str) -> str:
+    """One of a few words.
+
+    Examples:
+        >>> one_of({"level": "bit"}, "level", ("byte", "char"), "byte")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: "level" is 'bit'; it must be one of byte, char
+    """
+    value = text(request, name, default)
+    if value not in choices:
+        raise _wrong(request, name, f"one of {', '.join(choices)}")
+    return value
+
+
+def texts(request: Mapping[str, Any], name: str, fewest: int, most: int) -> list[str]:
+    """A list of different strings.
+
+    Examples:
+        >>> texts({"tokenizers": ["a", "b", "a"]}, "tokenizers", 1, 4)
+        ['a', 'b']
+    """
+    value = request.get(name)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _wrong(request, name, "a list of texts")
+    if not fewest <= len(set(value)) <= most:
+        raise ConfigError(f'"{name}" has {len(set(value))} entries; it may have {fewest} to {most}', option=name)
+    return list(dict.fromkeys(value))
 
 
 def flag(request: Mapping[str, Any], name: str, default: bool = False) -> bool:

@@ -32,6 +32,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
 
   const put = (next) => {
     clearTimeout(typing);
+    typing = 0;
     place(next);
     app.set({ text: next });
   };
@@ -50,7 +51,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     text = area.value;
     clearTimeout(typing);
     if (text.length > LONGEST) return put(text);
-    typing = setTimeout(() => app.set({ text }), TYPING_MS);
+    typing = setTimeout(() => { typing = 0; app.set({ text }); }, TYPING_MS);
   });
 
   area.addEventListener("paste", (event) => {
@@ -66,7 +67,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   area.addEventListener("keyup", caret);
   area.addEventListener("click", caret);
 
-  root.show = (state) => { if (state.text !== text) place(state.text); };
+  root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // what is being typed is newer
   root.select = (start, end) => {
     area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
   };
