@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .analysis.sizes import Sizes as Sizes
     from .analysis.sizes import sizes as sizes
 
+    # messages → text → ids
+    from .chat import Chat as Chat
+
     # corpus → counts → tokenizer
     from .corpus import Source
     from .definition import TrainingFacts
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     # what can go wrong
     from .errors import (
+        ChatTemplateError,
         ConfigError,
         DecodeError,
         DownloadError,
@@ -62,6 +66,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Chat",
+    "ChatTemplateError",
     "Comparison",
     "ConfigError",
     "Counts",
@@ -111,6 +117,7 @@ _NAMES = {
         "measure",
         "sizes",
     ),
+    "chat": ("Chat",),
     "corpus": ("Source",),
     "definition": ("TrainingFacts",),
     "editing": ("prefix",),
@@ -120,6 +127,7 @@ _NAMES = {
         "TokenBatch",
     ),
     "errors": (
+        "ChatTemplateError",
         "ConfigError",
         "DecodeError",
         "DownloadError",
@@ -153,7 +161,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("analysis", "editing", "formats", "training"):
+    if name in ("analysis", "chat", "editing", "formats", "training"):
         return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:

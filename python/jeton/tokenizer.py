@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .chat import Chat
 
 __all__ = ["FILES", "Tokenizer"]
 
@@ -402,6 +403,55 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
         return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
 
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool = False,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        special: Special | None = None,
+        **variables: Any,
+    ) -> Chat:
+        """Messages as one text, by the tokenizer's chat template, and its ids.
+
+        The template's special tokens are control. What messages, tools and variables spell is text, as in `encode`.
+
+        Args:
+            messages: objects with a ``role``, a ``content`` and what else the template reads: JSON.
+            add_generation_prompt: whether the text ends with what opens an answer.
+            tools: JSON schemas of functions that the model may call.
+            template: a name, where the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …);
+                or a Jinja template. None is the tokenizer's own.
+            special: which special tokens the messages may contain, as in `encode`.
+            variables: whatever else the template reads.
+
+        Raises:
+            ChatTemplateError: there is no template, it is broken, refuses the messages, or reaches a limit of time or
+                size; or whose a special token is cannot be known.
+            SpecialTokenError: ``special="raise"`` and a message spells one.
+            MissingDependencyError: Jinja is not installed (extra ``chat``).
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|user|>": 300})
+            >>> tok.chat([{"role": "user", "content": "hi"}], template="{{ '<|user|>' + messages[0].content }}").ids
+            [300, 104, 105]
+
+        Source:
+            The conventions of transformers, ``apply_chat_template``.
+        """
+        from .chat import chat
+
+        return chat(
+            self,
+            messages,
+            special=self._defaults.special if special is None else special,
+            add_generation_prompt=add_generation_prompt,
+            tools=tools,
+            template=template,
+            variables=variables,
+        )
+
     # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode(
@@ -584,6 +634,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def _added(self) -> dict[bytes, int]:
         """Content -> id of the added tokens."""
         return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
+
+    @cached_property
+    def _special_flags(self) -> dict[str, int]:
+        """Special token -> how it is matched; 0 is as it is spelled."""
+        return {content: flags & 15 for _, content, special, flags in self._core.added_tokens() if special}
 
     # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
 

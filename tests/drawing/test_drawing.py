@@ -169,6 +169,23 @@ class TestTokensThatAreNotTheirText:
         assert drawing.text == "a\n\n"
         assert drawing.dropped[0].before == 1
 
+    def test_a_page_of_dropped_white_space_is_one_part(self) -> None:
+        text = b"a" + b" " * 5000 + b"b"
+        drawing = described(text, [1, 2], [b"a", b"b"], [(0, 1), (5001, 5002)], None, {})
+        ((_, parts),) = drawing.dropped
+        assert [part.shown for part in parts] == ["⟨5,000 bytes that no token covers⟩"]
+        assert drawing.text == text.decode()
+
+    @given(st.text(max_size=12), st.data())
+    def test_unknown_tokens_copy_all_of_the_text(self, text: str, data: st.DataObject) -> None:
+        whole = text.encode()
+        places = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+        edges = [0, *places, len(whole)]
+        spans = list(pairwise(edges))
+        drawing = described(whole, [0] * len(spans), [b"[UNK]"] * len(spans), spans, None, {})
+        assert drawing.text == text
+        assert all(look.shown == "[UNK]" for look in drawing)
+
     def test_a_template_s_token_covers_nothing(self) -> None:
         drawing = described(b"a", [9, 1], [b" <s>", b"a"], [(0, 0), (0, 1)], None, {9: b"<s>"})
         assert (shown(drawing), copied(drawing)) == (["<s>", "a"], ["", "a"])

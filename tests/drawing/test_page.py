@@ -52,7 +52,7 @@ def test_ids_bytes_and_cues() -> None:
 
 def test_tokens_of_one_character_stand_in_one_frame() -> None:
     page = to_html(draw(cut("a天b".encode(), 1, 2, 3, 4)))
-    (frame,) = re.findall('<span class="g">(.*?)</span></span>', page)
+    (frame,) = re.findall('<span class="g w">(.*?)</span></span>', page)
     assert frame.count('<span class="t') == 3
 
 

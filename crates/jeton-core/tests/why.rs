@@ -62,7 +62,7 @@ proptest! {
     fn a_lattice_holds_every_piece_and_the_best_way(words in words("abé"), text in "[abéx]{1,12}", single in any::<bool>()) {
         let (vocab, scores) = pieces(&words);
         let model = unigram(&vocab, &scores, single);
-        let Model::Unigram(unigram) = &model else { panic!() };
+        let Model::Unigram(unigram) = &model else { unreachable!() };
         let ways = unigram.ways(text.as_bytes(), usize::MAX, Specials::None, &|| true).unwrap();
         let mut all = Vec::new();
         for (start, c) in text.char_indices() {
@@ -103,7 +103,7 @@ proptest! {
         let (vocab, _) = pieces(&words);
         let options = format!(r###"{{"type":"WordPiece","unk":0,"prefix":"##","max_chars":{max_chars}}}"###);
         let model = Model::from_json(&options, &vocab, vec![], &[]).unwrap();
-        let Model::WordPiece(word_piece) = &model else { panic!() };
+        let Model::WordPiece(word_piece) = &model else { unreachable!() };
         let attempts = word_piece.attempts(text.as_bytes(), &|| true).unwrap();
         prop_assert_eq!(attempts.is_too_long, text.len() > max_chars);
         let ids = encode(&model, &vocab, &text);
@@ -121,7 +121,7 @@ proptest! {
         let all: Vec<_> = ["a", "b", "▁", "é"].map(|c| (c.to_string(), 0)).into_iter().chain(words).collect();
         let (vocab, scores) = pieces(&all);
         let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-        let Model::Pieces(merging) = &model else { panic!() };
+        let Model::Pieces(merging) = &model else { unreachable!() };
         let story = merging.explain(&vocab, text.as_bytes(), &|| true).unwrap().unwrap();
         prop_assert_eq!(fused(replayed(&story)), encode(&model, &vocab, &text));
         let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -135,7 +135,7 @@ proptest! {
 fn a_megabyte_has_a_bounded_lattice() {
     let (vocab, scores) = pieces(&[("a".into(), 1), ("aa".into(), 1), ("aaa".into(), 2), ("aaaa".into(), 2)]);
     let model = unigram(&vocab, &scores, true);
-    let Model::Unigram(unigram) = &model else { panic!() };
+    let Model::Unigram(unigram) = &model else { unreachable!() };
     let text = "a".repeat(1 << 20);
     let ways = unigram.ways(text.as_bytes(), 1000, Specials::None, &|| true).unwrap();
     assert_eq!((ways.pieces.len(), ways.num_pieces, ways.others.len()), (1000, 4 * text.len() - 6, 0));

@@ -26,6 +26,7 @@ COMMANDS = (
     "decode",
     "count",
     "explain",
+    "chat",
     "compare",
     "vocab",
     "measure",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .colors import hue
-from .parts import Part, cut_character, parts_of
+from .parts import Part, PartKind, cut_character, parts_of
 
 __all__ = ["Drawing", "Dropped", "Look", "draw"]
 
@@ -288,7 +288,7 @@ class _Describer:
             groups.append(group)
             looks.append(look)
         if at < len(text):
-            dropped.append(Dropped(len(looks), parts_of(text, at, len(text))))
+            dropped.append(Dropped(len(looks), _gap(text, at, len(text))))
         return looks, groups, dropped
 
     def _number(self, id: int, data: bytes, parts: tuple[Part, ...]) -> int:
@@ -357,7 +357,14 @@ class _Describer:
         return self._number(id, data, parts), _gap(text, at, first), max(behind, at)
 
 
+# Bytes of dropped text that are shown one by one; a page of dropped white space says only how long it is.
+MOST_DROPPED = 256
+
+
 def _gap(text: bytes, start: int, end: int) -> tuple[Part, ...]:
+    if end - start > MOST_DROPPED:
+        copied = text[start:end].decode("utf-8", "ignore")
+        return (Part(PartKind.CONTROL, f"⟨{end - start:,} bytes that no token covers⟩", copied),)
     return parts_of(text, start, end) if start < end else ()
 
 
@@ -381,7 +388,8 @@ def _copying(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
 
 def _characters(text: bytes, start: int, end: int) -> str:
     """The characters that begin at bytes start…end."""
-    return "".join(part.text for part in parts_of(text, start, end)) if start < end else ""
+    head, tail = cut_character(text, start), cut_character(text, end)
+    return text[head[1] if head else start : tail[1] if tail else end].decode("utf-8", "ignore") if start < end else ""
 
 
 def _is_text(data: bytes) -> bool:

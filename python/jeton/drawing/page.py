@@ -27,19 +27,24 @@ def to_html(drawing: Drawing) -> str:
     return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
 
 
-# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them.
+# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them. Lines run as
+# their text does, so Arabic is read from the right and its letters join across tokens; what shows bytes and controls
+# stands by itself and turns nothing round.
 CSS = (
-    ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;font-family:ui-monospace,monospace;line-height:1.9;"
-    "color-scheme:light dark}"
-    ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0;"
-    "unicode-bidi:isolate}"
+    ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
+    "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
+    "monospace,'Apple Color Emoji','Segoe UI Emoji','Noto Color Emoji'}"
+    ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0}"
     ".jeton-tokens .o{border-bottom-color:#444}"
     ".jeton-tokens .x{font-weight:bold;outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
     ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
+    ".jeton-tokens .w{display:inline-block;max-width:100%}"
+    ".jeton-tokens s{text-decoration:none}"
     ".jeton-tokens i,.jeton-tokens b{font-style:normal;font-weight:normal;position:relative}"
-    ".jeton-tokens i::before,.jeton-tokens b::before{content:attr(data-s);opacity:.6}"
+    ".jeton-tokens i::before,.jeton-tokens b::before{content:attr(data-s);opacity:.75}"
     ".jeton-tokens i.space::before,.jeton-tokens i.tab::before{position:absolute}"
-    ".jeton-tokens b::before{font-size:.8em;opacity:.8}"
+    ".jeton-tokens b{unicode-bidi:isolate;direction:ltr}"
+    ".jeton-tokens b::before{font-size:.8em;opacity:.9}"
     ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
     "@media (prefers-color-scheme:dark){.jeton-tokens .t{background:hsl(var(--h) 45% 22%);color:#f4f4f4}"
     ".jeton-tokens .o{border-bottom-color:#bbb}}"
@@ -57,12 +62,21 @@ def _spans(drawing: Drawing) -> Iterator[str]:
         if begins and index in gaps:
             yield f"<s>{_parts_html(gaps[index])}</s>"
         if begins and not ends:
-            yield '<span class="g">'
+            yield f'<span class="{_frame(drawing, index)}">'
         yield _span(drawing.table[look], inside[look], titles[look], index % 2)
         if ends and not begins:
             yield "</span>"
     if len(groups) in gaps:
         yield f"<s>{_parts_html(gaps[len(groups)])}</s>"
+
+
+def _frame(drawing: Drawing, start: int) -> str:
+    """The class of the frame around a group: kept on one line, unless it ends one."""
+    end = start
+    while end < len(drawing) and drawing.groups[end] == drawing.groups[start]:
+        end += 1
+    parts = (part for look in drawing.looks[start:end] for part in drawing.table[look].parts)
+    return "g" if any(part.kind is PartKind.NEWLINE for part in parts) else "g w"
 
 
 def look_html(look: Look) -> str:

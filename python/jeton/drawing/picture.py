@@ -174,7 +174,7 @@ def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Ite
 def _bridge(run: _Run, colors: _Colors) -> str:
     """What ties a token to the one before it: they share a character."""
     x, y = MARGIN + run.x * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colors.ink}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
 
 
 def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _Colors, title: str) -> str:
@@ -202,56 +202,61 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
         4
     """
     colors = _THEMES[theme]
-    kept, leaves = _crown(tree)
+    kept, parted = _crown(tree)
     captions = {place: _caption(tree, place) for place in kept}
-    middle: dict[int, float] = {}
+    order = sorted(kept)  # parts before what they make
     level: dict[int, int] = {}
+    width: dict[int, float] = {}  # of a node with all below it, in cells
+    for place in order:
+        own = max(cells(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
+        parts = parted.get(place, ())
+        level[place] = max((level[part] + 1 for part in parts), default=0)
+        width[place] = max(own, sum(width[part] for part in parts) + GAP * max(len(parts) - 1, 0))
+    left: dict[int, float] = {}
     right = 0.0
-    boxes: list[str] = []
-    for place in leaves:  # from left to right
-        width = max(cells(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
-        middle[place], level[place] = right + width / 2, 0
-        right += width + GAP
-    for place in sorted(kept - set(leaves)):  # children before their parents
-        node = tree.nodes[place]
-        parts = [part for part in (node.left, node.right) if part is not None]
-        middle[place] = sum(middle[part] for part in parts) / len(parts)
-        level[place] = max(level[part] for part in parts) + 1
+    for root in tree.roots:
+        left[root] = right
+        right += width[root] + GAP
+    for place in reversed(order):
+        parts = parted.get(place, ())
+        at = left[place] + (width[place] - sum(width[part] for part in parts) - GAP * (len(parts) - 1)) / 2
+        for part in parts:
+            left[part] = at
+            at += width[part] + GAP
     highest = max(level.values(), default=0)
-    for place in sorted(kept, reverse=True):
-        node = tree.nodes[place]
-        x, y = MARGIN + middle[place] * CELL, MARGIN + (highest - level[place]) * ROW
-        if place not in leaves:
-            for part in (node.left, node.right):
-                if part is not None:
-                    below = MARGIN + (highest - level[part]) * ROW
-                    end = f'x2="{MARGIN + middle[part] * CELL:.1f}" y2="{below}"'
-                    boxes.append(f'<line x1="{x:.1f}" y1="{y + 36}" {end} stroke="{colors.line}" stroke-width="1.2"/>')
+    lines: list[str] = []
+    boxes: list[str] = []
+    for place in reversed(order):
+        x, y = _middle(left, width, place), MARGIN + (highest - level[place]) * ROW
+        for part in parted.get(place, ()):
+            end = f'x2="{_middle(left, width, part):.1f}" y2="{MARGIN + (highest - level[part]) * ROW}"'
+            lines.append(f'<line x1="{x:.1f}" y1="{y + 36}" {end} stroke="{colors.line}" stroke-width="1.2"/>')
         boxes += _node(tree.looks[place], captions[place], x, y, colors)
-    lines = (highest * ROW + 44) / LINE
-    return _picture(
-        boxes, max(right - GAP, 1), lines, colors, title or f"{len(tree.roots)} tokens from {len(leaves)} symbols"
-    )
+    num_leaves = len(kept) - len(parted)
+    title = title or f"{len(tree.roots)} tokens from {num_leaves} symbols"
+    num_lines = (highest * ROW + 44) / LINE
+    return _picture([*lines, *boxes], max(right - GAP, 1), num_lines, colors, title)
 
 
-def _crown(tree: Tree) -> tuple[set[int], list[int]]:
-    """The nodes to draw, from the roots down, and those of them without parts to draw, from left to right."""
+def _middle(left: dict[int, float], width: dict[int, float], place: int) -> float:
+    return MARGIN + (left[place] + width[place] / 2) * CELL
+
+
+def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
+    """The nodes to draw, from the roots down, and the parts of those whose parts are drawn."""
     kept = set(tree.roots)
-    parted: set[int] = set()
-    num_leaves = len(tree.roots)
+    parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)
-    while level and num_leaves < MAX_LEAVES:
+    while level and len(kept) < 2 * MAX_LEAVES:
         below: list[int] = []
         for place in level:
             node = tree.nodes[place]
-            if node.left is not None and node.right is not None and num_leaves < MAX_LEAVES:
-                parted.add(place)
-                below += [node.left, node.right]
-                num_leaves += 1
-        kept.update(below)
+            if node.left is not None and node.right is not None and len(kept) < 2 * MAX_LEAVES:
+                parted[place] = (node.left, node.right)
+                below += parted[place]
+                kept.update(parted[place])
         level = below
-    leaves = [place for place, _ in tree.walk() if place in kept and place not in parted]
-    return kept, leaves
+    return kept, parted
 
 
 def _caption(tree: Tree, place: int) -> str:

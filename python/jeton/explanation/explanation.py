@@ -45,6 +45,7 @@ class Explanation:
         pattern_parts: the alternatives of the pattern, from left to right, where one pattern alone cuts the text.
 
     Examples:
+        >>> from jeton.explanation import ExplainedMerge
         >>> names = {1: b"s", 2: b"t", 256: b"st"}
         >>> merge = ExplainedMerge(1, 2, rank=0, result=256, position=0)
         >>> pretoken = ExplainedPretoken((0, 2), b"st", False, [1, 2], [merge], [256])

@@ -10,7 +10,7 @@ from ..drawing import to_html as drawing_html
 from ..drawing import visible
 from . import limits
 from .facts import ExplainedPretoken, Lattice
-from .words import counted, heading, merge_words, part_words, sequence, some
+from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -48,6 +48,9 @@ def _pretoken(explanation: Explanation, number: int, pretoken: ExplainedPretoken
     part = "" if pretoken.part is None else f"<div>{html.escape(part_words(explanation, pretoken.part))}</div>"
     if pretoken.lattice is not None and not pretoken.special:
         inside = _lattice(pretoken, pretoken.lattice)
+    elif pretoken.attempts is not None and not pretoken.special:
+        lines = attempt_words(explanation, pretoken, pretoken.attempts)
+        inside = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
     elif pretoken.merges and not pretoken.special:
         inside = _merges(explanation, pretoken)
     else:

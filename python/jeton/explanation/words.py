@@ -12,7 +12,18 @@ from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, Lattice, P
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-__all__ = ["counted", "edge_words", "heading", "merge_words", "part_words", "quoted_text", "sequence", "some", "words"]
+__all__ = [
+    "attempt_words",
+    "counted",
+    "edge_words",
+    "heading",
+    "merge_words",
+    "part_words",
+    "quoted_text",
+    "sequence",
+    "some",
+    "words",
+]
 
 
 def words(explanation: Explanation, *, color: bool) -> Iterator[str]:
@@ -45,7 +56,7 @@ def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: b
     elif pretoken.lattice is not None:
         yield from _lattice(pretoken, pretoken.lattice)
     elif pretoken.attempts is not None:
-        yield from _attempts(explanation, pretoken, pretoken.attempts)
+        yield from attempt_words(explanation, pretoken, pretoken.attempts)
     elif pretoken.whole and not pretoken.merges:
         yield f"in the vocabulary as it stands, which this model takes before any merge: ids {list(pretoken.ids)}"
     elif pretoken.by_merges:
@@ -79,7 +90,7 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
 
 
 def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
-    yield f"{counted(lattice.num_edges, 'piece')} could stand somewhere in it; the scores of the best way add up to"
+    yield f"{lattice.num_edges:,} pieces or unknown characters fit in somewhere; the scores of the best way add up to"
     yield _path(pretoken, lattice.best)
     for path in lattice.others:
         yield f"next: {_path(pretoken, path)}"
@@ -99,7 +110,8 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
     return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
 
 
-def _attempts(explanation: Explanation, pretoken: ExplainedPretoken, attempts: Attempts) -> Iterator[str]:
+def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: Attempts) -> Iterator[str]:
+    """What WordPiece found in a pretoken, and what it tried before."""
     if attempts.is_too_long:
         yield f"longer than this model looks at: unknown as a whole, ids {some(pretoken.ids)}"
         return
@@ -130,7 +142,9 @@ def _tried(rest: bytes, taken: int) -> str:
 def part_words(explanation: Explanation, part: int) -> str:
     """Which part of the pattern made a pretoken."""
     parts = explanation.pattern_parts
-    return f"part {part + 1} of {len(parts)} of the pattern made it: {visible(parts[part].encode())}"
+    shown = visible(parts[part].encode())
+    shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
+    return f"made by part {part + 1} of {len(parts)} of the pattern: {shown}"
 
 
 def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:

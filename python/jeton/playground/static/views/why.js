@@ -104,9 +104,15 @@ export function mount(root, app) {
 /** Which part of the pattern made a split, among the others. */
 function origin({ part, shown }, pattern) {
   if (!pattern.length) return [];
-  const parts = pattern.map((text, index) => h("li", { class: index === part ? "is" : "", "aria-current": index === part ? "true" : false }, h("code", {}, text)));
+  const parts = pattern.map((text, index) => h("li", { class: index === part ? "is" : "", "aria-current": index === part ? "true" : false }, regex(text)));
   const which = part === null ? `No part of the pattern matches ${shown}: it stands for itself.` : `Part ${part + 1} of the pattern made it:`;
-  const one = part === null ? [] : [h("p", { class: "pattern" }, h("code", {}, pattern[part]))];
+  const one = part === null ? [] : [h("p", { class: "pattern" }, regex(pattern[part]))];
   const all = h("details", {}, h("summary", {}, `all ${pattern.length} parts, tried in this order`), h("ol", { class: "parts" }, ...parts));
   return [h("p", {}, which), ...one, ...(pattern.length > 1 ? [all] : [])];
+}
+
+/** A piece of a pattern; its spaces, which mean something, are visible. */
+function regex(text) {
+  const pieces = text.split(" ").flatMap((piece, index) => (index ? [h("i", { class: "space", data: { s: "·" } }, " "), piece] : [piece]));
+  return h("code", { class: "regex" }, ...pieces);
 }
