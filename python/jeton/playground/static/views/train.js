@@ -271,7 +271,9 @@ export function mount(root, app) {
     });
     made.classList.add("tokens");
     made.start = from + 1;
+    const hadFocus = made.contains(document.activeElement);
     made.replaceChildren(...items.reverse());
+    if (hadFocus) made.querySelector(".latest button")?.focus();
   }
 
   // ── the curve ────────────────────────────────────────────────────────────────────────────────────────────────────
