@@ -151,6 +151,14 @@ export function mount(root, app) {
   function look(index, { scroll = false } = {}) {
     for (const drawing of drawings) drawing.look(index, { scroll: scroll && !drawing.contains(document.activeElement) });
     detail.replaceChildren(index === null ? invitation() : card(index));
+    if (index !== null && scroll) uncover(drawings.find((drawing) => drawing.contains(document.activeElement)) ?? drawings[0], index);
+  }
+
+  /** Scrolls so that the card, which lies over the page of a narrow screen, does not cover the token. */
+  function uncover(drawing, index) {
+    if (getComputedStyle(detail).position !== "fixed") return;
+    const covered = drawing.token(index).getBoundingClientRect().bottom + 16 - detail.getBoundingClientRect().top;
+    if (covered > 0) scrollBy(0, covered);
   }
 
   function invitation() {

@@ -11,7 +11,7 @@ export function mount(root, app) {
   const box = app.textBox({ rows: 2 });
   const cut = h("p", { class: "quiet", hidden: true });
   const splits = h("div", { class: "splits" });
-  const made = h("div", { class: "made" });
+  const made = h("div", { class: "origin" });
   const steps = h("div", { class: "steps" });
   root.append(box, cut, splits, made, steps);
 
