@@ -178,3 +178,16 @@ def test_a_file_that_was_missing_can_be_opened(page: Any, problems: Problems, tm
         assert page.locator(".column h3").first.inner_text() == "mine.json"
         problems.forgive("400")
         page.goto("about:blank")
+
+
+def test_a_space_that_the_text_does_not_have_takes_its_own_place(page: Any, real_address: str) -> None:
+    """T5 puts a space before a word; it must not lie upon the word's first letter."""
+    page.goto(f'{real_address}/#view=compare&text=def+naïve&compare:=["t5-small"]')
+    page.locator(".column .t").first.wait_for()
+    signs = page.locator(".column i.space")
+    assert signs.count() == 2
+    for index in range(2):
+        assert signs.nth(index).evaluate("one => getComputedStyle(one, '::before').position") == "static"
+        assert signs.nth(index).evaluate("one => one.getBoundingClientRect().width") > 5
+    copied = page.locator(".column .pane .tokens").evaluate("one => one.textContent")
+    assert copied.replace("<unk>", "") == "def naïve"
