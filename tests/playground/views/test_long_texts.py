@@ -23,7 +23,11 @@ PASTE = """(text) => {
 WATCH = """() => {
     window.longest = 0;
     let last = performance.now();
-    setInterval(() => { const now = performance.now(); window.longest = Math.max(window.longest, now - last); last = now; }, 10);
+    setInterval(() => {
+        const now = performance.now();
+        window.longest = Math.max(window.longest, now - last);
+        last = now;
+    }, 10);
 }"""
 
 

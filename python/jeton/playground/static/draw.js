@@ -216,8 +216,9 @@ export function partNodes(parts) {
   return parts.map(([kind, shown, text]) => {
     if (shown === text) return document.createTextNode(text);
     // a sign lies upon the white space that it stands for, if the text has that
-    const lies = ["space", "tab", "newline"].includes(kind) && text.trim() === "" && text !== "";
-    const sign = h("i", { class: lies ? kind : `${kind} alone`, data: { s: shown } });
+    const isSpace = ["space", "tab", "newline"].includes(kind);
+    const lies = isSpace && text !== "" && text.trim() === "";
+    const sign = h("i", { class: isSpace && !lies ? `${kind} alone` : kind, data: { s: shown } });
     if (lies) sign.append(text);
     else if (text) sign.append(h("span", { class: "raw" }, text));
     return sign;
