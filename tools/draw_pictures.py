@@ -28,7 +28,7 @@ TEXTS = {
     "Code": "def total(xs):\n    # naïve\n\treturn sum(x ** 2 for x in xs)\n",
     "Arabic": "مرحبا بالعالم، كيف حالك اليوم؟",
 }
-CELL = 9  # pixels
+CELL = 10  # pixels
 WORD = " tokenization"
 
 # The 256 colors of a terminal, from the 17th on: a cube, then greys.
@@ -93,7 +93,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; padding: 18px 22px; width: {width}px; background: {ground}; color: {ink};
   font: 15px/1.5 "Noto Sans", "DejaVu Sans", sans-serif; color-scheme: {scheme} }}
 h2 {{ font-size: 14px; margin: 16px 0 4px; font-weight: 600 }} h2:first-child {{ margin-top: 0 }}
-.terminal {{ font: 15px/22px "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace }}
+.terminal {{ font: 16px/22px "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace }}
 .terminal b {{ display: inline-block; font-weight: inherit; white-space: pre; overflow: visible; height: 22px }}
 .terminal div {{ height: 22px; white-space: pre }}
 </style>{body}"""
@@ -102,7 +102,7 @@ h2 {{ font-size: 14px; margin: 16px 0 4px; font-weight: 600 }} h2:first-child {{
 def photograph(browser: Browser, name: str, body: str, *, dark: bool, width: int = 860) -> None:
     """Draws a page and keeps it as a picture."""
     scheme = "dark" if dark else "light"
-    page = browser.new_page(viewport={"width": width + 44, "height": 400}, device_scale_factor=2, color_scheme=scheme)
+    page = browser.new_page(viewport={"width": width + 44, "height": 400}, device_scale_factor=1.5, color_scheme=scheme)
     colors = {"ground": "#16181d", "ink": "#e8e8e8"} if dark else {"ground": "#ffffff", "ink": "#1a1a1a"}
     page.set_content(PAGE.format(body=body, width=width, scheme=scheme, **colors))
     page.screenshot(path=PICTURES / name, full_page=True)
@@ -132,7 +132,7 @@ def main() -> None:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.browser)
-        photograph(browser, "terminal.png", sections(terminal, color=True, width=90), dark=True)
+        photograph(browser, "terminal.png", sections(terminal, color=True, width=84), dark=True)
         narrow = sections(terminal, color=False, width=40)
         photograph(browser, "terminal-no-color-narrow.png", narrow, dark=False, width=400)
         for dark in (False, True):

@@ -40,6 +40,11 @@ def nothing(page: Page) -> None:
     """Leaves the page as it opens."""
 
 
+def to_the_languages(page: Page) -> None:
+    """Scrolls down to the chart."""
+    page.locator(".costs").evaluate("one => one.scrollIntoView()")
+
+
 class Shot(NamedTuple):
     """One picture."""
 
@@ -50,8 +55,25 @@ class Shot(NamedTuple):
     viewport: dict[str, int] = WIDE
 
 
+def everywhere(name: str, state: dict[str, Any], wait: str) -> dict[str, Shot]:
+    """A view in light, in dark, and on a narrow screen."""
+    return {
+        name: Shot(state, wait),
+        f"{name}-dark": Shot(state, wait, scheme="dark"),
+        f"{name}-narrow": Shot(state, wait, viewport=NARROW),
+    }
+
+
 TOKENS = {"view": "tokens", "tokenizer": "cl100k_base", "text": TEXT}
 WHY = {"view": "why", "tokenizer": "cl100k_base", "text": "The tokenizers’ naïve rule 12345", "pretoken": 1, "step": 3}
+WORDS = "old older fast faster fastest best better yes desk mess"
+TRAIN = {"view": "train", "text": WORDS, "size": 270, "pattern": "none", "ties": "first", "step": 9}
+COMPARE = {
+    "view": "compare",
+    "text": "def greet(name):\n    return f'Hello, {name}!'\n\nnaïve strawberry, 天气, 12345.67",
+    "compare": ["r50k_base", "o200k_base", "t5-small"],
+}
+VOCABULARY = {"view": "vocabulary", "tokenizer": "o200k_base", "find": "berr", "id": 101_830}
 SHOTS = {
     "play-tokens-light": Shot(TOKENS, ".pane.list .t", press(1)),
     "play-tokens-dark": Shot(TOKENS, ".pane.list .t", press(1), scheme="dark"),
@@ -60,11 +82,12 @@ SHOTS = {
     "play-why-dark": Shot(WHY, ".symbols .t", scheme="dark"),
     "play-why-narrow": Shot(WHY, ".symbols .t", viewport=NARROW),
     "play-why-unigram": Shot({**WHY, "tokenizer": "t5-small"}, ".lattice .best"),
-    "play-train": Shot({"view": "train", "text": "low low lower lowest, new newer newest"}, "#view-train .tokens .t"),
-    "play-compare": Shot({"view": "compare", "text": TEXT}, "#view-compare .tokens .t"),
+    **everywhere("play-train", TRAIN, ".bars tbody tr"),
+    **everywhere("play-compare", COMPARE, ".column .t"),
+    "play-languages": Shot(COMPARE, ".chart tbody tr", to_the_languages),
     "play-chat": Shot({"view": "chat", "tokenizer": "lessons"}, "#view-chat .tokens .t"),
-    "play-vocabulary": Shot({"view": "vocabulary", "tokenizer": "cl100k_base"}, "#view-vocabulary .t"),
-    "play-classics": Shot({"view": "classics"}, "#view-classics h3"),
+    **everywhere("play-vocabulary", VOCABULARY, ".card dl"),
+    **everywhere("play-classics", {"view": "classics", "classic": "cut-character"}, ".panel .t"),
 }
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
 from .chance import noise
-from .definition import Bpe, Definition, Pattern, TrainingFacts
+from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
 from .drawing import Tree, to_card
 from .encoding import Encoding, TokenBatch
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
@@ -397,9 +397,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             [97, 98, 256]
         """
         self.id_to_bytes(id)
-        alone = _ALONE.get(self._core.kind(id), "")
-        merged = None if alone else self._core.explain_entry(id)
         model = self._definition.model
+        merges = isinstance(model, Bpe | Pieces)
+        alone = _ALONE.get(self._core.kind(id), "" if merges else "this model has no merges")
+        merged = None if alone else self._core.explain_entry(id)
         listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
         return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
 

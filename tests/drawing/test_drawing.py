@@ -186,6 +186,13 @@ class TestTokensThatAreNotTheirText:
         assert drawing.text == text
         assert all(look.shown == "[UNK]" for look in drawing)
 
+    def test_a_gap_inside_a_character_ends_a_group(self) -> None:
+        text = "天".encode()
+        drawing = described(text, [1, 2], [text[:1], text[2:]], [(0, 1), (2, 3)], None, {})
+        assert drawing.groups == [0, 1]
+        assert [dropped.before for dropped in drawing.dropped] == [1]
+        assert drawing.text == "天"
+
     def test_a_template_s_token_covers_nothing(self) -> None:
         drawing = described(b"a", [9, 1], [b" <s>", b"a"], [(0, 0), (0, 1)], None, {9: b"<s>"})
         assert (shown(drawing), copied(drawing)) == (["<s>", "a"], ["", "a"])

@@ -5,7 +5,8 @@ draws `Drawing.to_dict`: what one shows, all show.
 
 ```text
 parts      bytes → text, white space, controls, bytes: what is shown, and what is copied
-drawing    the tokens of a text, each look described once
+drawing    the tokens of a text: columns, and a table of looks
+describe   tokens and their places → a drawing
 colors     id → hue            cells      how wide text is in a terminal
 terminal   page   picture      ANSI, HTML, SVG
 trees      the merges that built a token, and tree_views of them
@@ -18,7 +19,8 @@ from __future__ import annotations
 from .card import to_card
 from .cells import cells
 from .colors import hue
-from .drawing import Drawing, Dropped, Look, described, draw
+from .describe import described, draw
+from .drawing import Drawing, Dropped, Look
 from .page import to_html
 from .parts import Part, PartKind, quoted, visible
 from .picture import to_svg, tree_to_svg

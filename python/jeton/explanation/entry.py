@@ -25,7 +25,7 @@ def entry_tree(
         id: the entry's.
         describe: id -> the bytes of that token.
         merged: what the model makes of the entry's bytes alone, where it sees no more and no less than these.
-        merges: (left, right, new) by rank, to look the entry up in where it does; None: the model has none.
+        merges: (left, right, new) by rank, to look the entry up in where it does; None: there is no list.
         by_chars: whether first symbols may cover what they do not spell.
         alone: why it has no tree, if it has none.
     """
@@ -41,7 +41,7 @@ def entry_tree(
         note = f"no merges lead to id {id}: by merges alone, its bytes become {len(ids)} tokens"
         return Tree.of(pretoken, describe, note)
     if merges is None:
-        return Tree.listed(id, {}, describe, "this model has no merges")
+        return Tree.listed(id, {}, describe, "this model does not say by which merges")
     by_result: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, new) in enumerate(merges):
         by_result.setdefault(new, (left, right, rank))

@@ -63,7 +63,7 @@ def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: b
         yield from _merges(explanation, pretoken, color=color)
     else:
         yield sequence(explanation, pretoken.ids, color=color)
-        yield f"cut in {counted(len(pretoken.ids), 'token')} by the model, which has no merges"
+        yield f"cut in {counted(len(pretoken.ids), 'token')} by the model, without steps to show"
         yield f"ids {some(pretoken.ids)}"
 
 

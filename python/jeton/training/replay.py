@@ -28,7 +28,7 @@ from .rules import Rules
 __all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep", "replay", "replay_texts"]
 
 # Every step counts the whole text again: past these, nobody watches, and it would be quadratic. 10,000 bytes and 1,000
-# merges take about three seconds.
+# merges take about two seconds.
 MAX_BYTES = 10_000
 MAX_MERGES = 10_000
 

@@ -55,8 +55,11 @@ def test_tokenizers_are_chosen_added_and_removed_by_keys(open_page: Open) -> Non
     assert page.get_by_role("button", name="Add a tokenizer").count() == 0
     page.get_by_role("button", name=re.compile("Remove bytes")).press("Enter")
     page.locator(".column").nth(3).wait_for(state="detached")
+    page.locator(".column").nth(2).wait_for()
+    page.get_by_label("Tokenizer 1").focus()
     page.get_by_label("Tokenizer 1").select_option("bytes")
     page.locator(".column h3", has_text="bytes").wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Tokenizer 1"
     page.wait_for_url(re.compile("compare%3A="))
 
 
@@ -160,3 +163,31 @@ def test_four_real_vocabularies(page: Any, real_address: str) -> None:
     tamil = page.locator(".chart tr", has=page.get_by_role("button", name="Tamil"))
     assert float(tamil.locator(".times").nth(1).inner_text()[1:]) > 10
     assert axe_violations(page) == []
+
+
+def test_a_file_that_was_missing_can_be_opened(page: Any, problems: Problems, tmp_path: Path) -> None:
+    tok = jeton.train(["the old tale"], 262, progress=False)
+    tok.save(tmp_path / "mine.json")
+    with running(Shelf(cached=False)) as address:
+        page.goto(f'{address}/#view=compare&text=the+old&compare:=["{tok.fingerprint}","bytes"]')
+        page.locator(".found .failure").wait_for()
+        page.locator(".languages .failure").wait_for()
+        page.locator("#file").set_input_files(tmp_path / "mine.json")
+        page.locator(".column").nth(1).wait_for()
+        page.locator(".chart tbody tr").nth(19).wait_for()
+        assert page.locator(".column h3").first.inner_text() == "mine.json"
+        problems.forgive("400")
+        page.goto("about:blank")
+
+
+def test_a_space_that_the_text_does_not_have_takes_its_own_place(page: Any, real_address: str) -> None:
+    """T5 puts a space before a word; it must not lie upon the word's first letter."""
+    page.goto(f'{real_address}/#view=compare&text=def+naïve&compare:=["t5-small"]')
+    page.locator(".column .t").first.wait_for()
+    signs = page.locator(".column i.space")
+    assert signs.count() == 2
+    for index in range(2):
+        assert signs.nth(index).evaluate("one => getComputedStyle(one, '::before').position") == "static"
+        assert signs.nth(index).evaluate("one => one.getBoundingClientRect().width") > 5
+    copied = page.locator(".column .pane .tokens").evaluate("one => one.textContent")
+    assert copied.replace("<unk>", "") == "def naïve"

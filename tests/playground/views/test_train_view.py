@@ -73,6 +73,7 @@ def test_keys_slider_list_and_address_move_the_same_step(open_page: Open) -> Non
     assert page.get_by_label("Step", exact=True).get_attribute("aria-valuetext") == "step 2 of 4: ab and c merged"
     page.get_by_role("button", name="ab, id 256: go to its merge").press("Enter")
     at_step(page, 1, 4)
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "ab, id 256: go to its merge"
     page.wait_for_url(re.compile("step%3A=1"))
     assert page.locator("#live").inner_text() == "Merge 1 of 4: a and b become ab, 4 times"
 

@@ -34,7 +34,7 @@ def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], defaul
         >>> one_of({"level": "bit"}, "level", ("byte", "char"), "byte")
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: "level" is 'bit'; it must be one of byte, char
+        jeton.errors.ConfigError: the request's "level" is 'bit'; it must be one of byte, char
     """
     value = text(request, name, default)
     if value not in choices:

@@ -141,6 +141,7 @@ async function show() {
       const tab = $(`tab-${view.id}`);
       tab.setAttribute("aria-selected", String(view.id === id));
       tab.tabIndex = view.id === id ? 0 : -1;
+      if (view.id === id) $("tabs").scrollLeft = tab.offsetLeft - $("tabs").offsetLeft - 16; // where they do not fit in a row
     }
     const { title } = VIEWS.find((view) => view.id === id);
     document.title = `${title} · Jeton`;

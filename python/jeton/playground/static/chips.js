@@ -1,4 +1,4 @@
-// Small things that several views draw: a token alone, a bar, what a token is in one line.
+// Small things that several views need: a token alone, a bar, a token in one line, a choice, news of tokenizers.
 
 import { counted, h } from "./dom.js";
 import { partNodes } from "./draw.js";
@@ -27,4 +27,16 @@ export function inOneLine(drawing, index) {
 export function choice(label, choices, act) {
   const select = h("select", { on: { change: () => act(select.value) } }, ...choices.map(([value, words]) => h("option", { value }, words)));
   return Object.assign(h("label", { class: "field" }, h("span", {}, label), select), { select });
+}
+
+/** Calls when tokenizers have come or gone, which may mend what failed; not when one of them was merely loaded. */
+export function onOtherTokenizers(app, act) {
+  const keys = () => JSON.stringify(app.tokenizers().map((entry) => entry.key));
+  let known = keys();
+  app.onTokenizers(() => {
+    const now = keys();
+    if (now === known) return;
+    known = now;
+    act();
+  });
 }

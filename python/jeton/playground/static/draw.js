@@ -215,8 +215,11 @@ const gap = (parts) => h("s", { class: "gap", title: "no token covers this" }, .
 export function partNodes(parts) {
   return parts.map(([kind, shown, text]) => {
     if (shown === text) return document.createTextNode(text);
-    const sign = h("i", { class: kind, data: { s: shown } });
-    if (["space", "tab", "newline"].includes(kind)) sign.append(text);
+    // a sign lies upon the white space that it stands for, if the text has that
+    const isSpace = ["space", "tab", "newline"].includes(kind);
+    const lies = isSpace && text !== "" && text.trim() === "";
+    const sign = h("i", { class: isSpace && !lies ? `${kind} alone` : kind, data: { s: shown } });
+    if (lies) sign.append(text);
     else if (text) sign.append(h("span", { class: "raw" }, text));
     return sign;
   });

@@ -1,6 +1,6 @@
 // Classics: texts that everybody asks about, each with its story and what real tokenizers make of it.
 
-import { inOneLine } from "../chips.js";
+import { inOneLine, onOtherTokenizers } from "../chips.js";
 import { counted, failure, h } from "../dom.js";
 
 export function mount(root, app) {
@@ -22,7 +22,7 @@ export function mount(root, app) {
         button.setAttribute("aria-current", String(button.dataset.id === id));
         if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // where the titles stand in a row
       }
-      const now = JSON.stringify([id, app.tokenizers().map((entry) => [entry.key, entry.error])]);
+      const now = JSON.stringify([id, app.tokenizers().map((entry) => entry.key)]);
       if (now === shown) return;
       shown = now;
       root.setAttribute("aria-busy", "true");
@@ -44,9 +44,13 @@ export function mount(root, app) {
     const compare = classic.state
       ? [h("p", {}, h("button", { type: "button", on: { click: () => app.set(classic.state) } }, "Compare these side by side"))]
       : [];
+    const recorded = classic.panels.some((panel) => panel.recorded)
+      ? [h("p", { class: "hint" }, "What is marked as recorded was written down from the real file, for its vocabulary is not on this machine. Open the file, and the answer is computed.")]
+      : [];
     story.replaceChildren(
       h("h2", {}, classic.title),
       ...classic.story.map((paragraph) => h("p", { class: "telling" }, paragraph)),
+      ...recorded,
       ...classic.panels.map(panel),
       ...compare,
     );
@@ -61,7 +65,7 @@ export function mount(root, app) {
         if (index !== null) tokens.look(index);
       },
     });
-    const badge = recorded ? h("span", { class: "badge", title: "This vocabulary is not on this machine. Open its file to see it at work." }, "recorded") : null;
+    const badge = recorded ? h("span", { class: "badge" }, "recorded") : null;
     const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.set(state) } }, "Open in Tokens") : null;
     return h(
       "section",
@@ -73,7 +77,7 @@ export function mount(root, app) {
     );
   }
 
-  app.onTokenizers(() => {
+  onOtherTokenizers(app, () => {
     if (!root.hidden) update(app.state);
   });
 

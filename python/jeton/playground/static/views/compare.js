@@ -1,11 +1,17 @@
 // Compare: up to four tokenizers on the text, side by side; and what one paragraph costs in twenty languages.
 
-import { bar, choice, inOneLine } from "../chips.js";
+import { bar, choice, inOneLine, onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const MOST = 4;
 const CUTS = 100; // places listed
 const AROUND = 14; // characters shown on each side of a place
+const EXAMPLES = {
+  code: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n',
+  numbers: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff",
+  languages: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते",
+  emoji: "👍 👩‍👩‍👧 🇫🇷 ❤️",
+};
 
 export function mount(root, app) {
   const ask = app.latest();
@@ -20,6 +26,7 @@ export function mount(root, app) {
   root.append(
     chosen,
     box,
+    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, text]) => h("button", { type: "button", class: "link", on: { click: () => app.set({ text }) } }, name))),
     h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Permit special tokens")),
     found,
     h(
@@ -37,6 +44,7 @@ export function mount(root, app) {
   let askedText = null;
   let askedKeys = "";
   let costs = null;
+  let failed = false; // whether a file that is opened may help
 
   const keys = (state) => {
     const wanted = Array.isArray(state.compare) ? state.compare.filter((key) => typeof key === "string") : [];
@@ -67,7 +75,12 @@ export function mount(root, app) {
     });
     const others = all.filter((entry) => !entry.error && !picked.includes(entry.key));
     const add = h("button", { type: "button", on: { click: () => change([...picked, others[0].key]) } }, "Add a tokenizer");
+    const label = (element) => element.getAttribute("aria-label") ?? element.textContent;
+    const focused = chosen.contains(document.activeElement) ? label(document.activeElement) : null;
     chosen.replaceChildren(...items, ...(picked.length < MOST && others.length ? [add] : []));
+    if (focused === null) return; // who works with keys goes on from where they are
+    const controls = [...chosen.querySelectorAll("select, button")];
+    (controls.find((element) => label(element) === focused) ?? controls.at(-1)).focus();
   }
 
   // ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +99,9 @@ export function mount(root, app) {
       const answer = await ask("compare", { tokenizers, text: state.text, special: state.special });
       if (answer === null || askedText !== state.text) return;
       draw(answer, state.text);
+      failed = false;
     } catch (error) {
+      failed = true;
       found.replaceChildren(failure(error));
     }
     root.removeAttribute("aria-busy");
@@ -184,6 +199,7 @@ export function mount(root, app) {
         costs = { ...answer, tokenizers };
       } catch (error) {
         costs = null;
+        shownCosts = "";
         languages.replaceChildren(failure(error));
       }
     }
@@ -237,18 +253,19 @@ export function mount(root, app) {
     );
   }
 
-  app.onTokenizers(() => {
-    if (!root.hidden) drawChosen(app.state);
+  onOtherTokenizers(app, () => {
+    if (failed) asked = "";
+    if (!costs) askedKeys = "";
+    if (!root.hidden) show(app.state);
   });
 
-  return {
-    show(state) {
-      box.show(state);
-      special.checked = state.special;
-      drawChosen(state);
-      update(state);
-      updateParagraph(state);
-    },
-    hide() {},
-  };
+  function show(state) {
+    box.show(state);
+    special.checked = state.special;
+    drawChosen(state);
+    update(state);
+    updateParagraph(state);
+  }
+
+  return { show, hide() {} };
 }

@@ -21,7 +21,7 @@ const TIES = [
 ];
 const LEVELS = [["byte", "bytes"], ["char", "characters"]];
 const SPEEDS = [["2000", "slow"], ["900", "steady"], ["300", "fast"], ["80", "very fast"]];
-const DRAWN = 1_500; // tokens of the text drawn at a step
+const DRAWN = 1_000; // tokens of the text drawn at a step
 const LISTED = 400; // new tokens listed
 
 export function mount(root, app) {
@@ -271,7 +271,9 @@ export function mount(root, app) {
     });
     made.classList.add("tokens");
     made.start = from + 1;
+    const hadFocus = made.contains(document.activeElement);
     made.replaceChildren(...items.reverse());
+    if (hadFocus) made.querySelector(".latest button")?.focus();
   }
 
   // ── the curve ────────────────────────────────────────────────────────────────────────────────────────────────────

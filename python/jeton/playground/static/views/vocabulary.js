@@ -1,6 +1,6 @@
 // Vocabulary: the entries of the tokenizer, to leaf through and to search, and all about one of them.
 
-import { chip, choice } from "../chips.js";
+import { chip, choice, onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const PAGE = 100;
@@ -124,6 +124,12 @@ export function mount(root, app) {
     const close = h("button", { type: "button", class: "link close", on: { click: () => app.set({ id: undefined }) } }, "Close");
     detail.replaceChildren(h("h2", { class: "unseen" }, "One token"), app.card(state.tokenizer, state.id, { look, extra: [close] }));
   }
+
+  onOtherTokenizers(app, () => {
+    if (answer) return;
+    asked = "";
+    if (!root.hidden) update(app.state);
+  });
 
   let shownTokenizer = null;
 
