@@ -31,6 +31,7 @@ def playing(*args: object) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         "JETON_CACHE_DIR": "/nonexistent",
         "HF_HUB_CACHE": "/nonexistent",
     }
+    environment.pop("PYTHONUNBUFFERED", None)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     try:
         assert process.stdout is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -48,6 +49,7 @@ def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser
 
     def ready(address: str) -> None:
         write(json.dumps({"url": address}) if common.as_json else address)
+        sys.stdout.flush()  # a program that waits for the address gets it now
         common.say("the playground is open; Ctrl-C ends it")
 
     serve(Shelf(names, vocabs), port, ready=ready, browser=not no_browser)

@@ -113,16 +113,18 @@ def _contents(chat: Chat) -> list[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Special tokens that messages spell, and that are text there: which, and the tokens of that text."""
-    permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
-    if permitted.ids == chat.ids:
+    """Special tokens that messages spell, and that are text there: which, and the tokens of that text, as far as drawn."""
+    if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
+    permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
     spelling = {id: token for token, id in tok.special_tokens.items()}
     starts = [start for start, _ in chat.encoding.char_spans]
     ends = list(accumulate(piece.length for piece in chat.pieces))
     found = []
     for id, (start, end) in zip(permitted.ids, permitted.char_spans, strict=True):
         first, last = bisect_left(starts, start), bisect_left(starts, end)
+        if first >= MAX_DRAWN:
+            break
         if id in spelling and start < end and chat.ids[first:last] != [id]:
             piece = chat.pieces[bisect_left(ends, start + 1)]
             found.append({"message": piece.origin.message, "token": spelling[id], "rows": [first, last]})
