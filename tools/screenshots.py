@@ -92,6 +92,7 @@ SHOTS = {
 
 
 def main() -> None:
+    """Opens a playground, goes through the pictures, closes it."""
     parser = argparse.ArgumentParser(description="Take the pictures of the playground.")
     parser.add_argument("vocabs", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(SHOTS))

@@ -46,7 +46,8 @@ def face(page: Any) -> int:
 def current(page: Any) -> list[int]:
     """The places of the tokens that are looked at, in the text and in the list."""
     return page.evaluate(
-        "['.pane:not(.list) .t', '.pane.list .t'].map(s => [...document.querySelectorAll(s)].findIndex(t => t.classList.contains('current')))"
+        """['.pane:not(.list) .t', '.pane.list .t'].map(
+            (s) => [...document.querySelectorAll(s)].findIndex((t) => t.classList.contains('current')))"""
     )
 
 
@@ -122,7 +123,8 @@ class TestLooks:
         page = open_page(tokenizer="bytes", text="abab")
         page.wait_for_selector(PANE)
         looks = page.evaluate(
-            f"""[...document.querySelectorAll("{PANE}")].map(t => [getComputedStyle(t).backgroundColor, getComputedStyle(t).borderBottomColor])"""
+            f"""[...document.querySelectorAll("{PANE}")].map(
+                (t) => [getComputedStyle(t).backgroundColor, getComputedStyle(t).borderBottomColor])"""
         )
         (a, a_line), (b, b_line), (a2, _), (b2, _) = looks
         assert (a, b) == (a2, b2)
@@ -134,7 +136,8 @@ class TestLooks:
         page = open_page(tokenizer="bytes", text=" \t\n\x07\u202e")
         page.wait_for_selector(PANE)
         signs = page.evaluate(
-            f"""[...document.querySelectorAll("{PANE} i")].map(i => [i.className, i.dataset.s, getComputedStyle(i, "::before").content])"""
+            f"""[...document.querySelectorAll("{PANE} i")].map(
+                (i) => [i.className, i.dataset.s, getComputedStyle(i, "::before").content])"""
         )
         assert [sign[:2] for sign in signs[:4]] == [["space", "·"], ["tab", "→"], ["newline", "↵"], ["control", "␇"]]
         assert all(content.strip('"') == shown for _, shown, content in signs)
@@ -143,7 +146,8 @@ class TestLooks:
         page = open_page(tokenizer="bytes", text="a天b")
         page.wait_for_selector(LIST)
         classes = page.evaluate(
-            f"""[...document.querySelectorAll("{PANE}")].map(t => ["gs", "gm", "ge"].filter(c => t.classList.contains(c)).join())"""
+            f"""[...document.querySelectorAll("{PANE}")].map(
+                (t) => ["gs", "gm", "ge"].filter((c) => t.classList.contains(c)).join())"""
         )
         assert classes == ["", "gs", "gm", "ge", ""]
         shown = page.evaluate(f"""[...document.querySelectorAll("{PANE} i.bytes")].map(i => i.dataset.s)""")
@@ -185,7 +189,7 @@ class TestPointing:
             assert current(view) == [at, at]
             start, end = SMALL.tokenize(TEXT)[at].char_span
             selected = view.evaluate(
-                "(() => { const a = document.querySelector('textarea'); return a.value.slice(a.selectionStart, a.selectionEnd); })()"
+                "(a => a.value.slice(a.selectionStart, a.selectionEnd))(document.querySelector('textarea'))"
             )
             assert selected == TEXT[start:end]
 
@@ -380,7 +384,8 @@ class TestHostileText:
         )
         assert not {"script", "img", "style", "iframe", "object", "b", "svg"} & set(elements)
         assert page.evaluate(
-            "[...document.querySelectorAll('main *')].every(e => [...e.attributes].every(a => !a.name.startsWith('on')))"
+            """[...document.querySelectorAll('main *')].every(
+                (e) => [...e.attributes].every((a) => !a.name.startsWith('on')))"""
         )
         if tokenizer_ == "bytes":
             assert [int(text) for text in page.locator(LIST).all_text_contents()] == list(text.encode())
@@ -393,10 +398,14 @@ class TestHostileText:
         assert lefts == sorted(lefts)
 
     def test_a_lone_surrogate_is_an_error_in_words(self, open_page: Open, problems: Problems) -> None:
-        page = open_page(tokenizer="small", **{"text": "ab"})
+        page = open_page(tokenizer="small", text="ab")
         page.wait_for_selector(LIST)
         page.evaluate(
-            """() => { const area = document.querySelector("textarea"); area.value = "ab\\ud800c"; area.dispatchEvent(new InputEvent("input")); }"""
+            """() => {
+                const area = document.querySelector("textarea");
+                area.value = "ab\\ud800c";
+                area.dispatchEvent(new InputEvent("input"));
+            }"""
         )
         page.locator(".pane .failure").wait_for()
         assert "surrogate" in page.locator(".pane .failure").inner_text()
@@ -408,7 +417,8 @@ class TestHostileText:
 # ── how fast ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PAINT = """async ([text, limit, key]) => {
-    const answer = await (await fetch("api/tokens", { method: "POST", body: JSON.stringify({ tokenizer: key, text, limit }) })).json();
+    const body = JSON.stringify({ tokenizer: key, text, limit });
+    const answer = await (await fetch("api/tokens", { method: "POST", body })).json();
     const { drawTokens } = await import("./draw.js");
     const pane = document.querySelector(".pane");
     pane.replaceChildren();
@@ -498,7 +508,8 @@ class TestTenMegabytes:
                 data.setData("text/plain", text);
                 const area = document.querySelector("textarea");
                 area.select();
-                area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+                const options = { clipboardData: data, bubbles: true, cancelable: true };
+                area.dispatchEvent(new ClipboardEvent("paste", options));
             }""",
             text,
         )
@@ -528,11 +539,15 @@ def test_every_hue_has_contrast(open_page: Open, scheme: str) -> None:
     ratios = page.evaluate(
         """() => {
             const light = (rgb) => {
-                const [r, g, b] = rgb.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+                const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                const [r, g, b] = rgb.map((v) => linear(v / 255));
                 return 0.2126 * r + 0.7152 * g + 0.0722 * b;
             };
             const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
-            const ratio = (one, other) => { const [a, b] = [light(one), light(other)].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); };
+            const ratio = (one, other) => {
+                const [a, b] = [light(one), light(other)].sort((x, y) => y - x);
+                return (a + 0.05) / (b + 0.05);
+            };
             const root = document.querySelector(".pane .block");
             const sign = parseFloat(getComputedStyle(document.querySelector(".pane i.space"), "::before").opacity);
             return Array.from({ length: 360 }, (_, hue) => {

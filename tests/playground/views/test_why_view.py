@@ -181,7 +181,9 @@ class TestOthers:
 
 
 class TestHostile:
-    @pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "a\u202eb\u200bc", "\x00\x1b[31m", "z" + "\u0301" * 50])
+    @pytest.mark.parametrize(
+        "text", ["<img src=x onerror=alert(1)>", "a\u202eb\u200bc", "\x00\x1b[31m", "z" + "\u0301" * 50]
+    )
     def test_it_is_shown_and_does_nothing(self, open_page: Open, text: str) -> None:
         page = open_page(view="why", tokenizer="bytes", text=text)
         page.on("dialog", lambda dialog: pytest.fail("a dialog"))
@@ -204,7 +206,9 @@ class TestHostile:
         assert symbols(page) == tokens
 
 
-@pytest.mark.parametrize("context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
+)
 def test_no_violation_of_accessibility(open_page: Open, context_options: dict[str, Any]) -> None:
     page = open_page(view="why", tokenizer="small", text=TEXT, pretoken=1, step=2)
     page.wait_for_selector(".symbols .t")

@@ -113,7 +113,7 @@ def _contents(chat: Chat) -> list[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Special tokens that messages spell, and that are text there: which, and the tokens of that text, as far as drawn."""
+    """Special tokens that messages spell, and that are text there: which, and its tokens, as far as drawn."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)

@@ -43,9 +43,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(explanation: Explanation) -> dict[int, tuple[str, int, int]]:
     """Id -> how it looks, its hue, and how many bytes it has; of all ids that are spoken of."""
-    return {
-        id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))
-    }
+    return {id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))}
 
 
 def _ids(explanation: Explanation) -> Iterator[int]:
