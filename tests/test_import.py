@@ -20,6 +20,7 @@ def run(code: str) -> str:
         "numpy",
         "tqdm",
         "click",
+        "jinja2",
         "regex",
         "tokenizers",
         "tiktoken",

@@ -17,11 +17,16 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of this
 if TYPE_CHECKING:
     # understanding
+    from .analysis.compare import Comparison as Comparison
+    from .analysis.compare import compare as compare
     from .analysis.measure import Measure as Measure
     from .analysis.measure import measure as measure
     from .analysis.sizes import Size as Size
     from .analysis.sizes import Sizes as Sizes
     from .analysis.sizes import sizes as sizes
+
+    # messages → text → ids
+    from .chat import Chat as Chat
 
     # corpus → counts → tokenizer
     from .corpus import Source
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
 
     # what can go wrong
     from .errors import (
+        ChatTemplateError,
         ConfigError,
         DecodeError,
         DownloadError,
@@ -54,11 +60,15 @@ if TYPE_CHECKING:
     from .formats import load
     from .progress import ProgressEvent
     from .tokenizer import Tokenizer
-    from .training import Counts, Rules, Superwords, count_pretokens, train
+    from .training import Counts, Replay, Rules, Superwords, count_pretokens, train
+    from .training.replay import replay as replay
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Chat",
+    "ChatTemplateError",
+    "Comparison",
     "ConfigError",
     "Counts",
     "DecodeError",
@@ -72,6 +82,7 @@ __all__ = [
     "Measure",
     "MissingDependencyError",
     "ProgressEvent",
+    "Replay",
     "Rules",
     "Size",
     "Sizes",
@@ -85,10 +96,12 @@ __all__ = [
     "TrainingFacts",
     "UnknownTokenError",
     "UnsupportedFeatureError",
+    "compare",
     "count_pretokens",
     "load",
     "measure",
     "prefix",
+    "replay",
     "sizes",
     "train",
 ]
@@ -96,12 +109,15 @@ __all__ = [
 # module -> what it has for everybody
 _NAMES = {
     "analysis": (
+        "Comparison",
         "Measure",
         "Size",
         "Sizes",
+        "compare",
         "measure",
         "sizes",
     ),
+    "chat": ("Chat",),
     "corpus": ("Source",),
     "definition": ("TrainingFacts",),
     "editing": ("prefix",),
@@ -111,6 +127,7 @@ _NAMES = {
         "TokenBatch",
     ),
     "errors": (
+        "ChatTemplateError",
         "ConfigError",
         "DecodeError",
         "DownloadError",
@@ -130,9 +147,11 @@ _NAMES = {
     "tokenizer": ("Tokenizer",),
     "training": (
         "Counts",
+        "Replay",
         "Rules",
         "Superwords",
         "count_pretokens",
+        "replay",
         "train",
     ),
 }
@@ -142,7 +161,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("analysis", "editing", "formats", "training"):
+    if name in ("analysis", "chat", "editing", "formats", "training"):
         return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:

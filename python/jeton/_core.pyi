@@ -53,6 +53,10 @@ __all__ = [
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
+_Merges = tuple[
+    list[int], list[int], list[tuple[int, _Pair, int, list[_Pair], int]]
+]  # symbols, where each begins, merges
+_Edge = tuple[int, int, int | None, float]  # start, end, id, score
 
 def apply_template(
     template_json: str, first: Sequence[int], second: Sequence[int] | None, add_special_tokens: bool
@@ -291,8 +295,20 @@ class Tokenizer:
     def explain(
         self, text: str | bytes, special: _Permission = None
     ) -> list[
-        tuple[int, int, bytes, bool, bool, list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[int]]
+        tuple[
+            _Span,  # byte span
+            bytes,  # what the model saw
+            bool,  # an added token
+            bool,  # taken whole
+            int | None,  # part of the pattern
+            list[int],  # ids
+            _Merges | None,
+            tuple[list[_Edge], int, tuple[list[_Edge], float], list[tuple[list[_Edge], float]]] | None,
+            tuple[list[tuple[int, int, int]], int | None, bool] | None,
+        ]
     ]: ...
+    def explain_entry(self, id: int) -> _Merges | None: ...
+    def alternatives(self) -> list[str]: ...
     def decode(self, ids: Sequence[int], *, skip_special: bool) -> bytes: ...
     def decode_text(self, ids: Sequence[int], *, skip_special: bool) -> str: ...
     def decode_array(self, ids: NDArray[np.uint8], *, skip_special: bool) -> bytes: ...

@@ -6,15 +6,20 @@ the tokenizer drops nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, overload
+
+from .drawing import Drawing, described, to_html
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Encoding", "Token", "TokenBatch"]
+
+
+MAX_TOKENS_SHOWN = 5_000  # in a notebook
 
 
 class Token(NamedTuple):
@@ -52,6 +57,8 @@ class Encoding(Sequence[Token]):
         sequence_ids: n times which text the token comes from: 0, 1 for a pair's second, None for the template's own.
         hf_offsets: n ranges of characters as Hugging Face counts them (``offset_mapping``): tokens of one character
             share it, and a template may trim white space.
+        text, pair_text: the bytes of the text, and of a pair's second.
+        special_tokens: id -> spelling of the tokenizer's special tokens.
 
     Of a pair, spans count in the token's own text; `pretokens` and `dropped` are those of the first.
 
@@ -75,6 +82,9 @@ class Encoding(Sequence[Token]):
     special_mask: list[bool]
     sequence_ids: list[int | None]
     hf_offsets: list[tuple[int, int]]
+    text: bytes
+    pair_text: bytes
+    special_tokens: Mapping[int, bytes]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -87,6 +97,50 @@ class Encoding(Sequence[Token]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         return Token(self.ids[index], self.tokens[index], self.byte_spans[index], self.char_spans[index])
+
+    def drawing(self) -> Drawing:
+        """What the tokens look like, for a terminal, a notebook or a page.
+
+        Of a pair, places count in the two texts put one after the other. A template's token stands at the edge of the
+        text it frames.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> [look.shown for look in tok.tokenize("é!").drawing()]
+            ['⟨é c3⟩', '⟨a9⟩', '!']
+        """
+        byte_spans, char_spans = self.byte_spans, self.char_spans
+        if self.pair_text or any(self.special_mask):
+            byte_spans = self._placed(byte_spans, len(self.text), len(self.pair_text))
+            text, pair = (data.decode("utf-8", "replace") for data in (self.text, self.pair_text))
+            char_spans = self._placed(char_spans, len(text), len(pair))
+        whole = self.text + self.pair_text
+        return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
+
+    def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
+        """Spans in the texts put one after the other; a template's token stands behind the text before it."""
+        begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
+        left = {of: self.sequence_ids.count(of) for of in begins}
+        placed: list[tuple[int, int]] = []
+        at = 0
+        for (start, end), of in zip(spans, self.sequence_ids, strict=True):
+            if of is None:
+                placed.append((at, at))
+                continue
+            placed.append((begins[of] + start, begins[of] + end))
+            left[of] -= 1
+            at = placed[-1][1] if left[of] else ends[of]
+        return placed
+
+    def _repr_html_(self) -> str:
+        drawing = self.drawing()
+        facts = [f"{len(self):,} tokens", f"{drawing.text_bytes:,} bytes", f"{drawing.text_chars:,} characters"]
+        if self:
+            facts.append(f"{drawing.text_bytes / len(self):.2f} bytes per token")
+        if len(self) > MAX_TOKENS_SHOWN:
+            facts.append(f"the first {MAX_TOKENS_SHOWN:,} are drawn")
+        return f"{to_html(drawing.head(MAX_TOKENS_SHOWN))}<small>{' · '.join(facts)}</small>"
 
     def __repr__(self) -> str:
         return f"Encoding({len(self)} tokens: {self.tokens[:8]}{'…' if len(self) > 8 else ''})"

@@ -145,6 +145,22 @@ class InvalidTextError(JetonError, ValueError):
         self.source = source
 
 
+class ChatTemplateError(JetonError, ValueError):
+    """A chat template that is broken, missing or hostile, or that refuses the messages.
+
+    Attributes:
+        line: the line of the template, where one is known.
+
+    Examples:
+        >>> ChatTemplateError("the chat template refuses in line 3: roles must alternate", line=3).line
+        3
+    """
+
+    def __init__(self, message: str = "", *, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
 class DecodeError(JetonError, ValueError):
     """Ids whose bytes are not UTF-8, where ``errors="strict"`` asked for text.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
 from .chance import noise
-from .definition import Bpe, Definition, Pattern, TrainingFacts
+from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
+from .drawing import Tree, to_card
 from .encoding import Encoding, TokenBatch
-from .entries import TOKEN, Entries
+from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
-from .explanation import Explanation, explained
+from .explanation import Explanation, entry_tree, explained
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .chat import Chat
 
 __all__ = ["FILES", "Tokenizer"]
 
@@ -57,6 +59,14 @@ class _Files:
 
 
 FILES = _Files()
+
+# Kinds of entries that no merges build, and what is said of them.
+_ALONE = {
+    ADDED: "an added token: it is matched whole, and no merges build it",
+    SPECIAL: "a special token: it is matched whole, and no merges build it",
+    UNUSED: "a piece that is not in use",
+    BYTE: "a byte: it stands for a part of characters that are no entries",
+}
 
 
 @dataclass(frozen=True)
@@ -328,6 +338,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special_mask,
             sequence_ids,
             hf_offsets,
+            _bytes(text),
+            _bytes(pair or b""),
+            self._special_spelling,
         )
 
     def count(
@@ -344,7 +357,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.count(text, self._permission(special), threads=threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """How a text becomes tokens: every merge, its rank, and what competed. Print it, or take `.json` or `.html`.
+        """How a text becomes tokens. Print it, or take `.json` or `.html`.
+
+        For BPE it has every merge, its rank, and what competed; for Unigram the lattice of each pretoken with the
+        scores, the best way through it and the next best; for WordPiece the longest entries and what was tried before
+        them. Where one pattern cuts the text, it names the part of the pattern that made each pretoken.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -358,13 +375,83 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no pair left has a merge: stop
               ids [256]
         """
-        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        data = _bytes(text)
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
+        pretokens = [explained(*part, by_chars=self._covers_more) for part in parts]
+        tokens = self.tokenize(text, special=special)
+        return Explanation(data, pretokens, tokens, Spelling(self), self._core.alternatives())
+
+    def tree(self, id: int) -> Tree:
+        """The merges that build a token, from its own bytes up: a tree to walk, draw or take as JSON.
+
+        An entry that no merges reach says so in the tree's `note`, and shows what merges make of its bytes; an added
+        token, and one of a model without merges, is a node alone.
+
+        Raises:
+            UnknownTokenError: the id is not in the vocabulary.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> [node.id for node in tok.tree(256).nodes]
+            [97, 98, 256]
+        """
+        self.id_to_bytes(id)
         model = self._definition.model
-        by_chars = isinstance(model, Bpe) and model.level == "char"
-        pretokens = [explained(*part, by_merges=isinstance(model, Bpe), by_chars=by_chars) for part in parts]
-        return Explanation(data, pretokens, self.tokenize(text, special=special), Spelling(self))
+        merges = isinstance(model, Bpe | Pieces)
+        alone = _ALONE.get(self._core.kind(id), "" if merges else "this model has no merges")
+        merged = None if alone else self._core.explain_entry(id)
+        listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
+        return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool = False,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        special: Special | None = None,
+        **variables: Any,
+    ) -> Chat:
+        """Messages as one text, by the tokenizer's chat template, and its ids.
+
+        The template's special tokens are control. What messages, tools and variables spell is text, as in `encode`.
+
+        Args:
+            messages: objects with a ``role``, a ``content`` and what else the template reads: JSON.
+            add_generation_prompt: whether the text ends with what opens an answer.
+            tools: JSON schemas of functions that the model may call.
+            template: a name, where the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …);
+                or a Jinja template. None is the tokenizer's own.
+            special: which special tokens the messages may contain, as in `encode`.
+            variables: whatever else the template reads.
+
+        Raises:
+            ChatTemplateError: there is no template, it is broken, refuses the messages, or reaches a limit of time or
+                size; or whose a special token is cannot be known.
+            SpecialTokenError: ``special="raise"`` and a message spells one.
+            MissingDependencyError: Jinja is not installed (extra ``chat``).
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|user|>": 300})
+            >>> tok.chat([{"role": "user", "content": "hi"}], template="{{ '<|user|>' + messages[0].content }}").ids
+            [300, 104, 105]
+
+        Source:
+            The conventions of transformers, ``apply_chat_template``.
+        """
+        from .chat import chat
+
+        return chat(
+            self,
+            messages,
+            special=self._defaults.special if special is None else special,
+            add_generation_prompt=add_generation_prompt,
+            tools=tools,
+            template=template,
+            variables=variables,
+        )
 
     # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -549,6 +636,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Content -> id of the added tokens."""
         return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
 
+    @cached_property
+    def _special_flags(self) -> dict[str, int]:
+        """Special token -> how it is matched; 0 is as it is spelled."""
+        return {content: flags & 15 for _, content, special, flags in self._core.added_tokens() if special}
+
     # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
@@ -676,10 +768,32 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         kind = self._definition.model.type
         return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
 
+    def _repr_html_(self) -> str:
+        pattern, model = self._definition.pattern, self._definition.model
+        special = list(self._special_tokens)
+        holes = f" up to id {self.vocab_size - 1:,}" if self.num_tokens != self.vocab_size else ""
+        rows = [
+            ("model", f"{'byte-level ' if self._definition.is_byte_level else ''}{model.type}"),
+            ("entries", f"{self.num_tokens:,}{holes}"),
+            ("special tokens", " ".join(special[:12]) + (f" … {len(special) - 12:,} more" if special[12:] else "")),
+        ]
+        rows += [("pattern", pattern.text)] if pattern else []
+        return to_card("Tokenizer", [*rows, ("fingerprint", self.fingerprint)])
+
     # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def _special_spelling(self) -> dict[int, bytes]:
+        return {id: content.encode() for content, id in self._special_tokens.items()}
 
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
+
+    @property
+    def _covers_more(self) -> bool:
+        """Whether a first symbol may cover what it does not spell: an unknown character."""
+        model = self._definition.model
+        return not isinstance(model, Bpe) or model.level == "char"
 
     def _adds(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
@@ -692,6 +806,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             id=id,
             position=position,
         )
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

@@ -15,6 +15,7 @@ mod counter;
 mod counts;
 mod decoders;
 mod error;
+mod explained;
 mod files;
 mod formats;
 mod ground;

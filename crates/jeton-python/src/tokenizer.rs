@@ -16,6 +16,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 use crate::arguments::{self, Text};
 use crate::column;
 use crate::error;
+use crate::explained::{merges, told, Merges, Told};
 use crate::vocabulary::Vocabulary;
 use crate::watch::Watch;
 
@@ -26,9 +27,6 @@ pub struct Tokenizer(pub(crate) core::Tokenizer);
 const SHORT: usize = 1 << 11;
 
 type Spans = Vec<(usize, usize)>;
-type Candidate = (u32, u32, u32); // left, right, rank
-type Step = (usize, Candidate, u32, Vec<Candidate>, usize); // at, merged, result, rivals, candidates
-type Explained<'py> = (usize, usize, Bound<'py, PyBytes>, bool, bool, Vec<u32>, Vec<Step>, Vec<u32>); // start, end, bytes, added, whole, symbols, steps, ids
 type Columns<'py> = (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
 
 #[pymethods]
@@ -185,19 +183,21 @@ impl Tokenizer {
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Explained<'py>>> {
+    ) -> PyResult<Vec<Told<'py>>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let parts = watched(py, &text, |go_on| self.0.explain(text.bytes(), &permit, go_on))?;
-        let candidate = |c: jeton_core::model::explain::Candidate| (c.left, c.right, c.rank);
-        let step = |s: jeton_core::model::explain::Step| {
-            (s.at, candidate(s.merged), s.result, s.rivals.into_iter().map(candidate).collect(), s.num_candidates)
-        };
-        let part = |part: core::Explained| {
-            let steps = part.story.steps.into_iter().map(step).collect();
-            let bytes = PyBytes::new(py, &part.bytes);
-            (part.span.start, part.span.end, bytes, part.added, part.whole, part.story.symbols, steps, part.ids)
-        };
-        Ok(parts.into_iter().map(part).collect())
+        Ok(parts.into_iter().map(|part| told(py, part)).collect())
+    }
+
+    /// (symbols, where each begins, merges) of an entry's own content, where merges tell.
+    fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
+        let story = py.detach(|| self.0.explain_entry(id, &|| true)).map_err(|failed| error::plain(py, failed))?;
+        Ok(story.map(merges))
+    }
+
+    /// The alternatives of the pattern, where one pattern is all that happens before the model.
+    fn alternatives(&self) -> Vec<String> {
+        self.0.alternatives()
     }
 
     #[pyo3(signature = (ids, *, skip_special))]

@@ -20,11 +20,14 @@ __all__ = ["main"]
 # In the order of a first user's day.
 COMMANDS = (
     "demo",
+    "play",
     "train",
     "encode",
     "decode",
     "count",
     "explain",
+    "chat",
+    "compare",
     "vocab",
     "measure",
     "sizes",

@@ -21,7 +21,7 @@ import click
 import jeton
 
 from .._core import find_invalid_utf8
-from ..drawing import PartKind, draw, to_terminal, visible
+from ..drawing import PartKind, to_terminal, visible
 from .options import Common, common_options
 from .streams import terminal_look, write
 from .words import counted, seconds, size
@@ -140,10 +140,10 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
     for name, sentence in SENTENCES.items():
         tokens = tok.tokenize(sentence)
         write(f"  {name}: {len(sentence.encode())} bytes, {counted(len(tokens), 'token')}")
-        pairs = [(token.id, token.bytes) for token in tokens]
-        write(to_terminal(pairs, color=color, width=width, indent="    "))
+        drawing = tokens.drawing()
+        write(to_terminal(drawing, color=color, width=width, indent="    "))
         write(f"    {' '.join(map(str, tokens.ids))}")
-        if any(part.kind is PartKind.BYTES for token in draw(pairs) for part in token.parts):
+        if any(part.kind is PartKind.BYTES for look in drawing.table for part in look.parts):
             write("    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it")
 
 

@@ -72,7 +72,7 @@ def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text
     """Encodes and writes one text."""
     if form in ("tokens", "json"):
         encoding = repaired(common, text, options, lambda data: tok.tokenize(data, **options.keywords))
-        _write_json(encoding) if form == "json" else _write_tokens(tok, encoding)
+        _write_json(encoding) if form == "json" else _write_tokens(encoding)
         return
 
     def use(data: bytes | str) -> Any:
@@ -115,9 +115,7 @@ def _write_json(encoding: Any) -> None:
     write(json.dumps({"ids": list(encoding.ids), "tokens": tokens}))
 
 
-def _write_tokens(tok: jeton.Tokenizer, encoding: Any) -> None:
+def _write_tokens(encoding: Any) -> None:
     """The tokens drawn: in color on lines of their own, else between bars on one line per text."""
     color, width = terminal_look()
-    pairs = [(token.id, token.bytes) for token in encoding]
-    special = set(tok.special_tokens.values())
-    write(to_terminal(pairs, color=color, width=width if color else None, special=special, break_lines=color))
+    write(to_terminal(encoding.drawing(), color=color, width=width if color else None, break_lines=color))

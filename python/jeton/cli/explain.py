@@ -1,4 +1,4 @@
-"""``jeton explain``: every merge between a text and its ids."""
+"""``jeton explain``: every step between a text and its ids."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @text_options
 @common_options
 def explain(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
-    """Explains how each TEXT, or standard input, becomes ids: its pretokens, and in each of them every merge with the
-    pair, its rank, and what else could have merged. With --json, everything as one object per text.
+    """Explains how each TEXT, or standard input, becomes ids: its pretokens, the part of the pattern that made each of
+    them, and in each every merge with the pair, its rank, and what else could have merged. Of a Unigram model it shows
+    the scores of the best ways, of WordPiece what was tried. With --json, everything as one object per text.
 
     \b
     Examples:

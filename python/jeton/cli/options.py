@@ -20,7 +20,9 @@ __all__ = [
     "common_options",
     "corpus_options",
     "memory_options",
+    "permission",
     "sample_options",
+    "special_option",
     "text_options",
     "tokenizer_option",
 ]
@@ -113,21 +115,26 @@ def tokenizer_option(command: Command) -> Command:
     return wrapped
 
 
-def text_options(command: Command) -> Command:
-    """--special, --add-special-tokens and --errors, handed on as `options`."""
-
-    @click.option(
+def special_option(command: Command) -> Command:
+    """--special alone; `permission` says what it means."""
+    return click.option(
         "--special",
         multiple=True,
         metavar="none|all|raise|TOKEN",
         help="Which special tokens the text may hold: none of them (the default: their spelling is plain text), all, "
         "or those named (repeatable); raise: end with an error if it holds one.",
-    )
+    )(command)
+
+
+def text_options(command: Command) -> Command:
+    """--special, --add-special-tokens and --errors, handed on as `options`."""
+
+    @special_option
     @click.option("--add-special-tokens", is_flag=True, help="Add what the tokenizer's template adds (BOS, [CLS], …).")
     @errors_option
     @functools.wraps(command)
     def wrapped(*args: Any, special: tuple[str, ...], add_special_tokens: bool, errors: str, **rest: Any) -> None:
-        options = TextOptions(_permission(special), add_special_tokens, errors == "replace")
+        options = TextOptions(permission(special), add_special_tokens, errors == "replace")
         command(*args, options=options, **rest)
 
     return wrapped
@@ -224,7 +231,7 @@ def errors_option(command: Command) -> Command:
     return click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help=help)(command)
 
 
-def _permission(special: tuple[str, ...]) -> Literal["none", "all", "raise"] | set[str]:
+def permission(special: tuple[str, ...]) -> Literal["none", "all", "raise"] | set[str]:
     """What --special means, given once or several times."""
     match special:
         case () | ("none",):

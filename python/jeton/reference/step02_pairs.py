@@ -37,6 +37,10 @@ words of English hold only some tens of thousands of different ones.
 And one habit: a Python `dict` remembers the order in which keys were first put in, so the keys of this table
 stand in the order of their *first appearance* in the text. Step 4 makes use of that.
 
+Look at the counts: while `jeton play --port 7777` runs, this address shows the pairs of a text as bars.
+
+    http://127.0.0.1:7777/#view=train&text=abcababcaabc&pattern=none&ties=first&size:=260
+
 This step leaves out what to do with the winner. Next: step03_merge.py.
 """
 

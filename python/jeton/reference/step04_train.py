@@ -37,6 +37,11 @@ hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` 
 (97, 98) -> 257 count 2
 (256, 257) -> 258 count 2
 
+Watch it: while `jeton play --port 7777` runs, this address plays the first example, forwards and back, and has the
+four tie rules to choose.
+
+    http://127.0.0.1:7777/#view=train&text=abcababcaabc&pattern=none&ties=first&size:=260&step:=1
+
 The loop is slow, for it reads the whole text again for every merge. That is what a fast engine does better; it must
 not do it differently, and this file is what it is held against. Left out: special tokens (step 7), cutting the text
 before training (step 8), other beginnings than bytes (steps 9 and 10). Next: step05_encode.py.

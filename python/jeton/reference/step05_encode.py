@@ -41,6 +41,11 @@ in the plain way both roads end in the same ids, since a token's bytes come abou
 >>> encode_by_rank(b"abcabc", {token: rank for rank, token in spelling.items()})
 [257, 257]
 
+Watch it: while `jeton play --port 7777` runs, this address takes the steps of a word, with the pairs that competed.
+Its tokenizer was trained on these lessons.
+
+    http://127.0.0.1:7777/#view=why&tokenizer=lessons&text=oldest
+
 Both encoders here look at the whole list for every merge, which is slow for a text of a million bytes that is not
 cut (step 8). Left out: special tokens (step 7). Next: step06_decode.py.
 """

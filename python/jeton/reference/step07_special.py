@@ -50,6 +50,10 @@ learned from: the corpus is cut at them, and they are thrown away.
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
 [Merge(left=97, right=98, new=258, count=4)]
 
+See it: while `jeton play --port 7777` runs, this address shows what a user's `<|endoftext|>` becomes.
+
+    http://127.0.0.1:7777/#view=classics&classic=endoftext
+
 Left out: cutting the text between them before BPE. Next: step08_split.py.
 """
 

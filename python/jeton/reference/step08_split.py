@@ -43,6 +43,11 @@ Training with a pattern is training of step 4 with `split=`:
 >>> [show(token) for token in vocabulary(BYTES, spaced).values()][256:]
 ["'th'", "'the'", "' the'"]
 
+Watch it: while `jeton play --port 7777` runs, this address trains with the pattern; a gap stands between pretokens,
+and no merge crosses it.
+
+    http://127.0.0.1:7777/#view=train&text=the+theme+then&pattern=gpt2&ties=first&size:=259
+
 This needs the `regex` package, for Python's own `re` does not know `\p{L}`, any letter of any script, and a pattern
 for all the texts of the world cannot do without it. Left out: remembering the ids of frequent pretokens. Next:
 step09_characters.py.

@@ -39,6 +39,10 @@ keeps the program running, and it loses the text: from the id nobody can tell wh
 >>> decode(ids, {9: b"<unk>"} | learned.vocabulary())
 '今天<unk><unk>天'
 
+Watch it: while `jeton play --port 7777` runs, this address trains on characters.
+
+    http://127.0.0.1:7777/#view=train&text=今天的天气很好，明天的天气不好。&level=char&ties=first&size:=16
+
 Left out: *byte fallback*, which spells an unknown character by its bytes and needs 256 more tokens to do it.
 Next: step10_words.py.
 """

@@ -198,8 +198,12 @@ def _shown(
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
-        texts = kept or [pretoken for pretoken, _ in counts.items()]
-        trace_training(tok, texts, split=bool(kept), write=trace if callable(trace) else print)
+        write = trace if callable(trace) else print
+        if kept:
+            trace_training(tok, kept, None, split=True, write=write)
+        else:
+            pretokens, numbers = zip(*counts.items(), strict=True)
+            trace_training(tok, pretokens, numbers, split=False, write=write)
     return tok
 
 

@@ -1,4 +1,4 @@
-//! The merges of one pretoken, one by one, each with what competed.
+//! The merges of one pretoken, one by one, each with what competed. Of the models that do not merge, `why` tells.
 //!
 //! The same list and heap as the encoder's, watched; beside them, the pairs that could merge, in order of rank. It stores
 //! merges, never sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any moment is the initial symbols
@@ -10,9 +10,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::bpe::Bpe;
-use super::merging::{join, Node, NONE};
-use crate::error::Result;
+use super::merging::{join, Merger, Node, NONE};
+use super::pieces::Pieces;
+use super::{Model, Scratch};
+use crate::alphabet::EndOfWord;
+use crate::error::{ErrorKind, Result};
 use crate::interrupt::{GoOn, Looks};
+use crate::vocab::Vocab;
 
 /// How many competing pairs a step names. Three fit a line of a terminal.
 const RIVALS: usize = 3;
@@ -44,10 +48,12 @@ pub struct Step {
 }
 
 /// How one pretoken was encoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Story {
     /// The initial symbols.
     pub symbols: Vec<u32>,
+    /// Where each of them begins, in bytes from the start of the pretoken.
+    pub starts: Vec<usize>,
     /// The merges, in order.
     pub steps: Vec<Step>,
 }
@@ -92,42 +98,86 @@ impl Bpe {
     pub fn explain(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        let mut steps = Vec::new();
-        if symbols.is_empty() {
-            return Ok(Story { symbols, steps });
-        }
-        let (mut nodes, mut heap, mut candidates) = (Vec::new(), BinaryHeap::new(), Candidates::default());
-        self.merger.fill(&symbols, &mut nodes, &mut heap)?;
-        (0..nodes.len() as u32).for_each(|at| candidates.add(self.candidate(&nodes, at)));
-        let mut looks = Looks::new(go_on);
-        while let Some(Reverse(entry)) = heap.pop() {
-            looks.now_and_then()?;
-            let (rank, at) = ((entry >> 32) as u32, entry as u32);
-            let Some(merge) = self.merger.live(&nodes, rank, at) else { continue };
-            let Some(merged) = self.candidate(&nodes, at) else { continue };
-            steps.push(Step {
-                at: starts[at as usize],
-                merged,
-                result: merge.result,
-                rivals: candidates.rivals(merged),
-                num_candidates: candidates.total,
-            });
-            let Node { prev, next, .. } = nodes[at as usize];
-            [prev, at, next].iter().for_each(|&place| candidates.remove(self.candidate(&nodes, place)));
-            let before = join(&mut nodes, at, merge.result);
-            for place in [before, at] {
-                self.merger.offer(&nodes, &mut heap, place);
-                candidates.add(self.candidate(&nodes, place));
-            }
-        }
-        Ok(Story { symbols, steps })
+        story(&self.merger, symbols, starts, go_on)
     }
+}
 
-    /// The pair that starts at this place, if it can merge.
-    fn candidate(&self, nodes: &[Node], place: u32) -> Option<Candidate> {
-        let node = nodes.get(place as usize)?;
-        let (left, right) = (node.id, nodes.get(node.next as usize)?.id);
-        let merge = self.merge(left, right)?;
-        (left != NONE).then_some(Candidate { rank: merge.rank, left, right })
+impl Pieces {
+    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where the model does not
+    /// simply merge: where it has unused pieces, or pieces of characters that are none.
+    ///
+    /// # Errors
+    /// As [`Pieces::encode`].
+    pub fn explain(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>) -> Result<Option<Story>> {
+        if !self.only_merges() {
+            return Ok(None);
+        }
+        let mut scratch = Scratch::default();
+        self.symbols(vocab, text, &mut scratch)?;
+        let mut story = story(&self.merger, scratch.symbols, scratch.starts, go_on)?;
+        story.symbols.iter_mut().for_each(|symbol| *symbol = self.id_of(*symbol));
+        Ok(Some(story))
     }
+}
+
+impl Model {
+    /// How the content of an entry becomes tokens by itself. None where the model does not merge, and where it would see more than the
+    /// content (an end-of-word mark) or less (a prefix), or refuses it.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn explain_entry(&self, vocab: &Vocab, id: u32, go_on: GoOn<'_>) -> Result<Option<Story>> {
+        let content = vocab.content(id);
+        let story = match self {
+            Self::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
+                model.explain(content, go_on).map(Some)
+            }
+            Self::Pieces(model) => model.explain(vocab, content, go_on),
+            _ => Ok(None),
+        };
+        match story {
+            Err(error) if matches!(error.kind(), ErrorKind::Text { .. }) => Ok(None),
+            story => story,
+        }
+    }
+}
+
+fn story(merger: &Merger, symbols: Vec<u32>, starts: Vec<usize>, go_on: GoOn<'_>) -> Result<Story> {
+    let mut steps = Vec::new();
+    if symbols.is_empty() {
+        return Ok(Story { symbols, starts, steps });
+    }
+    let (mut nodes, mut heap, mut candidates) = (Vec::new(), BinaryHeap::new(), Candidates::default());
+    merger.fill(&symbols, &mut nodes, &mut heap)?;
+    (0..nodes.len() as u32).for_each(|at| candidates.add(candidate(merger, &nodes, at)));
+    let mut looks = Looks::new(go_on);
+    while let Some(Reverse(entry)) = heap.pop() {
+        looks.now_and_then()?;
+        let (rank, at) = ((entry >> 32) as u32, entry as u32);
+        let Some(merge) = merger.live(&nodes, rank, at) else { continue };
+        let Some(merged) = candidate(merger, &nodes, at) else { continue };
+        steps.push(Step {
+            at: starts[at as usize],
+            merged,
+            result: merge.result,
+            rivals: candidates.rivals(merged),
+            num_candidates: candidates.total,
+        });
+        let Node { prev, next, .. } = nodes[at as usize];
+        [prev, at, next].iter().for_each(|&place| candidates.remove(candidate(merger, &nodes, place)));
+        let before = join(&mut nodes, at, merge.result);
+        for place in [before, at] {
+            merger.offer(&nodes, &mut heap, place);
+            candidates.add(candidate(merger, &nodes, place));
+        }
+    }
+    Ok(Story { symbols, starts, steps })
+}
+
+/// The pair that starts at this place, if it can merge.
+fn candidate(merger: &Merger, nodes: &[Node], place: u32) -> Option<Candidate> {
+    let node = nodes.get(place as usize)?;
+    let (left, right) = (node.id, nodes.get(node.next as usize)?.id);
+    let merge = merger.get(left, right)?;
+    (left != NONE).then_some(Candidate { rank: merge.rank, left, right })
 }

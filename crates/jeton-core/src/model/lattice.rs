@@ -206,7 +206,7 @@ impl Unigram {
     }
 
     #[allow(clippy::type_complexity)]
-    fn best_paths(
+    pub(super) fn best_paths(
         &self,
         text: &[u8],
         n: usize,

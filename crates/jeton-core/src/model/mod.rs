@@ -28,6 +28,7 @@ pub mod pieces;
 mod trie;
 pub mod unigram;
 mod unknown;
+pub mod why;
 pub mod words;
 
 pub use cuts::Cuts;

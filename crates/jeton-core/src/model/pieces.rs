@@ -40,7 +40,7 @@ const FROZEN: u32 = 1 << 31;
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    merger: Merger,
+    pub(super) merger: Merger,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
     ascii: [u32; 128], // the pieces that are one ASCII character
@@ -113,9 +113,22 @@ impl Pieces {
         Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c), seams))
     }
 
-    /// What merges, where nothing else happens: no unused pieces, and every character of a piece is one.
+    /// Whether nothing else happens: no unused pieces, and every character of a piece is one.
+    pub(super) fn only_merges(&self) -> bool {
+        !self.has_odd && !self.has_unused
+    }
+
+    /// What merges, where nothing else happens.
     pub(super) fn plain_pairs(&self) -> Option<&Pairs> {
-        (!self.has_odd && !self.has_unused).then_some(&self.merger.pairs)
+        self.only_merges().then_some(&self.merger.pairs)
+    }
+
+    /// The id of a symbol; of one that is no piece, the unknown token's.
+    pub(super) fn id_of(&self, symbol: u32) -> u32 {
+        match symbol {
+            UNKNOWN => self.unknown.unk().unwrap_or(UNKNOWN),
+            _ => symbol & !FROZEN,
+        }
     }
 
     /// The piece that a character is, if no user-defined piece begins with it.
@@ -179,7 +192,7 @@ impl Pieces {
     }
 
     /// The initial symbols and their starts; whether all of them are pieces that may merge.
-    fn symbols(&self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) -> Result<bool> {
+    pub(super) fn symbols(&self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) -> Result<bool> {
         utf8(text)?;
         let Scratch { symbols, starts, .. } = scratch;
         symbols.clear();

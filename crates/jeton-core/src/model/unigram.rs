@@ -154,6 +154,20 @@ impl Unigram {
         }
     }
 
+    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start on.
+    ///
+    /// # Errors
+    /// As [`Unigram::encode`].
+    pub(super) fn best_path(&self, text: &[u8], special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<(u32, usize)>> {
+        utf8(text)?;
+        check_len(text)?;
+        let (mut best, mut path) = (Vec::new(), Vec::new());
+        self.search::<false>(text, 0.0, special, go_on, &mut best, &mut Vec::new())?;
+        trace(&best, &mut path);
+        path.reverse();
+        Ok(path)
+    }
+
     /// Appends the ids of a text.
     ///
     /// # Errors

@@ -149,18 +149,29 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, max_chars })
     }
 
+    /// Whether a pretoken has more characters than the model looks at.
+    pub(super) fn is_too_long(&self, pretoken: &[u8]) -> Result<bool> {
+        Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
+    }
+
+    /// The longest entry at a place: where it ends, and its id.
+    #[inline]
+    pub(super) fn longest(&self, pretoken: &[u8], at: usize) -> Option<(usize, u32)> {
+        let trie = if at == 0 { &self.first } else { &self.next };
+        trie.longest(pretoken, at)
+    }
+
     /// Appends the ids of a pretoken.
     ///
     /// # Errors
     /// `Text` where it is not UTF-8; `Interrupted`.
     pub fn encode(&self, pretoken: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
-        let is_long = pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars;
+        let is_long = self.is_too_long(pretoken)?;
         let (before, mut at) = (out.len(), 0);
         let mut looks = Looks::new(go_on);
         while at < pretoken.len() && !is_long {
             looks.now_and_then()?;
-            let trie = if at == 0 { &self.first } else { &self.next };
-            let Some((end, id)) = trie.longest(pretoken, at) else { break };
+            let Some((end, id)) = self.longest(pretoken, at) else { break };
             out.push(id, end);
             at = end;
         }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::classes::Classes;
 use crate::error::Result;
-use crate::regex::{Matcher, Regex};
+use crate::regex::{Alternatives, Matcher, Regex};
 use crate::simd;
 pub use parts::{characters, read_oniguruma, Splitter};
 use patterns::Named;
@@ -100,6 +100,20 @@ impl Pretokenizer {
             Kind::Named(named) => Some(named.text),
             Kind::Regex(regex) => Some(regex.text()),
         }
+    }
+
+    /// The alternatives of the regex, from left to right; none where there is no regex.
+    pub fn alternatives(&self) -> Vec<String> {
+        let alternatives = self.pattern().map(Alternatives::of);
+        alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
+    }
+
+    /// For each pretoken of a text, the alternative of the regex that made it; None for what none matches, and where there is no regex.
+    pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
+        let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
+        let alternatives = Alternatives::of(pattern);
+        let mut finder = alternatives.finder(text);
+        pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
     }
 
     /// Whether what follows a boundary is split independently of what precedes it. Then a text may be cut at any

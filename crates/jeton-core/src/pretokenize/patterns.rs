@@ -131,7 +131,20 @@ pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pretokenize::{Pretokenizer, Span};
     use crate::regex::cost;
+
+    #[test]
+    fn every_pretoken_is_made_by_one_part_of_its_pattern() {
+        let text = "I'll say it's 12345 times…  \n\n  \tdon't  HTTPServer x  \r\n今天\u{301} '' \u{a0}\u{3000}end   ";
+        for named in &NAMED {
+            let Some(pretokenizer) = Pretokenizer::named(named.name) else { unreachable!() };
+            let spans: Vec<Span> = pretokenizer.spans(text).flatten().collect();
+            let found = pretokenizer.alternatives_of(text, &spans);
+            assert!(found.iter().all(Option::is_some), "{}: {found:?}", named.name);
+            assert!(found.iter().flatten().max() < Some(&pretokenizer.alternatives().len()));
+        }
+    }
 
     #[test]
     fn the_budget_is_far_from_what_published_patterns_take() {

@@ -88,8 +88,23 @@ impl<'t> Matcher<'t> {
 
     /// The first match that is not empty and starts at `start` or later: its start and end.
     pub(super) fn find(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
+        self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
+    }
+
+    /// The end of the match that starts here.
+    pub(super) fn matches(&mut self, start: usize) -> Result<Option<usize>, Exhausted> {
+        self.remembering(|matcher| matcher.match_at::<false>(start), |matcher| matcher.match_at::<true>(start))
+    }
+
+    /// The first way while the steps for it last, then the second, which remembers.
+    #[inline]
+    fn remembering<T>(
+        &mut self,
+        forgetful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
+        mindful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
+    ) -> Result<T, Exhausted> {
         if self.memo.is_none() {
-            match self.search::<false>(start) {
+            match forgetful(self) {
                 Err(Exhausted::Steps) if self.reserve > 0 => {
                     self.steps = std::mem::take(&mut self.reserve);
                     self.memo = Some(Memo::new(self.program.num_choices, self.text.len()));
@@ -97,7 +112,7 @@ impl<'t> Matcher<'t> {
                 found => return found,
             }
         }
-        self.search::<true>(start)
+        mindful(self)
     }
 
     /// Two copies of what follows: most searches never remember and do not pay for it.

@@ -5,13 +5,15 @@
 //! looked at counts, over the whole text. fancy-regex, which tiktoken runs, is the oracle in the tests.
 //!
 //! ```text
-//! syntax      text → tree
-//! program     tree → instructions
-//! matcher     instructions × text → matches
-//! memo        where a search has failed
-//! oniguruma   tree → the text that HF tokenizers needs
+//! syntax        text → tree
+//! program       tree → instructions
+//! matcher       instructions × text → matches
+//! memo          where a search has failed
+//! alternatives  which of a pattern's made a match
+//! oniguruma     tree → the text that HF tokenizers needs
 //! ```
 
+mod alternatives;
 mod matcher;
 mod memo;
 mod oniguruma;
@@ -19,6 +21,7 @@ mod program;
 mod syntax;
 
 use crate::error::{Error, Result};
+pub(crate) use alternatives::Alternatives;
 #[cfg(test)]
 pub(crate) use matcher::cost;
 use matcher::Exhausted;

@@ -9,6 +9,8 @@
 //! `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`, `(?-u)`, and a
 //! flag that is set in the middle of a group, whose reach engines do not agree on.
 
+use std::ops::Range;
+
 use regex_syntax::hir::{Class as HirClass, ClassUnicode, ClassUnicodeRange, HirKind};
 
 /// A part of a pattern.
@@ -85,12 +87,28 @@ const MAX_DEPTH: usize = 64;
 
 /// The tree of a pattern.
 pub(super) fn parse(pattern: &str) -> Parsed<Node> {
+    let mut branches = parse_branches(pattern)?;
+    Ok(match branches.len() {
+        1 => branches.remove(0).0,
+        _ => Node::Alternate(branches.into_iter().map(|(node, _)| node).collect()),
+    })
+}
+
+/// The alternatives of a pattern: for each its tree, and its bytes in the pattern.
+pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(Node, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
-    let node = parser.alternation()?;
+    let mut branches = Vec::new();
+    loop {
+        let start = parser.at;
+        branches.push((parser.concatenation()?, start..parser.at));
+        if !parser.eat("|") {
+            break;
+        }
+    }
     if parser.at < pattern.len() {
         return parser.refuse("a `)` without its `(`");
     }
-    Ok(node)
+    Ok(branches)
 }
 
 /// The set that a class text stands for. `text` is one class, property, escape or literal in `regex-syntax`'s notation.

@@ -18,7 +18,7 @@ mod segments;
 mod spans;
 
 pub use build::{Extras, ENTRY};
-pub use explain::Explained;
+pub use explain::{Explained, Why};
 pub use frame::Framed;
 pub use long::Input;
 pub use permit::{Permission, Permit};

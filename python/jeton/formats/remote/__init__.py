@@ -17,8 +17,9 @@ from pathlib import Path
 from ...progress import Progress
 from .downloads import fetch_known
 from .hub import PREFIX, fetch_repository
+from .present import on_this_machine
 
-__all__ = ["PREFIX", "fetch"]
+__all__ = ["PREFIX", "fetch", "on_this_machine"]
 
 
 def fetch(name: str, *, progress: Progress = None) -> Path:

@@ -26,7 +26,7 @@ from ...errors import ConfigError, DownloadError
 from ...progress import Progress, ProgressEvent, make_reporter
 from ..registry import REGISTRY, Known
 
-__all__ = ["cache_folder", "fetch_known", "is_on"]
+__all__ = ["cache_folder", "fetch_known", "find_known", "is_on"]
 
 _LOG = logging.getLogger("jeton")
 
@@ -60,10 +60,9 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
     known = REGISTRY.get(name)
     if known is None:
         raise ConfigError(f"there is no tokenizer named {name!r}; names: {', '.join(REGISTRY)}", option="path_or_name")
-    target, *others = _places(known)
-    for path in (target, *others):
-        if _holds(path, known):
-            return path
+    if (found := find_known(known)) is not None:
+        return found
+    target = _places(known)[0]
     url = _address(known)
     if is_on("JETON_OFFLINE"):
         raise _failure(known, url, target, "and JETON_OFFLINE forbids to download it")
@@ -81,6 +80,11 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
                 path=str(target),
             ) from error
     return target
+
+
+def find_known(known: Known) -> Path | None:
+    """The file if it is on this machine, whole; asks no network."""
+    return next((path for path in _places(known) if _holds(path, known)), None)
 
 
 def _places(known: Known) -> list[Path]:

@@ -26,7 +26,7 @@ from ...errors import ConfigError, DownloadError, FormatError, MissingDependency
 from ..foreign import WHOLE, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
-__all__ = ["PREFIX", "fetch_repository"]
+__all__ = ["PREFIX", "fetch_repository", "hub_cache"]
 
 _LOG = logging.getLogger("jeton")
 
@@ -152,7 +152,7 @@ def _write_record(path: Path, listing: _Listing) -> None:
 
 def _get(repository: str, listing: _Listing) -> Path:
     hub = _library()
-    options: dict[str, Any] = {"revision": listing.commit, "cache_dir": _hub_cache()}
+    options: dict[str, Any] = {"revision": listing.commit, "cache_dir": hub_cache()}
     paths = []
     for name, file in listing.files.items():
         if file.size is not None and file.size > MAX_BYTES:
@@ -217,7 +217,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
             hub.snapshot_download(
                 repository,
                 revision=revision,
-                cache_dir=_hub_cache(),
+                cache_dir=hub_cache(),
                 local_files_only=True,
                 allow_patterns=[*WHOLE, *_BESIDE],
             )
@@ -253,7 +253,8 @@ def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT") or None
 
 
-def _hub_cache() -> str | None:
+def hub_cache() -> str | None:
+    """The hub's cache, where the environment says it; None: where huggingface_hub has it by itself."""
     if cache := os.environ.get("HF_HUB_CACHE"):
         return os.path.expanduser(cache)
     home = os.environ.get("HF_HOME")

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton import explanation as module
-from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation
+from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation, limits
 
 # Worked example 3's vocabulary, as far as example 4 needs it.
 MERGES = {
@@ -165,10 +164,10 @@ def test_text_that_is_not_utf8_is_kept_in_the_json() -> None:
 
 
 def test_a_text_too_long_to_show_says_so_and_the_json_has_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PRETOKENS_SHOWN", 2)
-    monkeypatch.setattr(module, "MAX_MERGES_SHOWN", 3)
-    monkeypatch.setattr(module, "MAX_SYMBOLS_SHOWN", 4)
-    monkeypatch.setattr(module, "MAX_TOKENS_SHOWN", 1)
+    monkeypatch.setattr(limits, "MAX_PRETOKENS_SHOWN", 2)
+    monkeypatch.setattr(limits, "MAX_MERGES_SHOWN", 3)
+    monkeypatch.setattr(limits, "MAX_SYMBOLS_SHOWN", 4)
+    monkeypatch.setattr(limits, "MAX_TOKENS_SHOWN", 1)
     explanation = explain(b"oldest", b"x", b"old", b"st")
     words = str(explanation)
     assert "  … 1 merge more: too long to show here; the JSON has them all\n" in words

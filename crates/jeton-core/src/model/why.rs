@@ -1,0 +1,138 @@
+//! What the models that do not merge considered: the lattice of Unigram, the attempts of WordPiece.
+//!
+//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory for what
+//! is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens only, for which the
+//! whole lattice is held.
+//!
+//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more where SentencePiece
+//! encodes.
+
+use super::unigram::{Unigram, NO_ID};
+use super::unknown::{char_len, utf8};
+use super::words::WordPiece;
+use super::Specials;
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+
+/// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
+const SHORT: usize = 1 << 14;
+
+/// How many segmentations are told beside the best.
+const OTHERS: usize = 3;
+
+/// A piece at a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Piece {
+    /// Where it starts, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Its id; None for an unknown character.
+    pub id: Option<u32>,
+    /// Its score.
+    pub score: f64,
+}
+
+/// A segmentation and the sum of its scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Way {
+    /// Its pieces, in order.
+    pub pieces: Vec<Piece>,
+    /// The sum.
+    pub score: f64,
+}
+
+/// The segmentations of a pretoken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ways {
+    /// All pieces at all places, by their start, shorter first; the first so many.
+    pub pieces: Vec<Piece>,
+    /// How many there are.
+    pub num_pieces: usize,
+    /// The one that was taken.
+    pub best: Way,
+    /// The next best ones, best first; empty for a long pretoken.
+    pub others: Vec<Way>,
+}
+
+/// What WordPiece found in a pretoken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried before.
+    pub found: Vec<(usize, usize, u32)>,
+    /// Where no entry begins, so that all of the pretoken is unknown.
+    pub stuck_at: Option<usize>,
+    /// It has more characters than the model looks at.
+    pub is_too_long: bool,
+}
+
+impl Unigram {
+    /// The segmentations of a pretoken, with at most `most` pieces of its lattice.
+    ///
+    /// # Errors
+    /// As [`Unigram::encode`].
+    pub fn ways(&self, text: &[u8], most: usize, special: Specials<'_>, go_on: GoOn<'_>) -> Result<Ways> {
+        let path = self.best_path(text, special, go_on)?;
+        let others = if text.len() <= SHORT { self.best_paths(text, OTHERS + 1, special, go_on)? } else { Vec::new() };
+        let others = others.into_iter().filter(|(other, _)| *other != path).take(OTHERS);
+        let others = others.map(|(path, score)| Way { score, ..self.way(text, &path) }).collect();
+        let (mut pieces, mut num_pieces, mut start) = (Vec::new(), 0, 0);
+        let mut looks = Looks::new(go_on);
+        while start < text.len() {
+            let next = start + char_len(text, start);
+            let mut is_char_known = false;
+            let mut tell = |end, id| {
+                num_pieces += 1;
+                if pieces.len() < most {
+                    pieces.push(self.piece(text, start, end, id));
+                }
+            };
+            for (end, id) in self.pieces(text, start, special) {
+                looks.now_and_then()?;
+                is_char_known |= end == next;
+                tell(end, id);
+            }
+            if !is_char_known {
+                tell(next, NO_ID);
+            }
+            looks.now_and_then()?;
+            start = next;
+        }
+        Ok(Ways { pieces, num_pieces, best: self.way(text, &path), others })
+    }
+
+    fn way(&self, text: &[u8], path: &[(u32, usize)]) -> Way {
+        let starts = std::iter::once(0).chain(path.iter().map(|&(_, end)| end));
+        let pieces: Vec<Piece> = starts.zip(path).map(|(start, &(id, end))| self.piece(text, start, end, id)).collect();
+        let score = pieces.iter().fold(0.0, |sum, piece| self.round(sum + piece.score));
+        Way { pieces, score }
+    }
+
+    fn piece(&self, text: &[u8], start: usize, end: usize, id: u32) -> Piece {
+        let chars = text[start..end].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        let score = if id == NO_ID { self.unk_score } else { self.round(self.score(id, chars)) };
+        Piece { start, end, id: (id != NO_ID).then_some(id), score }
+    }
+}
+
+impl WordPiece {
+    /// What was found in a pretoken, up to where it was given up.
+    ///
+    /// # Errors
+    /// As [`WordPiece::encode`].
+    pub fn attempts(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Attempts> {
+        let mut attempts = Attempts { is_too_long: self.is_too_long(pretoken)?, ..Attempts::default() };
+        let (mut at, mut looks) = (0, Looks::new(go_on));
+        while at < pretoken.len() && !attempts.is_too_long {
+            looks.now_and_then()?;
+            let Some((end, id)) = self.longest(pretoken, at) else {
+                utf8(pretoken)?;
+                attempts.stuck_at = Some(at);
+                break;
+            };
+            attempts.found.push((at, end, id));
+            at = end;
+        }
+        Ok(attempts)
+    }
+}

@@ -1,0 +1,90 @@
+//! Which alternative of a pattern made a match.
+//!
+//! Alternatives are tried in their order, and nothing follows them, so a match is that of the first alternative that matches where
+//! it starts. Each is compiled by itself, with a budget of its own.
+//!
+//! Left out: alternatives inside groups. A pattern that is one group is one alternative.
+
+use super::program::{compile, Program};
+use super::syntax::parse_branches;
+use super::Matcher;
+
+/// The alternatives of a pattern, from left to right.
+#[derive(Debug)]
+pub(crate) struct Alternatives(Vec<(String, Program)>);
+
+impl Alternatives {
+    /// Those of a pattern that compiles as a whole; none where one of them is too large by itself.
+    pub(crate) fn of(pattern: &str) -> Self {
+        let compiled = parse_branches(pattern).and_then(|branches| {
+            branches.into_iter().map(|(node, at)| Ok((pattern[at].to_owned(), compile(&node)?))).collect()
+        });
+        Self(compiled.unwrap_or_default())
+    }
+
+    /// Their texts.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(text, _)| text.as_str())
+    }
+
+    /// What finds the alternatives of the matches of one text.
+    pub(crate) fn finder<'t>(&'t self, text: &'t str) -> Finder<'t> {
+        Finder(self.0.iter().map(|(_, program)| Matcher::new(program, text, text.len())).collect())
+    }
+}
+
+/// Finds the alternatives of the matches of one text.
+pub(crate) struct Finder<'t>(Vec<Matcher<'t>>);
+
+impl Finder<'_> {
+    /// The alternative that matches from `start` to `end`; None where no match is that, and where its budget is spent.
+    pub(crate) fn find(&mut self, start: usize, end: usize) -> Option<usize> {
+        for (number, matcher) in self.0.iter_mut().enumerate() {
+            if let Some(found) = matcher.matches(start).ok()? {
+                return (found == end).then_some(number);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::regex::Regex;
+
+    /// The alternatives of all matches of the whole pattern.
+    fn numbers(pattern: &str, text: &str) -> Vec<Option<usize>> {
+        let (regex, alternatives) = (Regex::new(pattern).unwrap(), Alternatives::of(pattern));
+        let (mut matcher, mut finder) = (regex.matcher(text, 0), alternatives.finder(text));
+        let (mut at, mut found) = (0, Vec::new());
+        while let Some((start, end)) = regex.find(&mut matcher, at).unwrap() {
+            found.push(finder.find(start, end));
+            at = end;
+        }
+        found
+    }
+
+    #[test]
+    fn the_first_alternative_that_matches_is_named() {
+        assert_eq!(numbers(r"a+|ab|b|\s", "aab ab"), [Some(0), Some(2), Some(3), Some(0), Some(2)]);
+        assert_eq!(numbers(r"[|]|\||(?:x|y)", "|y?x"), [Some(0), Some(2), Some(2)]);
+        assert_eq!(numbers(r"(?i)a|b|(?#x|y)c", "ABC"), [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn texts_are_those_of_the_pattern() {
+        let alternatives = Alternatives::of(r"(?i:'s|'t)|[^|]\||\p{N}{1,3}|");
+        assert_eq!(alternatives.texts().collect::<Vec<_>>(), [r"(?i:'s|'t)", r"[^|]\|", r"\p{N}{1,3}", ""]);
+    }
+
+    #[test]
+    fn a_spent_budget_names_none() {
+        let text = "a".repeat(20_000);
+        let alternatives = Alternatives::of("(?:a|aa)+b|a+");
+        let mut finder = alternatives.finder(&text);
+        let found: Vec<_> = (0..3).map(|start| finder.find(start, text.len())).collect();
+        assert!(found.iter().all(|&number| number.is_none_or(|number| number == 1)));
+    }
+}

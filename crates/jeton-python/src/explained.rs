@@ -1,0 +1,52 @@
+//! Explanations as tuples.
+
+use jeton_core::model::explain::{Candidate, Step, Story};
+use jeton_core::model::why::{Attempts, Piece, Way, Ways};
+use jeton_core::tokenizer::{Explained, Why};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+type Pair = (u32, u32, u32); // left, right, rank
+type Merge = (usize, Pair, u32, Vec<Pair>, usize); // at, merged, result, rivals, candidates
+pub type Merges = (Vec<u32>, Vec<usize>, Vec<Merge>); // symbols, where each begins, merges
+type Edge = (usize, usize, Option<u32>, f64); // start, end, id or None for unknown, score
+type Path = (Vec<Edge>, f64); // edges, sum of the scores
+type Lattice = (Vec<Edge>, usize, Path, Vec<Path>); // edges, how many there are, the best, the next best
+type Longest = (Vec<(usize, usize, u32)>, Option<usize>, bool); // (start, end, id), stuck at, too long
+
+/// One pretoken: start, end, bytes, added, whole, alternative, ids, and what the model did, if it is one of the three.
+pub type Told<'py> = (
+    (usize, usize),
+    Bound<'py, PyBytes>,
+    bool,
+    bool,
+    Option<usize>,
+    Vec<u32>,
+    Option<Merges>,
+    Option<Lattice>,
+    Option<Longest>,
+);
+
+pub fn told(py: Python<'_>, part: Explained) -> Told<'_> {
+    let (mut merged, mut chosen, mut longest) = (None, None, None);
+    match part.why {
+        Why::Merges(story) => merged = Some(merges(story)),
+        Why::Ways(ways) => chosen = Some(lattice(ways)),
+        Why::Attempts(Attempts { found, stuck_at, is_too_long }) => longest = Some((found, stuck_at, is_too_long)),
+        Why::LookUp => {}
+    }
+    let (span, bytes) = ((part.span.start, part.span.end), PyBytes::new(py, &part.bytes));
+    (span, bytes, part.added, part.whole, part.alternative, part.ids, merged, chosen, longest)
+}
+
+pub fn merges(story: Story) -> Merges {
+    let pair = |c: Candidate| (c.left, c.right, c.rank);
+    let step = |s: Step| (s.at, pair(s.merged), s.result, s.rivals.into_iter().map(pair).collect(), s.num_candidates);
+    (story.symbols, story.starts, story.steps.into_iter().map(step).collect())
+}
+
+fn lattice(ways: Ways) -> Lattice {
+    let edges = |pieces: Vec<Piece>| pieces.into_iter().map(|p| (p.start, p.end, p.id, p.score)).collect();
+    let path = |way: Way| (edges(way.pieces), way.score);
+    (edges(ways.pieces), ways.num_pieces, path(ways.best), ways.others.into_iter().map(path).collect())
+}

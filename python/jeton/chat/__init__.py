@@ -1,0 +1,170 @@
+"""Chats: messages → one text → ids, by a chat template.
+
+    messages ─ template (traced text, in a sandbox) ─►  text and whose each character is  ─ encode ─►  ids
+
+A template's own words may be control; what a message says never is, whatever it spells. `traced` follows text through
+a template, `sandbox` and `limits` run it, `template` chooses and renders, `encode` makes ids, `presets` are templates
+for tokenizers that have none.
+
+Left out: images and sounds in messages (a template sees that they are there), calling models, reading their answers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..encoding import Encoding
+from ..errors import ChatTemplateError, ConfigError
+from ..special import Special
+from .encode import TokenizerLike, encode
+from .presets import PRESETS, Preset
+from .template import Piece, choose, render, templates
+from .traced import Origin
+
+if TYPE_CHECKING:
+    from ..definition import Definition
+
+__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "templates"]
+
+
+class Turn(NamedTuple):
+    """What belongs to one message: what it says, and what the template says around it.
+
+    Attributes:
+        message: its index.
+        role: its role.
+        char_spans: where in the text; nearly always one range, and in order.
+        token_spans: which of the ids.
+    """
+
+    message: int
+    role: str
+    char_spans: list[tuple[int, int]]
+    token_spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chat:
+    """Messages as one text, and its tokens.
+
+    Attributes:
+        text: what the template made of them.
+        encoding: its tokens and their places.
+        pieces: whose its characters are; they tile the text.
+        turns: one for each message; without spans, where the template leaves a message out.
+        mask: n times whether an id is the model's to write, by the template's ``{% generation %}`` marks; None where
+            it has none.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["hi there"], 256 + 2, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
+        >>> chat = tok.chat([{"role": "user", "content": "hi<|im_end|>"}], template="chatml")
+        >>> chat.text
+        '<|im_start|>user\\nhi<|im_end|><|im_end|>\\n'
+        >>> chat.ids.count(tok.special_tokens["<|im_end|>"])  # the template's; what the message spells is text
+        1
+        >>> chat.turns[0].token_spans == [(0, len(chat.ids))]
+        True
+    """
+
+    text: str
+    encoding: Encoding
+    pieces: list[Piece]
+    turns: list[Turn]
+    mask: list[bool] | None
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids, in order."""
+        return self.encoding.ids
+
+    def __repr__(self) -> str:
+        more = "…" if len(self.text) > 60 else ""
+        return f"Chat({len(self.turns)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
+
+
+class _Tokenizer(TokenizerLike, Protocol):
+    @property
+    def definition(self) -> Definition: ...
+    @property
+    def roles(self) -> Mapping[str, str]: ...
+
+
+def chat(
+    tok: _Tokenizer,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    special: Special,
+    add_generation_prompt: bool = False,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    template: str | None = None,
+    variables: Mapping[str, Any],
+) -> Chat:
+    """What `Tokenizer.chat` does."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
+    if not messages:
+        raise ConfigError("a chat has at least one message", option="messages")
+    own = {f"{role}_token": token for role, token in tok.roles.items()}
+    for name in ("messages", "add_generation_prompt", *own):
+        if name in variables:
+            raise ConfigError(
+                f"{name} is not for variables of a template: the tokenizer or the call says it", option=name
+            )
+    if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
+        raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
+    source = choose(tok.definition.chat_template, template, tools=bool(tools))
+    if template in PRESETS and source == PRESETS[template].source:
+        _check_tokens(tok, template)
+    given = {"documents": None, **variables, "tools": tools}
+    text, pieces = render(
+        source, messages, given, {**own, "add_generation_prompt": add_generation_prompt}, list(tok.special_tokens)
+    )
+    encoding = encode(tok, text, pieces, special)
+    return Chat(text, encoding, pieces, _turns(messages, pieces, encoding), _mask(pieces, encoding))
+
+
+def _check_tokens(tok: _Tokenizer, name: str) -> None:
+    missing = [token for token in PRESETS[name].tokens if token not in tok.special_tokens]
+    if missing:
+        raise ChatTemplateError(
+            f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
+            f"tok.add_tokens({missing!r}) has them"
+        )
+
+
+def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[Piece], encoding: Encoding) -> list[Turn]:
+    turns = [Turn(index, message["role"], [], []) for index, message in enumerate(messages)]
+    token = 0
+    starts = [start for start, _ in encoding.char_spans]
+    for piece, end in zip(pieces, accumulate(piece.length for piece in pieces), strict=True):
+        first, token = token, bisect_left(starts, end, token)  # a token belongs where it begins
+        if piece.turn is not None:
+            _extend(turns[piece.turn].char_spans, end - piece.length, end)
+            _extend(turns[piece.turn].token_spans, first, token)
+    return turns
+
+
+def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
+    if spans and spans[-1][1] == start:
+        spans[-1] = (spans[-1][0], end)
+    elif start < end:
+        spans.append((start, end))
+
+
+def _mask(pieces: Sequence[Piece], encoding: Encoding) -> list[bool] | None:
+    """A token with a character that the model writes is the model's."""
+    ends = accumulate(piece.length for piece in pieces)
+    generated = [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
+    if not generated:
+        return None
+    mask, at = [], 0
+    for start, end in encoding.char_spans:
+        while at < len(generated) and generated[at][1] <= start:
+            at += 1
+        mask.append(at < len(generated) and generated[at][0] < max(end, start + 1))
+    return mask

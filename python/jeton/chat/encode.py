@@ -1,0 +1,225 @@
+"""The ids of a rendered chat: the template's special tokens are control, and nothing that a message spells is.
+
+Where nobody but the template spells a special token, the whole text is encoded with all of them permitted. Else the
+text is encoded in parts: what the template alone says is found by hiding everybody else's characters; between those
+special tokens stands text, encoded without permission, behind a special token as it would be in the whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import accumulate
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol
+
+from ..encoding import Encoding
+from ..errors import ChatTemplateError, SpecialTokenError
+from ..special import Special, permission
+from .template import Piece
+
+__all__ = ["TokenizerLike", "encode"]
+
+# Characters to hide others behind, by their length in UTF-8: of a word, and not. No normalizer changes them.
+_WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
+_OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
+_MARK = "\ue5a1jeton\ue5a1"
+
+
+class TokenizerLike(Protocol):
+    """What encoding a chat needs of a tokenizer."""
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]: ...  # noqa: D102
+    def tokenize(self, text: str, *, special: Special, add_special_tokens: bool) -> Encoding: ...  # noqa: D102
+    def add_tokens(self, tokens: Iterable[str]) -> TokenizerLike: ...  # noqa: D102
+    @property
+    def _special_flags(self) -> Mapping[str, int]: ...
+
+
+def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Special) -> Encoding:
+    """The tokens of a rendered chat.
+
+    Args:
+        tok: the tokenizer.
+        text: the chat.
+        pieces: whose its characters are.
+        special: which special tokens others than the template may spell, as in `Tokenizer.encode`.
+
+    Raises:
+        SpecialTokenError: ``special="raise"``, and a message spells one.
+        ChatTemplateError: the template mixes its words with a message's, and whose a special token is cannot be known.
+    """
+    permitted = permission(special, tok.special_tokens)
+    whole = tok.tokenize(text, special="all", add_special_tokens=False)
+    if permitted == "all":
+        return whole
+    controls = set(tok.special_tokens.values())
+    found = [
+        (id, *span)
+        for id, span in zip(whole.ids, whole.char_spans, strict=True)
+        if id in controls and span[0] < span[1]
+    ]
+    theirs = _ranges(pieces, {"message", "caller", "mixed"})
+    foreign = [(id, start, end) for id, start, end in found if _overlap(theirs, start, end)]
+    allowed = set(permitted) if isinstance(permitted, list) else set()
+    if all(id in allowed for id, _, _ in foreign):
+        return whole
+    kept = [(start, end) for id, start, end in foreign if id in allowed]
+    shadow = tok.tokenize(_hidden(text, theirs, kept, tok.special_tokens), special="all", add_special_tokens=False)
+    wanted = [
+        row
+        for row, (id, span) in enumerate(zip(shadow.ids, shadow.char_spans, strict=True))
+        if id in controls and span[0] < span[1] and not _covers(theirs, kept, text, span)
+    ]
+    spans = {shadow.char_spans[row] for row in wanted}
+    refused = [one for one in foreign if one[1:] not in spans and one[0] not in allowed]
+    _refuse(refused, pieces, text, tok, raises=permitted == "raise")
+    return _in_parts(tok, text, whole, shadow, wanted)
+
+
+def _refuse(
+    refused: Sequence[tuple[int, int, int]],
+    pieces: Sequence[Piece],
+    text: str,
+    tok: TokenizerLike,
+    *,
+    raises: bool,
+) -> None:
+    spelling = {id: token for token, id in tok.special_tokens.items()}
+    mixed = _ranges(pieces, {"mixed"})
+    for id, start, end in refused:
+        token = spelling[id]
+        if token not in text[start:end]:
+            continue  # an unknown character, or one that a normalizer made a special token of
+        if raises:
+            raise SpecialTokenError(
+                f"a message holds the special token {token!r}, at {start} of the chat", token=token, position=start
+            )
+        if _overlap(mixed, start, end):
+            raise ChatTemplateError(
+                f"the template mixes its words with a message's, and whose the special token {token!r} at {start} of "
+                f"the chat is cannot be known; if what the messages say may be control, pass special={{{token!r}}}"
+            )
+
+
+# ── ranges of characters ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ranges(pieces: Sequence[Piece], sources: Collection[str]) -> list[tuple[int, int]]:
+    ends = accumulate(piece.length for piece in pieces)
+    return [
+        (end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.source in sources
+    ]
+
+
+def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether a range has something in common with others, which are in order and disjoint."""
+    at = bisect_right(ranges, start, key=itemgetter(1))
+    return at < len(ranges) and ranges[at][0] < end
+
+
+def _covers(
+    theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, span: tuple[int, int]
+) -> bool:
+    """Whether others' characters are needed for a special token; white space that it takes from beside it is not."""
+    start, end = span
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    return _overlap(theirs, start, end) and not _overlap(kept, start, end)
+
+
+def _hidden(
+    text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
+) -> str:
+    """The text with others' characters behind some that no special token has: as long, spaces where they were."""
+    used = set("".join(tokens))
+    masks = {}
+    for kind, alphabets in ((True, _WORDS), (False, _OTHERS)):
+        for length, alphabet in enumerate(alphabets, 1):
+            free = (char for char in alphabet if char not in used)
+            masks[kind, length] = next(free, None) or next(
+                (c for c in _OTHERS[length - 1] if c not in used), alphabet[0]
+            )
+
+    class Table(dict[int, str]):
+        def __missing__(self, code: int) -> str:
+            char = chr(code)
+            mask = char if char.isspace() else masks[char.isalnum() or char == "_", len(char.encode())]
+            self[code] = mask
+            return mask
+
+    table = Table()
+    parts, at = [], 0
+    for start, end in theirs:
+        parts.append(text[at:start])
+        inside = [(max(low, start), min(high, end)) for low, high in kept if low < end and start < high]
+        for low, high in inside:
+            parts += (text[start:low].translate(table), text[low:high])
+            start = high
+        parts.append(text[start:end].translate(table))
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+# ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Part(NamedTuple):
+    """Some tokens of an encoding, and how far on in the whole they stand."""
+
+    encoding: Encoding
+    rows: slice
+    byte_range: tuple[int, int]
+    more_bytes: int
+    more_chars: int
+
+
+def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
+    """The special tokens of the shadow, and between them text."""
+    parts = []
+    at_char = at_byte = 0
+    for row in (*wanted, None):
+        start, end = (len(text), len(text)) if row is None else shadow.char_spans[row]
+        if between := text[at_char:start]:
+            parts.append(_between(tok, between, at_byte, at_char))
+        if row is not None:
+            parts.append(_Part(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
+            at_char, at_byte = end, shadow.byte_spans[row][1]
+    return _joined(parts, whole)
+
+
+def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part:
+    """Text as it is encoded where it stands: at the beginning, or behind a special token."""
+    first = ""
+    if at_char:
+        matched_as_spelled = (token for token, flags in tok._special_flags.items() if not flags)
+        first = next((token for token in matched_as_spelled if token not in text), "")
+        if not first:
+            first, tok = _MARK, tok.add_tokens([_MARK])
+    encoding = tok.tokenize(first + text, special={first} if first else "none", add_special_tokens=False)
+    length = len(first.encode())
+    rows = slice(1 if first else 0, None)
+    return _Part(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
+
+
+def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
+    """The parts as one encoding, with what is said of the whole."""
+    columns: dict[str, list[Any]] = {
+        column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
+    }
+    for part in parts:
+        low, high = part.byte_range
+        for name, column in columns.items():
+            values = getattr(part.encoding, name)
+            if name in ("pretokens", "dropped"):
+                values = [span for span in values if low <= span[0] and span[1] <= high]
+            else:
+                values = values[part.rows]
+            if name in ("byte_spans", "pretokens", "dropped") and part.more_bytes:
+                values = [(start + part.more_bytes, end + part.more_bytes) for start, end in values]
+            elif name in ("char_spans", "hf_offsets") and part.more_chars:
+                values = [(start + part.more_chars, end + part.more_chars) for start, end in values]
+            column += values
+    return replace(whole, **columns)

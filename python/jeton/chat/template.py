@@ -1,0 +1,268 @@
+"""A chat template: which one, and what it makes of messages.
+
+The template sees plain JSON: a copy of the messages whose texts know whose they are. Text comes back as pieces, each
+with its origin and the turn it stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
+from .limits import MAX_DEPTH, MAX_SOURCE, Fields, Items, Running, running
+from .presets import PRESETS
+from .traced import CALLER, Origin, Traced, runs_of
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["Piece", "choose", "render", "templates"]
+
+_FILE = "<chat template>"
+
+
+class Piece(NamedTuple):
+    """A part of the rendered text.
+
+    Attributes:
+        length: in characters.
+        origin: whose it is.
+        turn: the message it belongs to; None for what the template says before, between and after turns.
+    """
+
+    length: int
+    origin: Origin
+    turn: int | None
+
+
+# ── which ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def choose(own: Any, template: str | None, *, tools: bool) -> str:
+    """The source of the template to use.
+
+    Args:
+        own: the tokenizer's: a source, or several by name, as tokenizer_config.json has them.
+        template: a name of one of these, of one of `PRESETS`, or a source.
+        tools: whether tools are given: of several, ``tool_use`` is for them.
+
+    Raises:
+        ChatTemplateError: there is none, or no such name.
+
+    Examples:
+        >>> named = [{"name": "default", "template": "{{ 1 }}"}, {"name": "rag", "template": "{{ 2 }}"}]
+        >>> choose(named, "rag", tools=False)
+        '{{ 2 }}'
+    """
+    named = templates(own)
+    if template is None:
+        wanted = "tool_use" if tools and "tool_use" in named else "default"
+        if wanted in named:
+            return named[wanted]
+        if named:
+            raise ChatTemplateError(f"the tokenizer has several chat templates; pass template= one of {_list(named)}")
+        raise ChatTemplateError(
+            f"the tokenizer has no chat template; pass template= a Jinja template, or one of {_list(PRESETS)}"
+        )
+    if not isinstance(template, str):
+        raise ConfigError(f"template is a name or a Jinja template, not {template!r:.60}", option="template")
+    if template in named:
+        return named[template]
+    if template in PRESETS:
+        return PRESETS[template].source
+    if not any(mark in template for mark in ("{", "\n")):
+        known = _list([*named, *PRESETS])
+        raise ChatTemplateError(f"there is no chat template {template!r:.60}; names: {known}; or pass a Jinja template")
+    return template
+
+
+def templates(own: Any) -> dict[str, str]:
+    """A tokenizer's chat templates: name -> source; one alone is ``default``.
+
+    Raises:
+        ChatTemplateError: what its file has there is no template.
+
+    Examples:
+        >>> templates("{{ 1 }}"), templates(None)
+        ({'default': '{{ 1 }}'}, {})
+    """
+    if own is None:
+        return {}
+    if isinstance(own, str):
+        return {"default": own}
+    pairs = list(own.items()) if isinstance(own, Mapping) else []
+    if isinstance(own, list | tuple) and all(isinstance(one, Mapping) for one in own):
+        pairs = [(one.get("name", "default"), one.get("template")) for one in own]
+    named = dict(pairs)
+    if not named or not all(isinstance(text, str) for pair in named.items() for text in pair):
+        raise ChatTemplateError("the tokenizer's chat template is neither a text nor texts by name")
+    return named
+
+
+def _list(names: Any) -> str:
+    return ", ".join(map(repr, names))
+
+
+# ── rendering ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def render(
+    source: str,
+    messages: Sequence[Mapping[str, Any]],
+    variables: Mapping[str, Any],
+    own: Mapping[str, Any],
+    controls: Sequence[str],
+) -> tuple[str, list[Piece]]:
+    """What a template makes of messages.
+
+    Args:
+        source: Jinja.
+        messages: as the caller has them.
+        variables: tools and others of the caller's; their texts are no more control than a message's.
+        own: variables that are the tokenizer's, such as ``bos_token``.
+        controls: the spellings of the special tokens.
+
+    Returns:
+        The text, and the pieces that tile it.
+
+    Raises:
+        ChatTemplateError: the template is broken, refuses the messages, or reaches a limit; says where.
+        MissingDependencyError: Jinja is not installed.
+    """
+    given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
+    seen = Items(_message(index, message) for index, message in enumerate(messages))
+    seen._weight = 1 + sum(message._weight for message in seen)
+    template = compiled(source)
+    pieces: list[Piece] = []
+    texts: list[str] = []
+    with running(Running(tuple(controls))) as state:
+        try:
+            context = template.new_context({**own, **given, "messages": seen})
+            for chunk in template.root_render_func(context):
+                state.charge(len(chunk))
+                pieces += _pieces(chunk, state.turn)
+                texts.append(chunk)
+        except JetonError:
+            raise
+        except Exception as error:  # whatever a template does wrong
+            raise _failure(error, template) from error
+    return "".join(texts), pieces
+
+
+def _pieces(chunk: str, turn: int | None) -> list[Piece]:
+    """What one expression printed. Outside of a turn, the template's part belongs to the message it prints with it."""
+    runs = runs_of(chunk)
+    messages = {origin.message for _, origin in runs if origin.message is not None}
+    around = messages.pop() if turn is None and len(messages) == 1 else turn
+    return [
+        Piece(length, origin, around if origin.message is None else origin.message) for length, origin in runs if length
+    ]
+
+
+def _message(index: int, message: Mapping[str, Any]) -> Fields:
+    if not isinstance(message, Mapping):
+        raise ConfigError(
+            f"message {index} is {message!r:.60}, not an object with a role and a content", option="messages"
+        )
+    if not isinstance(message.get("role"), str):
+        raise ConfigError(f"message {index} has no role", option="messages")
+    origin = Origin("message", index)
+    # A key without a value is as good as none; templates would print "None".
+    kept = {key: value for key, value in message.items() if value is not None}
+    seen = _seen(kept, origin, f"message {index}")
+    if _is_name(message["role"]):  # a word of the application's, of which templates make tokens: <|user|>
+        seen["role"] = message["role"]
+    seen._message = index
+    return seen  # type: ignore[no-any-return]
+
+
+def _is_name(role: str) -> bool:
+    return role.replace("_", "").replace("-", "").isalnum()
+
+
+def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
+    """A copy of JSON whose texts know whose they are."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return Traced(str.__str__(value), ((len(value), origin),))
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)
+    if depth > MAX_DEPTH // 2:
+        raise ConfigError(f"{where} is nested too deeply", option="messages")
+    if isinstance(value, Mapping):
+        fields = Fields()
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ConfigError(f"{where} has the key {key!r:.60}, which is no text", option="messages")
+            fields[_seen(key, origin, where) if depth else key] = _seen(item, origin, where, depth + 1)
+        fields._weight = 1 + sum(_weight(item) for item in fields.values())
+        return fields
+    if isinstance(value, list | tuple):
+        items = Items(_seen(item, origin, where, depth + 1) for item in value)
+        items._weight = 1 + sum(map(_weight, items))
+        return items
+    raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
+
+
+def _weight(value: Any) -> int:
+    return value._weight if isinstance(value, Fields | Items) else 1
+
+
+@lru_cache(maxsize=32)
+def compiled(source: str) -> Template:
+    """A template, ready to run.
+
+    Raises:
+        ChatTemplateError: it is no Jinja template; says where.
+        MissingDependencyError: Jinja is not installed.
+    """
+    try:
+        from jinja2 import TemplateSyntaxError
+
+        from .sandbox import sandbox
+    except ImportError as error:
+        raise MissingDependencyError("a chat template needs jinja2: pip install 'jeton[chat]'", extra="chat") from error
+    if len(source) > MAX_SOURCE:
+        raise ChatTemplateError(f"the chat template has {len(source)} characters: at most {MAX_SOURCE}")
+    try:
+        environment = sandbox()
+        code = environment.compile(source, filename=_FILE)
+        return environment.template_class.from_code(environment, code, environment.make_globals(None))
+    except TemplateSyntaxError as error:
+        raise ChatTemplateError(
+            f"the chat template is broken in line {error.lineno}: {error.message}", line=error.lineno
+        ) from error
+    except JetonError:
+        raise
+    except Exception as error:  # Python has limits of nesting and of digits
+        raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
+
+
+def _failure(error: Exception, template: Template) -> ChatTemplateError:
+    """What went wrong, for people."""
+    from jinja2 import TemplateError, UndefinedError
+    from jinja2.exceptions import SecurityError
+
+    line = _line(error.__traceback__, template)
+    place = f" in line {line}" if line else ""
+    text = str(error)[:500] or type(error).__name__
+    if isinstance(error, RecursionError):
+        text = "it calls itself too deeply"
+    if isinstance(error, SecurityError):
+        return ChatTemplateError(f"the chat template does what it may not{place}: {text}", line=line)
+    if isinstance(error, TemplateError) and not isinstance(error, UndefinedError):
+        return ChatTemplateError(f"the chat template refuses{place}: {text}", line=line)
+    return ChatTemplateError(f"the chat template fails{place}: {text}", line=line)
+
+
+def _line(trace: TracebackType | None, template: Template) -> int | None:
+    line = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == _FILE:
+            line = template.get_corresponding_lineno(trace.tb_lineno)
+        trace = trace.tb_next
+    return line

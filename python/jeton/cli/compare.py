@@ -1,0 +1,47 @@
+"""``jeton compare``: several tokenizers on one text."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import jeton
+
+from .options import Common, TextOptions, common_options, text_options
+from .streams import input_texts, named, repaired, terminal_look, write
+
+
+@click.command(short_help="Several tokenizers on one text: counts, and where they cut differently.")
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option(
+    "-t",
+    "--tokenizer",
+    "names",
+    required=True,
+    multiple=True,
+    metavar="PATH|NAME",
+    help="A tokenizer: a file or folder in any known format, or a name (repeatable).",
+)
+@text_options
+@common_options
+def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
+    """Compares tokenizers on each TEXT, or on standard input: how many tokens each makes, where some cut and others do
+    not, and the tokens of each. Its own tokens are those that no other tokenizer has at that place.
+
+    \b
+    Examples:
+      jeton compare -t my.json -t other.json "Hello there"
+      jeton compare -t gpt2.tiktoken -t o200k_base --json < book.txt | jq .spread
+    """
+    if options.add_special_tokens:
+        raise click.UsageError("compare takes no --add-special-tokens: it compares what becomes of the text")
+    toks = {name: jeton.load(name) for name in names}
+    color, width = terminal_look()
+    for number, text in enumerate(input_texts(common, texts)):
+        with named(text):
+            found = repaired(common, text, options, lambda data: jeton.compare(toks, data, special=options.special))
+        if common.as_json:
+            write(json.dumps(found.to_dict(), ensure_ascii=False))
+        else:
+            write(("\n" if number else "") + found.to_terminal(color=color, width=width))

@@ -1,0 +1,53 @@
+"""Drawing tokens for people: one description, and what draws it for terminals, notebooks, pictures and pages.
+
+`Drawing` says what there is to see. `to_terminal`, `to_html` and `to_svg` only give it looks, and the playground's page
+draws `Drawing.to_dict`: what one shows, all show.
+
+```text
+parts      bytes → text, white space, controls, bytes: what is shown, and what is copied
+drawing    the tokens of a text: columns, and a table of looks
+describe   tokens and their places → a drawing
+colors     id → hue            cells      how wide text is in a terminal
+terminal   page   picture      ANSI, HTML, SVG
+trees      the merges that built a token, and tree_views of them
+card       facts in a table, for notebooks
+```
+"""
+
+from __future__ import annotations
+
+from .card import to_card
+from .cells import cells
+from .colors import hue
+from .describe import described, draw
+from .drawing import Drawing, Dropped, Look
+from .page import to_html
+from .parts import Part, PartKind, quoted, visible
+from .picture import to_svg, tree_to_svg
+from .terminal import to_terminal, wants_color
+from .tree_views import tree_to_html, tree_to_terminal
+from .trees import Node, Tree
+
+__all__ = [
+    "Drawing",
+    "Dropped",
+    "Look",
+    "Node",
+    "Part",
+    "PartKind",
+    "Tree",
+    "cells",
+    "described",
+    "draw",
+    "hue",
+    "quoted",
+    "to_card",
+    "to_html",
+    "to_svg",
+    "to_terminal",
+    "tree_to_html",
+    "tree_to_svg",
+    "tree_to_terminal",
+    "visible",
+    "wants_color",
+]

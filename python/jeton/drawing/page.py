@@ -1,0 +1,116 @@
+"""A drawing as a fragment of HTML, for notebooks: it brings its own style, needs no script and loads nothing.
+
+Signs for white space and controls come from the style, so what is copied from the page is the text itself. Neighbors
+differ by underline besides color, tokens that share a character stand in one frame, and text that no token covers has
+no color.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+
+from .drawing import Drawing, Look
+from .parts import Part, PartKind
+
+__all__ = ["CSS", "look_html", "to_html"]
+
+
+def to_html(drawing: Drawing) -> str:
+    """Draws tokens as a fragment of HTML. Each token is a ``span`` whose tooltip gives id and bytes.
+
+    Examples:
+        >>> from jeton.drawing import draw
+        >>> "&lt;b&gt;" in to_html(draw([(1, b"<b>")]))
+        True
+    """
+    return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
+
+
+# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them. Lines run as
+# their text does, so Arabic is read from the right and its letters join across tokens; what shows bytes and controls
+# stands by itself and turns nothing round.
+CSS = (
+    ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
+    "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
+    "monospace,'Apple Color Emoji','Segoe UI Emoji','Noto Color Emoji'}"
+    ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0}"
+    ".jeton-tokens .o{border-bottom-color:#444}"
+    ".jeton-tokens .x{font-weight:bold;outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
+    ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
+    ".jeton-tokens .w{display:inline-block;max-width:100%}"
+    ".jeton-tokens s{text-decoration:none}"
+    ".jeton-tokens i,.jeton-tokens b{font-style:normal;font-weight:normal;position:relative}"
+    ".jeton-tokens i::before,.jeton-tokens b::before{content:attr(data-s);opacity:.75}"
+    ".jeton-tokens i.space::before,.jeton-tokens i.tab::before{position:absolute}"
+    ".jeton-tokens b{unicode-bidi:isolate;direction:ltr}"
+    ".jeton-tokens b::before{font-size:.8em;opacity:.9}"
+    ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
+    "@media (prefers-color-scheme:dark){.jeton-tokens .t{background:hsl(var(--h) 45% 22%);color:#f4f4f4}"
+    ".jeton-tokens .o{border-bottom-color:#bbb}}"
+)
+
+
+def _spans(drawing: Drawing) -> Iterator[str]:
+    inside = [_parts_html(look.parts) for look in drawing.table]
+    titles = [_title(look) for look in drawing.table]
+    gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
+    groups = drawing.groups
+    for index, (look, group) in enumerate(zip(drawing.looks, groups, strict=True)):
+        begins = index == 0 or groups[index - 1] != group
+        ends = index + 1 == len(groups) or groups[index + 1] != group
+        if begins and index in gaps:
+            yield f"<s>{_parts_html(gaps[index])}</s>"
+        if begins and not ends:
+            yield f'<span class="{_frame(drawing, index)}">'
+        yield _span(drawing.table[look], inside[look], titles[look], index % 2)
+        if ends and not begins:
+            yield "</span>"
+    if len(groups) in gaps:
+        yield f"<s>{_parts_html(gaps[len(groups)])}</s>"
+
+
+def _frame(drawing: Drawing, start: int) -> str:
+    """The class of the frame around a group: kept on one line, unless it ends one."""
+    end = start
+    while end < len(drawing) and drawing.groups[end] == drawing.groups[start]:
+        end += 1
+    parts = (part for look in drawing.looks[start:end] for part in drawing.table[look].parts)
+    return "g" if any(part.kind is PartKind.NEWLINE for part in parts) else "g w"
+
+
+def look_html(look: Look) -> str:
+    """One token by itself."""
+    return _span(look, _parts_html(look.parts), _title(look), False)
+
+
+def _span(look: Look, inside: str, title: str, underline: int) -> str:
+    classes = "t" + (" o" if underline else "") + (" x" if look.special else "")
+    return f'<span class="{classes}" style="--h:{look.hue}" title="{title}">{inside}</span>'
+
+
+def _title(look: Look) -> str:
+    return html.escape(f"id {look.id} · bytes {look.data[:64].hex(' ')}{' …' if len(look.data) > 64 else ''}")
+
+
+def _parts_html(parts: Iterable[Part]) -> str:
+    return "".join(map(_part_html, parts))
+
+
+def _part_html(part: Part) -> str:
+    """One part: what is only shown is an attribute, what is copied is text."""
+    if part.shown == part.text:
+        return html.escape(part.shown)
+    shown, text = html.escape(part.shown), html.escape(_copied(part.text))
+    if part.text in (" ", "\t", "\n") and part.kind is not PartKind.TEXT:
+        return f'<i class="{part.kind.value}" data-s="{shown}">{text}</i>'
+    return f'<b data-s="{shown}"><span>{text}</span></b>' if text else f'<b data-s="{shown}"></b>'
+
+
+def _copied(text: str) -> str:
+    """What HTML can hold of a text: no NUL, and none of the controls that browsers change or forbid."""
+    return "".join(character for character in text if character in "\t\n" or not _is_control(character))
+
+
+def _is_control(character: str) -> bool:
+    return character < " " or "\x7f" <= character <= "\x9f"

@@ -1,0 +1,275 @@
+"""Pictures: a drawing and a tree of merges as SVG that needs nothing else.
+
+Widths are measured in cells, as a terminal has them, and every run of text is told its width, so the picture is the
+same whatever monospaced font there is. Colors are attributes: there is no style sheet, no script, and nothing to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from html import escape as html_escape
+from typing import Literal, NamedTuple
+
+from .cells import cells
+from .drawing import Drawing, Look
+from .parts import Part, PartKind
+from .trees import Tree
+
+__all__ = ["Theme", "to_svg", "tree_to_svg"]
+
+Theme = Literal["light", "dark"]
+
+escape = partial(html_escape, quote=False)  # the same in XML
+
+CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: a cell, the letters, a line, around
+FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
+
+# Text may be 1,000 times as long as what fits a picture; beyond this many tokens it says so.
+MAX_TOKENS = 5_000
+MAX_LEAVES = 120
+
+
+@dataclass(frozen=True)
+class _Colors:
+    """Ground, letters, signs, lines, and the tone of a token: saturation and lightness."""
+
+    ground: str
+    ink: str
+    faint: str
+    line: str
+    tone: str
+
+    def of(self, hue: int) -> str:
+        return f"hsl({hue},{self.tone})"
+
+
+# Letters have a contrast of at least 7:1 on every tone, signs of 4.5:1.
+_THEMES = {
+    "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", "75%,85%"),
+    "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", "45%,22%"),
+}
+
+
+class _Run(NamedTuple):
+    """A piece of a token on one line, in cells."""
+
+    x: int
+    y: int
+    width: int
+    part: Part
+
+
+def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "") -> str:
+    """A drawing as a picture.
+
+    Args:
+        drawing: what there is to draw; of a long text the first 5,000 tokens.
+        width: cells in a line.
+        theme: dark letters on light, or light ones on dark.
+        title: what a screen reader says; else the number of tokens.
+
+    Examples:
+        >>> from jeton.drawing import draw
+        >>> to_svg(draw([(1, b"<b>"), (2, b" x")])).count("<rect")
+        3
+    """
+    colors = _THEMES[theme]
+    shown = drawing.head(MAX_TOKENS)
+    pen = _Pen(max(width, 4))
+    gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
+    boxes: list[str] = []
+    for index, look in enumerate(shown):
+        if index in gaps:
+            boxes += _text(pen.lay(gaps[index]), colors.faint, colors, bold=False)
+        runs = pen.lay(look.parts)
+        boxes += _token(runs, look, colors, underline=bool(index % 2))
+        if index and shown.groups[index] == shown.groups[index - 1]:
+            boxes.append(_bridge(runs[0], colors))
+    if len(shown) == len(drawing) and len(drawing) in gaps:
+        boxes += _text(pen.lay(gaps[len(drawing)]), colors.faint, colors, bold=False)
+    if len(shown) < len(drawing):
+        more = f"… {len(drawing) - len(shown):,} tokens more"
+        boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),)), colors.ink, colors, bold=False)
+    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{len(drawing):,} tokens")
+
+
+class _Pen:
+    """Where the next token goes."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._x = self._y = 0
+        self.widest = 1
+        self._broken = False
+
+    @property
+    def lines(self) -> int:
+        return self._y + (0 if self._broken and self._x == 0 else 1)
+
+    def lay(self, parts: Iterable[Part]) -> list[_Run]:
+        """The runs of one token, which begins on a new line if it fits there and not here."""
+        parts = list(parts)
+        needed = sum(cells(part.shown) for part in parts)
+        if self._x and self._x + needed > self._width >= needed:
+            self._break()
+        runs: list[_Run] = []
+        for part in parts:
+            for shown in self._pieces(part.shown):
+                size = cells(shown)
+                if self._x and self._x + size > self._width:
+                    self._break()
+                runs.append(_Run(self._x, self._y, size, part._replace(shown=shown)))
+                self._x += size
+                self._broken = False
+                self.widest = max(self.widest, self._x)
+            if part.kind is PartKind.NEWLINE:
+                self._break()
+        return runs
+
+    def _pieces(self, shown: str) -> Iterator[str]:
+        """A run in pieces that fit a line."""
+        while shown:
+            room = self._width - self._x if self._x < self._width else self._width
+            end = used = 0
+            while end < len(shown) and (used + cells(shown[end]) <= room or end == 0):
+                used += cells(shown[end])
+                end += 1
+            yield shown[:end]
+            shown = shown[end:]
+
+    def _break(self) -> None:
+        self._x, self._y, self._broken = 0, self._y + 1, True
+
+
+def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
+    """A token's boxes, one a line, then its text."""
+    lines: dict[int, list[_Run]] = {}
+    for run in runs:
+        lines.setdefault(run.y, []).append(run)
+    for y, on_line in lines.items():
+        x, width = on_line[0].x, sum(run.width for run in on_line)
+        left, top = MARGIN + x * CELL, MARGIN + y * LINE
+        box = f'x="{left + 0.5:.1f}" y="{top}" width="{width * CELL - 1:.1f}" height="{LINE - 5}" rx="3"'
+        stroke = f' stroke="{colors.ink}"' if look.special else ""
+        yield f'<rect {box} fill="{colors.of(look.hue)}"{stroke}/>'
+        if underline:
+            ends = f'x1="{left + 2:.1f}" x2="{left + width * CELL - 2:.1f}" y1="{top + LINE - 7}" y2="{top + LINE - 7}"'
+            yield f'<line {ends} stroke="{colors.line}" stroke-width="1.5"/>'
+    yield from _text(runs, colors.ink, colors, bold=look.special)
+
+
+def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
+    for run in runs:
+        if not run.part.shown.strip():
+            continue
+        fill = ink if run.part.kind is PartKind.TEXT else colors.faint
+        weight = ' font-weight="bold"' if bold else ""
+        place = f'x="{MARGIN + run.x * CELL:.1f}" y="{MARGIN + run.y * LINE + 15}"'
+        length = f'textLength="{run.width * CELL:.1f}" lengthAdjust="spacingAndGlyphs"' if run.width else ""
+        yield f'<text {place} {length} fill="{fill}"{weight}>{escape(run.part.shown)}</text>'
+
+
+def _bridge(run: _Run, colors: _Colors) -> str:
+    """What ties a token to the one before it: they share a character."""
+    x, y = MARGIN + run.x * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
+
+
+def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _Colors, title: str) -> str:
+    width, height = num_cells * CELL + 2 * MARGIN, num_lines * LINE - 5 + 2 * MARGIN
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.1f} {height:.1f}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}" font-size="{SIZE}" '
+        f'xml:space="preserve"><title>{escape(title)}</title>'
+        f'<rect width="100%" height="100%" fill="{colors.ground}"/>{"".join(boxes)}</svg>'
+    )
+
+
+ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, cells between leaves, the letters of ids
+
+
+def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
+    """A tree of merges as a picture: the first symbols below, each merge above the two it joins.
+
+    Trees of more than 120 first symbols are drawn without their lowest levels.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+        >>> tree_to_svg(tok.tree(256)).count("<rect")
+        4
+    """
+    colors = _THEMES[theme]
+    kept, parted = _crown(tree)
+    captions = {place: _caption(tree, place) for place in kept}
+    order = sorted(kept)  # parts before what they make
+    level: dict[int, int] = {}
+    width: dict[int, float] = {}  # of a node with all below it, in cells
+    for place in order:
+        own = max(cells(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
+        parts = parted.get(place, ())
+        level[place] = max((level[part] + 1 for part in parts), default=0)
+        width[place] = max(own, sum(width[part] for part in parts) + GAP * max(len(parts) - 1, 0))
+    left: dict[int, float] = {}
+    right = 0.0
+    for root in tree.roots:
+        left[root] = right
+        right += width[root] + GAP
+    for place in reversed(order):
+        parts = parted.get(place, ())
+        at = left[place] + (width[place] - sum(width[part] for part in parts) - GAP * (len(parts) - 1)) / 2
+        for part in parts:
+            left[part] = at
+            at += width[part] + GAP
+    highest = max(level.values(), default=0)
+    lines: list[str] = []
+    boxes: list[str] = []
+    for place in reversed(order):
+        x, y = _middle(left, width, place), MARGIN + (highest - level[place]) * ROW
+        for part in parted.get(place, ()):
+            end = f'x2="{_middle(left, width, part):.1f}" y2="{MARGIN + (highest - level[part]) * ROW}"'
+            lines.append(f'<line x1="{x:.1f}" y1="{y + 36}" {end} stroke="{colors.line}" stroke-width="1.2"/>')
+        boxes += _node(tree.looks[place], captions[place], x, y, colors)
+    num_leaves = len(kept) - len(parted)
+    title = title or f"{len(tree.roots)} tokens from {num_leaves} symbols"
+    num_lines = (highest * ROW + 44) / LINE
+    return _picture([*lines, *boxes], max(right - GAP, 1), num_lines, colors, title)
+
+
+def _middle(left: dict[int, float], width: dict[int, float], place: int) -> float:
+    return MARGIN + (left[place] + width[place] / 2) * CELL
+
+
+def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
+    """The nodes to draw, from the roots down, and the parts of those whose parts are drawn."""
+    kept = set(tree.roots)
+    parted: dict[int, tuple[int, int]] = {}
+    level = list(tree.roots)
+    while level and len(kept) < 2 * MAX_LEAVES:
+        below: list[int] = []
+        for place in level:
+            node = tree.nodes[place]
+            if node.left is not None and node.right is not None and len(kept) < 2 * MAX_LEAVES:
+                parted[place] = (node.left, node.right)
+                below += parted[place]
+                kept.update(parted[place])
+        level = below
+    return kept, parted
+
+
+def _caption(tree: Tree, place: int) -> str:
+    node = tree.nodes[place]
+    return f"{node.id}" if node.rank is None else f"{node.id} · rank {node.rank}"
+
+
+def _node(look: Look, caption: str, x: float, y: float, colors: _Colors) -> Iterator[str]:
+    width = cells(look.shown) * CELL
+    box = f'x="{x - width / 2 - 3:.1f}" y="{y:.1f}" width="{width + 6:.1f}" height="{LINE - 5}" rx="3"'
+    yield f'<rect {box} fill="{colors.of(look.hue)}"/>'
+    length = f'textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
+    place = f'x="{x - width / 2:.1f}" y="{y + 15:.1f}"'
+    yield f'<text {place} {length} fill="{colors.ink}">{escape(look.shown)}</text>'
+    small = f'x="{x:.1f}" y="{y + 33:.1f}" font-size="{SMALL}" text-anchor="middle"'
+    yield f'<text {small} fill="{colors.faint}">{escape(caption)}</text>'

@@ -1,0 +1,119 @@
+"""Trees of merges as indented lines, for terminals and as HTML.
+
+Trees are walked without recursion. What is too deep or too much to read is left out, and said.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .page import CSS, look_html
+from .terminal import look_ansi
+from .trees import Tree
+
+__all__ = ["tree_to_html", "tree_to_terminal"]
+
+MAX_NODES = 400
+MAX_DEPTH = 24
+
+
+class _Line(NamedTuple):
+    """A node to show: its place, its depth, whether it is its parent's last, whether its own parts are left out."""
+
+    place: int
+    depth: int
+    last: bool
+    folded: bool
+
+
+def _lines(tree: Tree) -> Iterator[_Line]:
+    open_ = [(root, 0, True) for root in reversed(tree.roots)]
+    shown = 0
+    while open_ and shown < MAX_NODES:
+        place, depth, last = open_.pop()
+        node = tree.nodes[place]
+        has_parts = node.left is not None and node.right is not None
+        yield _Line(place, depth, last, has_parts and depth == MAX_DEPTH)
+        shown += 1
+        if has_parts and depth < MAX_DEPTH:
+            open_ += [(node.right, depth + 1, True), (node.left, depth + 1, False)]  # type: ignore[list-item]
+
+
+def _left_out(tree: Tree, shown: int, folded: int) -> str:
+    if shown == len(tree.nodes):
+        return ""
+    why = "deeper" if folded and shown < MAX_NODES else "more"
+    return f"… {len(tree.nodes) - shown:,} symbols {why}"
+
+
+def tree_to_terminal(tree: Tree, *, color: bool) -> str:
+    """A tree as lines: each symbol with its id and the rank of its merge, its parts below it.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+        >>> print(tree_to_terminal(tok.tree(tok.token_to_id(b" low")), color=False))
+        ·low  id 258, rank 2
+        ├─ ·  id 32
+        └─ low  id 257, rank 1
+           ├─ lo  id 256, rank 0
+           │  ├─ l  id 108
+           │  └─ o  id 111
+           └─ w  id 119
+    """
+    lines = [tree.note] if tree.note else []
+    bars: list[str] = []
+    shown = folded = 0
+    for place, depth, last, is_folded in _lines(tree):
+        del bars[max(depth - 1, 0) :]
+        branch = ("└─ " if last else "├─ ") if depth else ""
+        node, look = tree.nodes[place], tree.looks[place]
+        begin, end = (look_ansi(look), "\x1b[0m") if color else ("", "")
+        rank = "" if node.rank is None else f", rank {node.rank}"
+        lines.append(f"{''.join(bars)}{branch}{begin}{look.shown}{end}  id {node.id}{rank}{' …' * is_folded}")
+        if depth:
+            bars.append("   " if last else "│  ")
+        shown += 1
+        folded += is_folded
+    if more := _left_out(tree, shown, folded):
+        lines.append(more)
+    return "\n".join(lines)
+
+
+_TREE_CSS = (
+    ".jeton-tree ul{list-style:none;margin:0;padding-left:1.4em;border-left:1px solid #8888}"
+    ".jeton-tree>ul{border:0;padding-left:0}.jeton-tree li{margin:1px 0}"
+    ".jeton-tree small{opacity:.8;margin-left:.6em;font-family:system-ui,sans-serif}"
+)
+
+
+def tree_to_html(tree: Tree) -> str:
+    """A tree as nested lists: a fragment that brings its own style, needs no script and loads nothing.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+        >>> tree_to_html(tok.tree(256)).count("<li>")
+        3
+    """
+    inside: list[str] = []
+    level = -1
+    shown = folded = 0
+    for place, depth, _, is_folded in _lines(tree):
+        if depth > level:
+            inside.append("<ul>")
+        else:
+            inside.append("</li>" + "</ul></li>" * (level - depth))
+        level = depth
+        node = tree.nodes[place]
+        rank = "" if node.rank is None else f", rank {node.rank}"
+        inside.append(f"<li>{look_html(tree.looks[place])}<small>id {node.id}{rank}{' …' * is_folded}</small>")
+        shown += 1
+        folded += is_folded
+    inside.append("</li></ul>" * (level + 1))
+    note = f"<p>{html.escape(tree.note)}</p>" if tree.note else ""
+    more = _left_out(tree, shown, folded)
+    more = f"<p>{more}</p>" if more else ""
+    return f'<div class="jeton-tokens jeton-tree"><style>{CSS}{_TREE_CSS}</style>{note}{"".join(inside)}{more}</div>'

@@ -1,0 +1,27 @@
+"""How a text became tokens: the part of the pattern that made each pretoken, and what the model did with it.
+
+```text
+facts        what happened to a pretoken: merges, a lattice, attempts
+explanation  all of a text, as JSON
+entry        what builds an entry of the vocabulary
+words, page  for people
+```
+"""
+
+from __future__ import annotations
+
+from .entry import entry_tree
+from .explanation import Explanation
+from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, Lattice, Path, explained
+
+__all__ = [
+    "Attempts",
+    "Edge",
+    "ExplainedMerge",
+    "ExplainedPretoken",
+    "Explanation",
+    "Lattice",
+    "Path",
+    "entry_tree",
+    "explained",
+]

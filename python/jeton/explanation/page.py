@@ -1,0 +1,99 @@
+"""An explanation as HTML: the tokens drawn, then one foldable table for each distinct pretoken."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..drawing import to_html as drawing_html
+from ..drawing import visible
+from . import limits
+from .facts import ExplainedPretoken, Lattice
+from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
+
+__all__ = ["to_html"]
+
+_CSS = (
+    ".jeton-explanation table{border-collapse:collapse;font-family:ui-monospace,monospace}"
+    ".jeton-explanation td,.jeton-explanation th{padding:1px 10px 1px 0;text-align:left;vertical-align:top}"
+    ".jeton-explanation summary{cursor:pointer;margin-top:4px}"
+    ".jeton-explanation .rivals{opacity:.75}"
+    ".jeton-explanation .best{font-weight:bold}"
+)
+
+
+def to_html(explanation: Explanation) -> str:
+    """A fragment that brings its own style, needs no script and loads nothing."""
+    parts = [f"<p>{html.escape(explanation.summary)}</p>", drawing_html(explanation.drawing)]
+    if len(explanation.tokens) > limits.MAX_TOKENS_SHOWN:
+        parts.append(f"<p>… and {len(explanation.tokens) - limits.MAX_TOKENS_SHOWN:,} tokens more</p>")
+    seen: set[tuple[bytes, tuple[int, ...]]] = set()
+    for number, pretoken in enumerate(explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN], start=1):
+        key = (pretoken.text, tuple(pretoken.ids))
+        if key not in seen:
+            seen.add(key)
+            parts.append(_pretoken(explanation, number, pretoken))
+    left_out = len(explanation.pretokens) - limits.MAX_PRETOKENS_SHOWN
+    if left_out > 0:
+        parts.append(f"<p>… {counted(left_out, 'pretoken')} more: too long to show here; the JSON has them all</p>")
+    return f'<div class="jeton-explanation"><style>{_CSS}</style>{"".join(parts)}</div>'
+
+
+def _pretoken(explanation: Explanation, number: int, pretoken: ExplainedPretoken) -> str:
+    title = html.escape(f"{heading(number, pretoken)} · ids {some(pretoken.ids)}")
+    part = "" if pretoken.part is None else f"<div>{html.escape(part_words(explanation, pretoken.part))}</div>"
+    if pretoken.lattice is not None and not pretoken.special:
+        inside = _lattice(pretoken, pretoken.lattice)
+    elif pretoken.attempts is not None and not pretoken.special:
+        lines = attempt_words(explanation, pretoken, pretoken.attempts)
+        inside = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
+    elif pretoken.merges and not pretoken.special:
+        inside = _merges(explanation, pretoken)
+    else:
+        mark = " · special" if pretoken.special else " · whole" if pretoken.whole else ""
+        return f"<div>{title}{mark}</div>"
+    return f"<details><summary>{title}</summary>{part}{inside}</details>"
+
+
+def _merges(explanation: Explanation, pretoken: ExplainedPretoken) -> str:
+    sequences = explanation.sequences(pretoken)
+    rows = [_row(["", "", sequence(explanation, next(sequences)), ""])]
+    for merge, ids in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
+        merged, _, rivals = merge_words(explanation, merge).partition("; ")
+        rows.append(_row([str(merge.rank), merged, sequence(explanation, ids), rivals]))
+    left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
+    if left_out > 0:
+        rows.append(f'<tr><td colspan="4">… {counted(left_out, "merge")} more; the JSON has them all</td></tr>')
+    return _table(["rank", "merge", "symbols", ""], rows)
+
+
+def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> str:
+    best = set(lattice.best.edges)
+    rows = []
+    for edge in lattice.edges[: limits.MAX_MERGES_SHOWN]:
+        shown = visible(pretoken.text[edge.start : edge.end])
+        cells = [f"{edge.start} to {edge.end}", shown, "unknown" if edge.id is None else str(edge.id)]
+        rows.append(_row([*cells, f"{edge.score:.2f}"], "best" if edge in best else ""))
+    left_out = lattice.num_edges - limits.MAX_MERGES_SHOWN
+    if left_out > 0:
+        rows.append(f'<tr><td colspan="4">… {counted(left_out, "piece")} more</td></tr>')
+    scores = ", ".join(f"{path.score:.2f}" for path in lattice.others)
+    after = f"; the next best {scores}" if scores else ""
+    return f"<div>the best way adds up to {lattice.best.score:.2f}{after}</div>" + _table(
+        ["bytes", "piece", "id", "score"], rows
+    )
+
+
+def _row(cells: Sequence[str], kind: str = "") -> str:
+    """A row of a table; the last cell of four is an aside."""
+    asides = ["", "", "", ' class="rivals"']
+    inside = "".join(f"<td{aside}>{html.escape(cell)}</td>" for cell, aside in zip(cells, asides, strict=True))
+    return f'<tr class="{kind}">{inside}</tr>' if kind else f"<tr>{inside}</tr>"
+
+
+def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
+    return f"<table><tr>{''.join(f'<th>{title}</th>' for title in titles)}</tr>{''.join(rows)}</table>"

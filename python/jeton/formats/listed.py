@@ -1,0 +1,65 @@
+"""Which files of a folder may be tokenizers, by a look at how they begin, and what to call them.
+
+Left out: whether they are sound; loading says that.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import folder, sentencepiece, tiktoken, vocab_txt
+
+__all__ = ["short_name", "tokenizers_in"]
+
+HEAD_BYTES = 1 << 16
+# What lies beside a tokenizer and is none: configurations, and the second file of a pair.
+_BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
+# Endings that say the format; the rest of a name is what people call it.
+_ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
+_GENERIC = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
+
+
+def tokenizers_in(place: Path) -> list[Path]:
+    """The files and folders in a folder that may be tokenizers, by name; hidden ones are not looked at.
+
+    Raises:
+        OSError: it is no folder, or may not be read.
+
+    Examples:
+        >>> import tempfile
+        >>> place = Path(tempfile.mkdtemp())
+        >>> _ = (place / "my.tiktoken").write_text("aGk= 0")
+        >>> _ = (place / "notes.txt").write_text("not a tokenizer")
+        >>> [path.name for path in tokenizers_in(place)]
+        ['my.tiktoken']
+    """
+    entries = sorted(entry for entry in place.iterdir() if not entry.name.startswith("."))
+    return [entry for entry in entries if _may_be(entry)]
+
+
+def _may_be(path: Path) -> bool:
+    try:
+        if path.is_dir():
+            folder.choose(path)
+            return True
+        if not path.is_file() or _BESIDE.fullmatch(path.name):
+            return False
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:  # nothing in it, or not ours to read
+        return False
+    begins = (tiktoken.looks_like, sentencepiece.looks_like, vocab_txt.looks_like)
+    return re.match(rb"\s*\{\s*\"", head) is not None or any(looks_like(head) for looks_like in begins)
+
+
+def short_name(path: Path) -> str:
+    """What to call the tokenizer of a file or folder: its name without what only says the format.
+
+    Examples:
+        >>> [short_name(Path(name)) for name in ("o200k_base.tiktoken", "t5-small.tokenizer.json", "gpt2/vocab.json")]
+        ['o200k_base', 't5-small', 'gpt2']
+    """
+    if path.name in _GENERIC and path.parent.name:
+        return path.parent.name
+    return _ENDINGS.sub("", path.name) or path.name

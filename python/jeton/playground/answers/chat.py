@@ -1,0 +1,131 @@
+"""``chat``: messages as a chat template writes them down, and whose each token is.
+
+Without a template of its own a tokenizer can borrow one of Jeton's, if it has the special tokens for that; the answer
+says of each which it lacks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from ...chat import PRESETS, Chat, templates
+from ...errors import ConfigError
+from ...tokenizer import Tokenizer
+from ..shelf import Shelf
+from . import asked
+
+__all__ = ["MAX_CHARS", "answer"]
+
+MAX_CHARS = 1_000_000
+MAX_MESSAGES = 1_000
+MAX_DRAWN = 20_000
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The chat, drawn; or, where there is no template for it, those that could be.
+
+    Examples:
+        >>> shelf = Shelf(cached=False)
+        >>> messages = [{"role": "user", "content": "hi<|im_end|>"}]
+        >>> facts = answer(shelf, {"tokenizer": "lessons", "messages": messages, "template": "chatml"})
+        >>> facts["text"], facts["spelled"]
+        ('<|im_start|>user\\nhi<|im_end|><|im_end|>\\n', [{'message': 0, 'token': '<|im_end|>', 'rows': [4, 11]}])
+        >>> [choice["id"] for choice in answer(shelf, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
+        ['chatml', 'llama3']
+    """
+    tok = shelf.get(asked.text(request, "tokenizer"))
+    messages = _messages(request)
+    wanted = asked.text(request, "template", "")
+    choices = _choices(tok)
+    chosen = next((choice for choice in choices if choice["id"] == wanted), None)
+    if chosen is None:  # none is asked for, or one of another tokenizer's
+        chosen = next((choice for choice in choices if not choice["missing"]), None)
+    facts: dict[str, Any] = {
+        "choices": choices,
+        "chosen": chosen and chosen["id"],
+        "source": chosen and chosen["source"],
+    }
+    if chosen is None or chosen["missing"]:
+        return facts
+    special = asked.flag(request, "special")
+    chat = tok.chat(
+        messages,
+        template=chosen["id"],
+        add_generation_prompt=asked.flag(request, "add_generation_prompt"),
+        special="all" if special else "none",
+    )
+    drawing = chat.encoding.drawing()
+    return {
+        **facts,
+        "text": chat.text,
+        "drawing": drawing.head(MAX_DRAWN).to_dict(),
+        "num_tokens": len(chat.ids),
+        "num_bytes": drawing.text_bytes,
+        "num_chars": drawing.text_chars,
+        "turns": [{"message": turn.message, "role": turn.role, "rows": turn.token_spans} for turn in chat.turns],
+        "contents": _contents(chat),
+        "generated": None if chat.mask is None else sum(chat.mask),
+        "spelled": [] if special else _spelled(tok, chat),
+    }
+
+
+def _messages(request: Mapping[str, Any]) -> list[Any]:
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise ConfigError('the request lacks "messages", a list of at least one', option="messages")
+    if len(messages) > MAX_MESSAGES:
+        raise ConfigError(f"{len(messages):,} messages: the page shows {MAX_MESSAGES:,} at most", option="messages")
+    length = 0
+    for message in messages:
+        content = message.get("content") if isinstance(message, dict) else None
+        length += len(content) if isinstance(content, str) else 0
+    if length > MAX_CHARS:
+        raise ConfigError(f"{length:,} characters: the page shows chats of {MAX_CHARS:,} at most", option="messages")
+    return messages
+
+
+def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
+    """The templates there are for a tokenizer: its own, and Jeton's with what they lack."""
+    own = templates(tok.definition.chat_template)
+    choices = [
+        {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
+        for name, source in own.items()
+    ]
+    for name, preset in PRESETS.items():
+        if name not in own:
+            missing = [token for token in preset.tokens if token not in tok.special_tokens]
+            choices.append({"id": name, "title": preset.title, "missing": missing, "source": preset.source})
+    return choices
+
+
+def _contents(chat: Chat) -> list[tuple[int, int]]:
+    """The tokens that begin in what messages say."""
+    starts = [start for start, _ in chat.encoding.char_spans]
+    ends = accumulate(piece.length for piece in chat.pieces)
+    return [
+        (bisect_left(starts, end - piece.length), bisect_left(starts, end))
+        for piece, end in zip(chat.pieces, ends, strict=True)
+        if piece.origin.source != "template"
+    ]
+
+
+def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
+    """Special tokens that messages spell, and that are text there: which, and its tokens, as far as drawn."""
+    if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
+        return []
+    permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
+    spelling = {id: token for token, id in tok.special_tokens.items()}
+    starts = [start for start, _ in chat.encoding.char_spans]
+    ends = list(accumulate(piece.length for piece in chat.pieces))
+    found = []
+    for id, (start, end) in zip(permitted.ids, permitted.char_spans, strict=True):
+        first, last = bisect_left(starts, start), bisect_left(starts, end)
+        if first >= MAX_DRAWN:
+            break
+        if id in spelling and start < end and chat.ids[first:last] != [id]:
+            piece = chat.pieces[bisect_left(ends, start + 1)]
+            found.append({"message": piece.origin.message, "token": spelling[id], "rows": [first, last]})
+    return found

@@ -1,0 +1,109 @@
+"""``classics``: texts that everybody asks about, each with a short story and what real tokenizers make of it.
+
+What a tokenizer of the shelf makes of a text is computed. Where the tokenizer that the story is about is not there, the
+answer is one that was recorded from the real file, and says so; a tokenizer that has the name and gives other ids is
+not the one that the story is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...drawing import described
+from ...errors import ConfigError, JetonError
+from ...formats.listed import short_name
+from ...tokenizer import Tokenizer
+from ..data import read
+from ..shelf import Shelf
+from . import asked
+
+__all__ = ["answer", "recorded_answer"]
+
+# Other names under which a machine may have the same vocabulary.
+ALIASES = {"r50k_base": ("gpt2", "hf:gpt2", "hf:openai-community/gpt2")}
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Which classics there are; with an `id`, that one whole.
+
+    Examples:
+        >>> shelf = Shelf(cached=False)
+        >>> [entry["id"] for entry in answer(shelf, {})["classics"]][:2]
+        ['strawberry', 'numbers']
+        >>> [panel["num_tokens"] for panel in answer(shelf, {"id": "strawberry"})["panels"]]
+        [3, 1, 10, 3]
+    """
+    classics = read("classics.json")
+    if "id" not in request:
+        return {"classics": [{"id": classic["id"], "title": classic["title"]} for classic in classics]}
+    wanted = asked.text(request, "id")
+    classic = next((classic for classic in classics if classic["id"] == wanted), None)
+    if classic is None:
+        raise ConfigError(f"there is no classic {wanted!r:.60}", option="id")
+    records = read("recorded.json")[wanted]
+    panels = [_panel(shelf, panel, record) for panel, record in zip(classic["panels"], records, strict=True)]
+    counts = [panel["num_tokens"] for panel in panels]
+    keys = list(dict.fromkeys(panel["key"] for panel in panels if panel["key"]))
+    comparable = classic.get("compare") and len(keys) > 1
+    compared = {"view": "compare", "compare": keys, "text": panels[0]["text"]} if comparable else None
+    return {
+        "id": wanted,
+        "title": classic["title"],
+        "story": [paragraph.format(*counts) for paragraph in classic["story"]],
+        "panels": panels,
+        "state": compared,
+    }
+
+
+def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
+    """What is recorded of a tokenizer's answer: all that its drawing needs.
+
+    Examples:
+        >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+        >>> recorded_answer(tok, {"text": "hi", "special": False})
+        {'ids': [104, 105], 'tokens': ['68', '69'], 'byte_spans': [[0, 1], [1, 2]], 'special_tokens': {}}
+    """
+    encoding = tok.tokenize(panel["text"], special="all" if panel["special"] else "none")
+    special = {id: spelling for spelling, id in tok.special_tokens.items() if id in encoding.ids}
+    return {
+        "ids": encoding.ids,
+        "tokens": [data.hex() for data in encoding.tokens],
+        "byte_spans": [list(span) for span in encoding.byte_spans],
+        "special_tokens": {str(id): spelling for id, spelling in special.items()},
+    }
+
+
+def _panel(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    key = _key(shelf, panel, record)
+    found = record if key is None else recorded_answer(shelf.get(key), panel)
+    special = {int(id): spelling.encode() for id, spelling in found["special_tokens"].items()}
+    tokens = [bytes.fromhex(data) for data in found["tokens"]]
+    spans = [(start, end) for start, end in found["byte_spans"]]
+    drawing = described(panel["text"].encode(), found["ids"], tokens, spans, None, special)
+    state = {"view": "tokens", "tokenizer": key, "text": panel["text"], "special": panel["special"]}
+    return {
+        **panel,
+        "key": key,
+        "recorded": key is None,
+        "num_tokens": len(tokens),
+        "drawing": drawing.to_dict(),
+        "state": None if key is None else state,
+    }
+
+
+def _key(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
+    """The key of the panel's tokenizer, if it is on the shelf and gives the ids that the story is about."""
+    entries = shelf.describe()
+    for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
+        for entry in entries:
+            if name not in (entry["key"], short_name(Path(entry["name"]))):
+                continue
+            try:
+                ids = shelf.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
+            except JetonError:  # its entry in the list says what is wrong with it
+                continue
+            if ids == record["ids"]:
+                return str(entry["key"])
+    return None

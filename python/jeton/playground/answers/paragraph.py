@@ -1,0 +1,48 @@
+"""``paragraph``: what the same paragraph costs in twenty languages.
+
+The paragraph was written for this and translated by us; it says the same everywhere, and says it as people would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InvalidTextError
+from ...tokenizer import Tokenizer
+from ..data import read
+from ..shelf import Shelf
+from .compare import num_unknown, tokenizers
+
+__all__ = ["answer"]
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """For each language its text, its size, and the tokens that each tokenizer makes of it.
+
+    Examples:
+        >>> languages = answer(Shelf(cached=False), {"tokenizers": ["bytes"]})["languages"]
+        >>> [(entry["code"], entry["counts"]) for entry in languages if entry["code"] in ("en", "zh")]
+        [('en', [370]), ('zh', [336])]
+    """
+    toks = list(tokenizers(shelf, request).values())
+    return {"languages": [_costs(toks, language) for language in read("paragraph.json")]}
+
+
+def _costs(toks: list[Tokenizer], language: Mapping[str, str]) -> dict[str, Any]:
+    encoded = [_ids(tok, language["text"]) for tok in toks]
+    return {
+        **language,
+        "bytes": len(language["text"].encode()),
+        "chars": len(language["text"]),
+        "counts": [None if ids is None else len(ids) for ids in encoded],
+        "unknown": [0 if ids is None else num_unknown(tok, ids) for tok, ids in zip(toks, encoded, strict=True)],
+    }
+
+
+def _ids(tok: Tokenizer, text: str) -> list[int] | None:
+    """None where the tokenizer does not know a character and has nothing to say so."""
+    try:
+        return tok.encode(text)
+    except InvalidTextError:
+        return None

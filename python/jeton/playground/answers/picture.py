@@ -1,0 +1,23 @@
+"""``picture``: the tokens of a text as an SVG picture that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...drawing import to_svg
+from ..shelf import Shelf
+from .tokens import drawn
+
+__all__ = ["answer"]
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The picture of what `tokens` draws.
+
+    Examples:
+        >>> answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "hi"})["svg"][:4]
+        '<svg'
+    """
+    drawing, _ = drawn(shelf, request)
+    return {"svg": to_svg(drawing, theme="dark" if request.get("theme") == "dark" else "light")}

@@ -1,0 +1,35 @@
+"""``token``: one entry of a vocabulary: its id, bytes, spelling, rank, and the tree of merges that builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...drawing import draw
+from ..shelf import Shelf
+from . import asked
+
+__all__ = ["answer"]
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """All about one id.
+
+    Examples:
+        >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "id": 65})
+        >>> facts["hex"], facts["spelling"], facts["special"]
+        ('41', 'A', False)
+    """
+    tok = shelf.get(asked.text(request, "tokenizer"))
+    id = asked.integer(request, "id", None, 0, max(tok.vocab_size - 1, 0))
+    data, tree = tok.id_to_bytes(id), tok.tree(id)
+    special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
+    return {
+        "id": id,
+        "hex": data.hex(),
+        "spelling": tok.id_to_token(id),
+        "special": id in special,
+        "rank": next((node.rank for node in tree.nodes[-1:] if node.id == id), None),
+        "tree": tree.to_dict(),
+        "look": draw([(id, data)], special=special).to_dict()["table"][0],
+    }

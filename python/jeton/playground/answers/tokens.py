@@ -1,0 +1,74 @@
+"""``tokens``: the tokens of a text, as many of them as a page can show.
+
+Counts are those of the whole text. Where it is long only its first tokens are described: those of a piece from its
+beginning, as far as their ids are the first ids of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from ...drawing import Drawing
+from ...tokenizer import Tokenizer
+from ..shelf import Shelf
+from . import asked
+
+__all__ = ["MAX_DRAWN", "answer", "drawn"]
+
+MAX_DRAWN = 200_000
+# Characters that are tokenized as they are; the ids of longer texts are looked at first.
+SHORT_TEXT = 1 << 16
+# Each piece is twice as long as the one before. What the last one has is drawn, for somewhere it must end.
+MAX_TRIES = 5
+
+
+def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The drawing of a text, and its counts.
+
+    Examples:
+        >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "né"})
+        >>> facts["num_tokens"], facts["num_bytes"], facts["num_chars"], facts["drawing"]["groups"]
+        (3, 3, 2, [0, 1, 1])
+    """
+    drawing, num_tokens = drawn(shelf, request)
+    return {
+        "drawing": drawing.to_dict(),
+        "num_tokens": num_tokens,
+        "num_bytes": drawing.text_bytes,
+        "num_chars": drawing.text_chars,
+        "drawn_bytes": max(drawing.byte_ends, default=0),
+    }
+
+
+def drawn(shelf: Shelf, request: Mapping[str, Any]) -> tuple[Drawing, int]:
+    """The drawing of a request's text, and how many tokens the whole text has."""
+    tok = shelf.get(asked.text(request, "tokenizer"))
+    text = asked.text(request, "text")
+    limit = asked.integer(request, "limit", 20_000, 1, MAX_DRAWN)
+    tok = tok.with_options(
+        special="all" if asked.flag(request, "special") else "none", add_special_tokens=asked.flag(request, "template")
+    )
+    if len(text) <= SHORT_TEXT:
+        drawing = tok.tokenize(text).drawing()
+        return drawing.head(limit), len(drawing)
+    return _beginning(tok, text, limit)
+
+
+def _beginning(tok: Tokenizer, text: str, limit: int) -> tuple[Drawing, int]:
+    """The first tokens of a long text, by a piece that is made longer until it has enough of them."""
+    ids = tok.encode_array(text)
+    wanted = min(limit, len(ids))
+    num_chars = 1 + len(text) * wanted // max(len(ids), 1) + SHORT_TEXT // 4
+    for _ in range(MAX_TRIES):
+        encoding = tok.tokenize(text[:num_chars])
+        pairs = zip(encoding.ids, ids[: len(encoding.ids)].tolist(), strict=False)
+        num_same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if num_same >= wanted or num_chars >= len(text):
+            break
+        num_chars *= 2
+    drawing = encoding.drawing().head(min(wanted, num_same))
+    whole = replace(drawing, text_bytes=len(text.encode()), text_chars=len(text))
+    return whole, len(ids)

@@ -1,0 +1,211 @@
+"""Which tokenizers there are: named on the command line, in a folder, in this machine's caches, dropped on the page,
+and two that need no file at all.
+
+Looking reads no more than the beginning of a file; a tokenizer is loaded when it is first asked for, and what is wrong
+with it is said at its entry. Nothing here touches the network but a name that the user gave.
+
+Left out: what a tokenizer does (`answers`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, FormatError, JetonError
+from ..formats import listed, load
+from ..formats.remote import on_this_machine
+from ..tokenizer import Tokenizer
+from ..training import train
+
+__all__ = ["MAX_DROPPED", "Shelf"]
+
+# Dropped tokenizers are kept in memory, some tens of megabytes each; the oldest goes when there are more.
+MAX_DROPPED = 8
+# What most people mean by "a tokenizer" stands first.
+FIRST = ("o200k_base", "cl100k_base", "llama3", "gpt2", "r50k_base")
+TRAINED_SIZE = 4_000
+SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+@dataclass
+class _Entry:
+    """One tokenizer: how to load it, and what came of it."""
+
+    key: str
+    name: str
+    load: Callable[[], Tokenizer]
+    dropped: bool = False
+    tok: Tokenizer | None = None
+    error: JetonError | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self) -> Tokenizer:
+        """The tokenizer, loaded once; a failure is remembered too."""
+        with self.lock:
+            if self.error is not None:
+                raise self.error
+            if self.tok is None:
+                try:
+                    self.tok = self.load()
+                except JetonError as error:
+                    self.error = error
+                    raise
+                except OSError as error:
+                    self.error = FormatError(f"{self.name} cannot be read: {error.strerror or error}")
+                    raise self.error from error
+            return self.tok
+
+    def describe(self) -> dict[str, Any]:
+        facts = {
+            "key": self.key,
+            "name": self.name,
+            "loaded": self.tok is not None,
+            "dropped": self.dropped,
+            "error": None if self.error is None else str(self.error),
+            "kind": None,
+            "vocab_size": None,
+            "has_merges": None,
+            "special_tokens": None,
+            "chat": None,
+        }
+        if self.tok is not None:
+            model = self.tok.definition.model.type
+            facts |= {
+                "kind": model,
+                "vocab_size": self.tok.vocab_size,
+                "has_merges": model == "BPE",
+                "special_tokens": len(self.tok.special_tokens),
+                "chat": self.tok.definition.chat_template is not None,
+            }
+        return facts
+
+
+class Shelf:
+    """The tokenizers of a playground; safe to use from several threads.
+
+    Args:
+        names: files, folders or names, as `jeton.load` takes them; they stand first.
+        folder: a folder with files and folders of tokenizers.
+        cached: whether to look into this machine's caches.
+
+    Examples:
+        >>> shelf = Shelf(cached=False)
+        >>> [entry["key"] for entry in shelf.describe()]
+        ['lessons', 'bytes']
+        >>> shelf.get("bytes").encode("hi")
+        [104, 105]
+    """
+
+    def __init__(self, names: Iterable[str] = (), folder: Path | None = None, *, cached: bool = True) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._lock = threading.Lock()
+        for name in names:
+            tok = load(name)  # at once: what somebody has named must be there
+            self._put(listed.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
+        found: dict[str, Callable[[], Tokenizer]] = {}
+        for path in listed.tokenizers_in(folder) if folder else ():
+            found[_free(listed.short_name(path), found)] = partial(load, path)
+        for name, place in on_this_machine().items() if cached else ():
+            found.setdefault(name, partial(load, place))
+        for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
+            self._put(name, found[name])
+        self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
+        self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
+
+    def _put(self, key: str, load: Callable[[], Tokenizer], name: str | None = None) -> _Entry:
+        key = _free(key, self._entries)
+        self._entries[key] = entry = _Entry(key, name or key, load)
+        return entry
+
+    def get(self, key: str) -> Tokenizer:
+        """The tokenizer of a key, loaded if it is not yet.
+
+        Raises:
+            ConfigError: there is no such key.
+            JetonError: it cannot be loaded; says why.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+        if entry is None:
+            raise ConfigError(f"there is no tokenizer {key!r:.100} here; drop its file on the page", option="tokenizer")
+        return entry.get()
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What there is to know of each entry without loading it."""
+        with self._lock:
+            entries = list(self._entries.values())
+        return [entry.describe() for entry in entries]
+
+    def add(self, name: str, data: bytes) -> dict[str, Any]:
+        """A tokenizer from the content of a file, kept in memory; its key is its fingerprint.
+
+        Raises:
+            JetonError: it is no tokenizer, or a broken one; names the file as the user knows it.
+        """
+        name = _printable(name) or "a file without name"
+        tok = _loaded(name, data)
+        entry = _Entry(tok.fingerprint, name, partial(_itself, tok), dropped=True, tok=tok)
+        with self._lock:
+            self._entries.pop(entry.key, None)
+            dropped = [entry.key for entry in self._entries.values() if entry.dropped]
+            for key in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
+                del self._entries[key]
+            self._entries[entry.key] = entry
+        return entry.describe()
+
+
+def _itself(tok: Tokenizer) -> Tokenizer:
+    return tok
+
+
+def _loaded(name: str, data: bytes) -> Tokenizer:
+    """Through a file of its own, for the formats read files; messages name it as the user does."""
+    with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+        path = Path(folder) / "file"
+        path.write_bytes(data)
+        try:
+            return load(path)
+        except JetonError as error:
+            if str(path) not in str(error):
+                raise
+            raise FormatError(str(error).replace(str(path), name)) from None
+        except FileNotFoundError:
+            raise FormatError(
+                f"{name} is one of two files (vocab.json and merges.txt); end the playground and start it again with "
+                "jeton play -t and the folder that holds both"
+            ) from None
+
+
+def _printable(name: str) -> str:
+    """A file's name as it can be shown: its last part, without what moves other letters, and not too long."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
+
+
+def _free(key: str, taken: Iterable[str]) -> str:
+    """The key, or with the first number that makes it a new one."""
+    taken, number, fresh = set(taken), 2, key
+    while fresh in taken:
+        fresh, number = f"{key} ({number})", number + 1
+    return fresh
+
+
+def _trained() -> Tokenizer:
+    """Trained on the lessons that come with Jeton, English and Chinese: there is a tokenizer where there is no file."""
+    lessons = [
+        entry.read_bytes()
+        for entry in sorted(resources.files("jeton.reference").iterdir(), key=lambda entry: entry.name)
+        if entry.name.startswith("step")
+    ]
+    return train(lessons, TRAINED_SIZE, pattern="o200k", special_tokens=SPECIAL_TOKENS, progress=False)
+
+
+def _bytes() -> Tokenizer:
+    return Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])

@@ -1,0 +1,59 @@
+// All about one token: how it looks, id, bytes, spelling, rank, and the tree of merges that built it.
+
+import { failure, h, number } from "./dom.js";
+import { partNodes } from "./draw.js";
+import { mergeTree } from "./tree.js";
+
+const KEPT = 500; // answers kept, for a pointer passes the same tokens again and again
+const answers = new Map();
+
+/**
+ * @param {Object} app
+ * @param {string} tokenizer  its key
+ * @param {number} id
+ * @param {Object} options
+ * @param {Object} [options.look]  how it looks, as a drawing's table has it; without it the answer says it
+ * @param {Array<Node|null>} [options.extra]  what a view has to add
+ * @returns {HTMLElement} which fills when the answer is there; `ready` is a promise of that
+ */
+export function tokenCard(app, tokenizer, id, { look = null, extra = [] } = {}) {
+  const body = h("div", { class: "body" });
+  const face = h("p", { class: "face tokens" });
+  const root = h("article", { class: "card", "aria-label": `Token ${id}` }, face, body, ...extra);
+  if (look) drawFace(face, look);
+  root.ready = fill(app, face, body, tokenizer, id, look);
+  return root;
+}
+
+function drawFace(face, look) {
+  face.replaceChildren(h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...partNodes(look.parts)));
+}
+
+async function fill(app, face, body, tokenizer, id, look) {
+  let facts;
+  try {
+    facts = await remembered(app, tokenizer, id);
+  } catch (error) {
+    body.replaceChildren(failure(error));
+    return;
+  }
+  if (!look) drawFace(face, facts.look);
+  const row = (name, ...value) => [h("dt", {}, name), h("dd", {}, ...value)];
+  const rows = [
+    ...row("id", String(facts.id)),
+    ...row("bytes", h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || "none")),
+    ...row("spelling", h("code", {}, facts.spelling)),
+    ...(facts.rank === null ? [] : row("rank", number(facts.rank))),
+    ...(facts.special ? row("kind", "special token") : []),
+  ];
+  body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
+}
+
+async function remembered(app, tokenizer, id) {
+  const key = JSON.stringify([tokenizer, id]);
+  if (!answers.has(key)) {
+    answers.set(key, await app.ask("token", { tokenizer, id }));
+    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+  }
+  return answers.get(key);
+}

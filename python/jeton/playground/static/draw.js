@@ -1,0 +1,283 @@
+// Tokens as elements: what `Drawing.to_dict()` says, and nothing of it computed again.
+//
+// Every distinct look is made once and copied for each token. Tokens stand in blocks that the browser lays out only
+// when they come into sight; a block ends at a line's end where there is one, for every block begins a line. The first
+// are filled at once, the others a few at a time, so that the page goes on answering. What is only shown (signs of white space and controls, bytes) comes from the style, so what is copied is the text itself.
+//
+// One token at a time is the one that is looked at: it alone can be reached by Tab, arrow keys go on from it, and all
+// places of the same id are marked with it.
+
+import { h, number } from "./dom.js";
+
+const BLOCK = 120; // tokens; a block ends at the first line's end after so many …
+const LONGEST_BLOCK = 360; // … or here, where no line ends
+const AT_ONCE = 2_000; // tokens filled before the first paint: more than a screen holds
+const SLICE_MS = 40; // then so long at a time
+
+// One class a hue, and one rule for all places of a look: the page's policy permits no attribute with a style.
+const hues = new CSSStyleSheet();
+hues.replaceSync(Array.from({ length: 360 }, (_, hue) => `.h${hue}{--h:${hue}}`).join(""));
+const same = new CSSStyleSheet();
+document.adoptedStyleSheets.push(hues, same);
+
+let made = 0;
+const rules = new Map(); // drawing → its rule
+
+function markSame(root, rule) {
+  for (const other of rules.keys()) if (!other.isConnected) rules.delete(other);
+  rules.set(root, rule);
+  same.replaceSync([...rules.values()].join(""));
+}
+
+/**
+ * Draws tokens.
+ *
+ * @param {Object} drawing  as `Drawing.to_dict()` has it
+ * @param {Object} options
+ * @param {string} options.label  what it is, for screen readers: "Tokens"
+ * @param {"text"|"ids"|"bytes"} [options.as]  what to show of each token
+ * @param {(index: number|null, how: "hover"|"keys"|"press") => void} [options.onToken]  a token is pointed at (null:
+ *   none anymore), reached by keys, or pressed
+ * @param {(index: number) => string} [options.mark]  classes for each token, such as "ring"
+ * @returns {HTMLElement} with `drawing`; `token(index)`, a token's element; `look(index, {focus, scroll})`, which makes
+ *   a token the one that is looked at (null: none); and `filled`, a promise of all tokens
+ */
+export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
+  const serial = String(++made);
+  const root = h("div", { class: `tokens as-${as}`, role: "group", "aria-label": label, data: { drawing: serial } });
+  const starts = blockStarts(drawing);
+  const blocks = starts.slice(0, -1).map((first, at) => {
+    const block = h("div", { class: first % 2 ? "block odd" : "block" });
+    return Object.assign(block, { first, end: starts[at + 1], tokens: null });
+  });
+  const fill = blockFiller(drawing, as, mark);
+  root.filled = fillAll(root, blocks, fill);
+
+  const token = (index) => {
+    const block = blocks[blockOf(starts, index)];
+    return fill(block)[index - block.first];
+  };
+  const indexOf = (element) => {
+    const block = element.closest(".block");
+    return block.first + block.tokens.indexOf(element);
+  };
+
+  let current = null;
+  const hold = (index) => {
+    const element = token(index);
+    element.tabIndex = 0;
+    element.setAttribute("role", "button");
+    element.setAttribute("aria-label", spoken(drawing, index));
+  };
+  const release = (index) => {
+    for (const name of ["tabindex", "role", "aria-label"]) token(index).removeAttribute(name);
+    token(index).classList.remove("current");
+  };
+
+  root.drawing = drawing;
+  root.token = token;
+  root.look = (index, { focus = false, scroll = false } = {}) => {
+    if (!drawing.ids.length) return;
+    if (index !== current) {
+      release(current ?? 0);
+      hold(index ?? 0);
+      current = index;
+      if (index !== null) token(index).classList.add("current");
+    }
+    markSame(root, index === null ? "" : `[data-drawing="${serial}"] .k${drawing.looks[index]}{--same:1}`);
+    if (focus) token(index).focus();
+    else if (scroll && index !== null) scrollTo(root.parentElement, token(index));
+  };
+
+  const found = (event) => {
+    const element = event.target instanceof Element ? event.target.closest(".t") : null;
+    return element && root.contains(element) ? indexOf(element) : null;
+  };
+  root.addEventListener("pointerover", (event) => { if (event.pointerType !== "touch") onToken?.(found(event), "hover"); });
+  root.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") onToken?.(null, "hover"); });
+  root.addEventListener("click", (event) => { const index = found(event); if (index !== null) onToken?.(index, "press"); });
+  root.addEventListener("focusin", (event) => {
+    const index = found(event);
+    if (index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not by a press
+  });
+  root.addEventListener("keydown", (event) => {
+    const index = found(event);
+    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") onToken?.(index, "press");
+    else {
+      const to = goal(event.key, index, drawing.ids.length, token);
+      if (to === null) return;
+      root.look(to, { focus: true });
+      onToken?.(to, "keys");
+    }
+    event.preventDefault();
+  });
+  root.addEventListener("copy", copyText);
+  if (drawing.ids.length) hold(0);
+  return root;
+}
+
+// ── blocks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The first tokens of the blocks, and the number of tokens. */
+function blockStarts({ looks, table, groups }) {
+  const endsLine = table.map((look) => look.parts.length > 0 && look.parts.at(-1)[0] === "newline");
+  const starts = [0];
+  for (let index = BLOCK; index < looks.length; index++) {
+    const size = index - starts.at(-1);
+    if (size < BLOCK || groups[index] === groups[index - 1]) continue;
+    if (endsLine[looks[index - 1]] || size >= LONGEST_BLOCK) starts.push(index);
+  }
+  return [...starts, looks.length]; // one block even where there is no token, for what none covers
+}
+
+function blockOf(starts, index) {
+  let low = 0;
+  for (let high = starts.length - 1; high - low > 1; ) {
+    const middle = (low + high) >> 1;
+    if (starts[middle] <= index) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A function that fills a block, once, and gives its tokens' elements. */
+function blockFiller(drawing, as, mark) {
+  const templates = drawing.table.map((look, number) => template(look, number, as));
+  const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
+  const { looks, groups } = drawing;
+  const last = looks.length;
+
+  const element = (index) => {
+    const made = templates[looks[index]].cloneNode(true);
+    const before = index > 0 && groups[index - 1] === groups[index];
+    const after = index + 1 < last && groups[index + 1] === groups[index];
+    if (before || after) made.classList.add(before ? (after ? "gm" : "ge") : "gs");
+    const classes = mark?.(index);
+    if (classes) made.classList.add(...classes.split(" "));
+    return made;
+  };
+
+  return (block) => {
+    if (block.tokens) return block.tokens;
+    block.tokens = [];
+    const nodes = [];
+    for (let index = block.first; index < block.end; index++) {
+      if (gaps.has(index)) nodes.push(gap(gaps.get(index)));
+      const made = element(index);
+      block.tokens.push(made);
+      nodes.push(made);
+      if (as !== "text") nodes.push(" "); // also for what is copied
+    }
+    if (block.end === last && gaps.has(last)) nodes.push(gap(gaps.get(last)));
+    block.append(...nodes);
+    return block.tokens;
+  };
+}
+
+/** Puts the blocks into the page: the first at once, the others in slices, as long as they are wanted. */
+async function fillAll(root, blocks, fill) {
+  let at = 0;
+  for (; at < blocks.length && blocks[at].first < AT_ONCE; at++) {
+    fill(blocks[at]);
+    root.append(blocks[at]);
+  }
+  while (at < blocks.length) {
+    await new Promise((go) => setTimeout(go));
+    if (!root.isConnected) return;
+    const until = performance.now() + SLICE_MS;
+    const slice = document.createDocumentFragment();
+    for (; at < blocks.length && performance.now() < until; at++) {
+      fill(blocks[at]);
+      slice.append(blocks[at]);
+    }
+    root.append(slice);
+  }
+}
+
+/** The element of a look, to be copied. */
+function template(look, number, as) {
+  const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}` });
+  if (as === "ids") element.append(String(look.id));
+  else if (as === "bytes") element.append(look.hex.replace(/..(?!$)/g, "$& ") || "∅");
+  else element.append(...partNodes(look.parts));
+  return element;
+}
+
+const gap = (parts) => h("s", { class: "gap", title: "no token covers this" }, ...partNodes(parts));
+
+/**
+ * The nodes of parts: what is shown and not copied is an attribute that the style draws, what is copied and not shown
+ * stands in an element without size, where a bidi control cannot move its neighbors.
+ *
+ * @param {Array<[string, string, string]>} parts  kind, shown, text
+ */
+export function partNodes(parts) {
+  return parts.map(([kind, shown, text]) => {
+    if (shown === text) return document.createTextNode(text);
+    // a sign lies upon the white space that it stands for, if the text has that
+    const isSpace = ["space", "tab", "newline"].includes(kind);
+    const lies = isSpace && text !== "" && text.trim() === "";
+    const sign = h("i", { class: isSpace && !lies ? `${kind} alone` : kind, data: { s: shown } });
+    if (lies) sign.append(text);
+    else if (text) sign.append(h("span", { class: "raw" }, text));
+    return sign;
+  });
+}
+
+/** Parts as one string, as it is shown. */
+export const shownText = (parts) => parts.map(([, shown]) => shown).join("");
+
+// ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function spoken({ ids, looks, table }, index) {
+  const look = table[looks[index]];
+  const kind = look.special ? "special token" : "token";
+  return `${shownText(look.parts)}, ${kind} ${number(index + 1)} of ${number(ids.length)}, id ${look.id}`;
+}
+
+/** Brings a token into sight of the box that it scrolls in, and leaves the page where it is. */
+function scrollTo(box, element) {
+  const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + inner.height;
+  else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + inner.height;
+}
+
+/** Where a key leads from a token; null: nowhere. */
+function goal(key, index, length, token) {
+  switch (key) {
+    case "ArrowRight": return Math.min(index + 1, length - 1);
+    case "ArrowLeft": return Math.max(index - 1, 0);
+    case "Home": return 0;
+    case "End": return length - 1;
+    case "ArrowDown": return lineGoal(index, 1, length, token);
+    case "ArrowUp": return lineGoal(index, -1, length, token);
+    default: return null;
+  }
+}
+
+/** The token on the next line whose middle is nearest. */
+function lineGoal(index, step, length, token) {
+  const from = token(index).getBoundingClientRect();
+  const middle = from.left + from.width / 2;
+  let line = null;
+  let best = index;
+  let distance = Infinity;
+  for (let to = index + step; to >= 0 && to < length; to += step) {
+    const box = token(to).getBoundingClientRect();
+    if (Math.abs(box.top - from.top) < from.height / 2) continue;
+    line ??= box.top;
+    if (Math.abs(box.top - line) > from.height / 2) break;
+    const off = Math.abs(box.left + box.width / 2 - middle);
+    if (off < distance) [best, distance] = [to, off];
+  }
+  return best;
+}
+
+/** Copies the text of a selection; blocks would add line ends of their own. */
+function copyText(event) {
+  const selection = getSelection();
+  if (selection.isCollapsed) return;
+  event.clipboardData.setData("text/plain", selection.getRangeAt(0).cloneContents().textContent);
+  event.preventDefault();
+}

@@ -1,0 +1,78 @@
+// The box for the text, which several views share: what stands in it is `state.text`.
+//
+// A text that is too long for a browser to lay out as one types is kept beside the box, which then shows how it begins
+// and says so; it can be replaced or cleared, and every view works on all of it.
+
+import { counted, h } from "./dom.js";
+
+const LONGEST = 200_000; // characters (UTF-16 units) that are edited in the box
+const SHOWN = 10_000; // of a longer text
+const TYPING_MS = 60; // after the last key
+
+let made = 0;
+
+/**
+ * @param {Object} app
+ * @param {Object} options
+ * @param {string} [options.label]
+ * @param {number} [options.rows]
+ * @param {(start: number, end: number) => void} [options.onCaret]  the caret or selection moved, in UTF-16 units
+ * @returns {HTMLElement} with `show(state)`, which puts the state's text into it, and `select(start, end)`
+ */
+export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
+  const id = `text-${++made}`;
+  const area = h("textarea", { id, rows, spellcheck: "false", autocomplete: "off", autocapitalize: "off", dir: "auto" });
+  const words = h("span");
+  const clear = h("button", { type: "button", on: { click: () => { put(""); area.focus(); } } }, "Clear");
+  const held = h("p", { class: "held", hidden: true }, words, " ", clear);
+  const root = h("div", { class: "textbox" }, h("label", { for: id }, label), area, held);
+
+  let text = ""; // what the box stands for
+  let typing = 0;
+
+  const put = (next) => {
+    clearTimeout(typing);
+    typing = 0;
+    place(next);
+    app.set({ text: next });
+  };
+
+  const place = (next) => {
+    text = next;
+    const isLong = next.length > LONGEST;
+    const shown = isLong ? next.slice(0, SHOWN) : next;
+    if (area.value !== shown) area.value = shown;
+    area.readOnly = isLong;
+    held.hidden = !isLong;
+    if (isLong) words.textContent = `The text has ${counted(next.length, "character")}; the box shows how it begins. Paste to replace it.`;
+  };
+
+  area.addEventListener("input", () => {
+    text = area.value;
+    clearTimeout(typing);
+    if (text.length > LONGEST) return put(text);
+    typing = setTimeout(() => { typing = 0; app.set({ text }); }, TYPING_MS);
+  });
+
+  area.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text/plain");
+    if (area.readOnly) put(pasted);
+    else if (pasted.length + text.length > LONGEST) put(text.slice(0, area.selectionStart) + pasted + text.slice(area.selectionEnd));
+    else return; // as browsers do it, so that it can be undone
+    event.preventDefault();
+  });
+
+  // where the box changes line ends its places are not those of the text
+  const isExact = () => text.startsWith(area.value);
+  const caret = () => { if (document.activeElement === area && isExact()) onCaret?.(area.selectionStart, area.selectionEnd); };
+  area.addEventListener("selectionchange", caret);
+  area.addEventListener("keyup", caret);
+  area.addEventListener("click", caret);
+
+  root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // what is being typed is newer
+  root.select = (start, end) => {
+    if (isExact()) area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
+  };
+  root.area = area;
+  return root;
+}

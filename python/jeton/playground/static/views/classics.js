@@ -1,0 +1,85 @@
+// Classics: texts that everybody asks about, each with its story and what real tokenizers make of it.
+
+import { inOneLine, onOtherTokenizers } from "../chips.js";
+import { counted, failure, h } from "../dom.js";
+
+export function mount(root, app) {
+  const ask = app.latest();
+  const list = h("ul", { class: "titles" });
+  const story = h("article", { class: "story", "aria-live": "polite" });
+  root.append(h("nav", { "aria-label": "Classics" }, list), story);
+
+  let titles = null; // the answer, or a promise of it
+  let shown = ""; // which classic, with which tokenizers
+
+  async function update(state) {
+    try {
+      titles ??= app.ask("classics", {});
+      const { classics } = await titles;
+      const id = classics.some((classic) => classic.id === state.classic) ? state.classic : classics[0].id;
+      if (!list.childElementCount) list.append(...classics.map(title));
+      for (const button of list.querySelectorAll("button")) {
+        button.setAttribute("aria-current", String(button.dataset.id === id));
+        if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // where the titles stand in a row
+      }
+      const now = JSON.stringify([id, app.tokenizers().map((entry) => entry.key)]);
+      if (now === shown) return;
+      shown = now;
+      root.setAttribute("aria-busy", "true");
+      const found = await ask("classics", { id });
+      if (found !== null) draw(found);
+    } catch (error) {
+      titles = null;
+      shown = "";
+      story.replaceChildren(failure(error));
+    }
+    root.removeAttribute("aria-busy");
+  }
+
+  function title({ id, title }) {
+    return h("li", {}, h("button", { type: "button", data: { id }, on: { click: () => app.set({ classic: id }) } }, title));
+  }
+
+  function draw(classic) {
+    const compare = classic.state
+      ? [h("p", {}, h("button", { type: "button", on: { click: () => app.set(classic.state) } }, "Compare these side by side"))]
+      : [];
+    const recorded = classic.panels.some((panel) => panel.recorded)
+      ? [h("p", { class: "hint" }, "What is marked as recorded was written down from the real file, for its vocabulary is not on this machine. Open the file, and the answer is computed.")]
+      : [];
+    story.replaceChildren(
+      h("h2", {}, classic.title),
+      ...classic.story.map((paragraph) => h("p", { class: "telling" }, paragraph)),
+      ...recorded,
+      ...classic.panels.map(panel),
+      ...compare,
+    );
+  }
+
+  function panel({ tokenizer, note, drawing, num_tokens, recorded, special, state }) {
+    const line = h("p", { class: "one-line" }, "\u00a0");
+    const tokens = app.draw(drawing, {
+      label: `Tokens of ${tokenizer}`,
+      onToken: (index) => {
+        line.textContent = index === null ? "\u00a0" : inOneLine(drawing, index);
+        if (index !== null) tokens.look(index);
+      },
+    });
+    const badge = recorded ? h("span", { class: "badge" }, "recorded") : null;
+    const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.set(state) } }, "Open in Tokens") : null;
+    return h(
+      "section",
+      { class: "panel" },
+      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? " · special tokens permitted" : "", " ", badge),
+      note ? h("p", { class: "note" }, note) : null,
+      h("div", { class: "pane" }, tokens),
+      h("div", { class: "under" }, line, open),
+    );
+  }
+
+  onOtherTokenizers(app, () => {
+    if (!root.hidden) update(app.state);
+  });
+
+  return { show: update, hide() {} };
+}

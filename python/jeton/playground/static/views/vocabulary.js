@@ -1,0 +1,151 @@
+// Vocabulary: the entries of the tokenizer, to leaf through and to search, and all about one of them.
+
+import { chip, choice, onOtherTokenizers } from "../chips.js";
+import { counted, failure, h, number } from "../dom.js";
+
+const PAGE = 100;
+const BY = [["text", "Text"], ["hex", "Bytes, in hexadecimal"], ["id", "Id, to begin at"]];
+const KINDS = { all: "all kinds", special: "special tokens", byte: "single bytes", part: "parts of characters", ordinary: "others" };
+const KIND_WORDS = { special: "special", byte: "byte", part: "part of a character", ordinary: "" };
+const HINTS = { text: "the", hex: "e2 96 81", id: "1000" };
+const TYPING_MS = 150;
+
+export function mount(root, app) {
+  const ask = app.latest();
+  const query = h("input", { type: "search", "aria-label": "Search", spellcheck: "false", autocomplete: "off", on: { input: onType } });
+  const by = choice("Search by", BY, (value) => app.set({ by: value === "text" ? undefined : value, from: undefined }));
+  const kind = choice("Kind", Object.entries(KINDS), (value) => app.set({ kind: value === "all" ? undefined : value, from: undefined }));
+  const status = h("p", { class: "status", role: "status" });
+  const list = h("div", { class: "entries" });
+  const earlier = h("button", { type: "button", on: { click: () => turn(-1) } }, "Earlier");
+  const later = h("button", { type: "button", on: { click: () => turn(1) } }, "Later");
+  const pager = h("nav", { class: "pager", "aria-label": "Pages" }, earlier, later);
+  const detail = h("aside", { class: "detail", "aria-label": "One token" });
+  root.append(
+    h("div", { class: "options" }, h("label", { class: "field wide" }, h("span", {}, "Search"), query), by, kind),
+    h("div", { class: "bench" }, h("div", { class: "reading" }, status, list, pager), detail),
+  );
+
+  let asked = "";
+  let answer = null;
+  let typing = 0;
+  let shownCard = "";
+
+  function onType() {
+    clearTimeout(typing);
+    typing = setTimeout(() => app.set({ find: query.value || undefined, from: undefined }), TYPING_MS);
+  }
+
+  function turn(step) {
+    app.set({ from: Math.max((app.state.from ?? 0) + step * PAGE, 0) || undefined });
+  }
+
+  async function update(state) {
+    const question = { tokenizer: state.tokenizer, query: asText(state.find), by: state.by ?? "text", kind: state.kind ?? "all", from: Number.isInteger(state.from) && state.from > 0 ? state.from : 0, limit: PAGE };
+    const key = JSON.stringify(question);
+    if (key === asked) return card(state);
+    asked = key;
+    root.setAttribute("aria-busy", "true");
+    try {
+      const found = await ask("vocabulary", question);
+      if (found === null) return;
+      answer = found;
+      draw();
+    } catch (error) {
+      answer = null;
+      status.textContent = "";
+      pager.hidden = true;
+      list.replaceChildren(failure(error));
+    }
+    root.removeAttribute("aria-busy");
+    card(app.state);
+  }
+
+  const asText = (value) => (typeof value === "string" ? value : "");
+
+  // ── the list ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  function draw() {
+    const { num, num_tokens, by_kind, from, entries } = answer;
+    for (const option of kind.select.options) {
+      const count = option.value === "all" ? num_tokens : by_kind[option.value];
+      option.textContent = `${KINDS[option.value]} (${number(count)})`;
+    }
+    const range = entries.length ? `: ${number(from + 1)} to ${number(from + entries.length)}` : "";
+    const words = num === num_tokens ? counted(num, "entry").replace("entrys", "entries") : `${number(num)} of ${number(num_tokens)} entries`;
+    status.textContent = words + range;
+    pager.hidden = num <= PAGE && !from;
+    earlier.disabled = !from;
+    later.disabled = from + entries.length >= num;
+    const heads = ["id", "token", "bytes", "spelling", "kind"];
+    const head = h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: name === "id" ? "figure" : null }, name))));
+    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, "Nothing is found."));
+  }
+
+  function row(entry, index) {
+    const press = { click: () => app.set({ id: entry.id }) };
+    const button = h("button", { type: "button", class: "link", tabindex: index ? -1 : 0, on: press }, String(entry.id));
+    return h(
+      "tr",
+      { data: { id: entry.id }, on: press },
+      h("td", { class: "figure" }, button),
+      h("td", { class: "tokens" }, chip(entry), 2 * entry.num_bytes > entry.hex.length ? h("span", { class: "small hint" }, `… ${counted(entry.num_bytes, "byte")}`) : null),
+      h("td", {}, h("code", {}, shortened(entry.hex.replace(/..(?!$)/g, "$& ")))),
+      h("td", {}, h("code", {}, shortened(entry.spelling))),
+      h("td", {}, KIND_WORDS[entry.kind]),
+    );
+  }
+
+  const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+  // one stop for Tab, and arrow keys from there
+  list.addEventListener("keydown", (event) => {
+    const buttons = [...list.querySelectorAll("button")];
+    const at = buttons.indexOf(event.target);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (at < 0 || to === undefined || !buttons[to]) return;
+    event.preventDefault();
+    buttons[to].focus();
+  });
+  list.addEventListener("focusin", (event) => {
+    if (!event.target.matches("button")) return;
+    for (const button of list.querySelectorAll("button")) button.tabIndex = button === event.target ? 0 : -1;
+  });
+
+  // ── one entry ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  function card(state) {
+    for (const element of list.querySelectorAll("tr[data-id]")) element.classList.toggle("current", element.dataset.id === String(state.id));
+    const key = JSON.stringify([state.tokenizer, state.id]);
+    if (key === shownCard) return;
+    shownCard = key;
+    if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Choose an entry to see all about it."));
+    const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
+    const close = h("button", { type: "button", class: "link close", on: { click: () => app.set({ id: undefined }) } }, "Close");
+    detail.replaceChildren(h("h2", { class: "unseen" }, "One token"), app.card(state.tokenizer, state.id, { look, extra: [close] }));
+  }
+
+  onOtherTokenizers(app, () => {
+    if (answer) return;
+    asked = "";
+    if (!root.hidden) update(app.state);
+  });
+
+  let shownTokenizer = null;
+
+  return {
+    show(state) {
+      if (document.activeElement !== query) query.value = asText(state.find);
+      query.placeholder = HINTS[state.by ?? "text"] ?? "";
+      by.select.value = state.by ?? "text";
+      kind.select.value = state.kind ?? "all";
+      if (shownTokenizer !== null && shownTokenizer !== state.tokenizer && (state.from || state.id !== undefined)) {
+        shownTokenizer = state.tokenizer; // another vocabulary: its pages and ids are others
+        return app.set({ from: undefined, id: undefined });
+      }
+      shownTokenizer = state.tokenizer;
+      update(state);
+    },
+    hide() {},
+  };
+}

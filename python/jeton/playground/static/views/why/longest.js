@@ -1,0 +1,30 @@
+// What WordPiece does with one split: from each place the longest entry of the vocabulary that fits.
+
+import { counted, h } from "../../dom.js";
+
+/**
+ * @param {Object} facts  a pretoken of the answer
+ * @param {Object} names  id → [shown, hue, bytes]
+ * @returns {HTMLElement}
+ */
+export function longest({ attempts: { found, stuck_at, is_too_long }, hex, ids }, names) {
+  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
+  const rows = found.map(([start, end, id]) => {
+    const [shown, hue] = names[id];
+    return h("tr", {}, h("td", {}, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}` }, text(start, end)), h("code", { class: "rest" }, text(end))), h("td", {}, h("code", {}, shown)), h("td", { class: "rank" }, String(id)));
+  });
+  const head = h("tr", {}, ...["the longest entry from here", "entry", "id"].map((name) => h("th", { scope: "col" }, name)));
+  const end = is_too_long
+    ? `It has more characters than this model looks at, so all of it is unknown: ids ${ids.join(", ")}.`
+    : stuck_at === null
+      ? `${counted(ids.length, "token")}: ${ids.join(", ")}`
+      : `No entry begins at ${text(stuck_at)}, so all of it is unknown: ids ${ids.join(", ")}.`;
+  return h(
+    "div",
+    {},
+    h("p", {}, "From each place the longest entry that fits is taken; all longer ones were tried before it. An entry inside a word begins with the sign of a continuation."),
+    h("table", { class: "longest tokens" }, h("thead", {}, head), h("tbody", {}, ...rows)),
+    h("p", { class: "verdict" }, end),
+  );
+}

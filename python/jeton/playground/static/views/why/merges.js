@@ -1,0 +1,103 @@
+// The merges of one split, one step at a time: the symbols as they stand, the pair that goes next, and the pairs that
+// wait. The lowest rank goes first; among equal ones the leftmost.
+
+import { counted, h, number } from "../../dom.js";
+
+/**
+ * @param {Object} facts  a pretoken of the answer
+ * @param {Object} names  id → [shown, hue, bytes]
+ * @param {(step: number) => void} onStep  the person goes to a step
+ * @param {Object} app
+ * @returns {{element: HTMLElement, go: (step: number) => void}}
+ */
+export function stepper(facts, names, onStep, app) {
+  const { merges } = facts;
+  const last = merges.length;
+  const states = replay(facts, names);
+  const slider = h("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "Step", on: { input: () => onStep(Number(slider.value)) } });
+  const button = (label, sign, to) => h("button", { type: "button", "aria-label": label, on: { click: () => onStep(Math.min(Math.max(to(), 0), last)) } }, sign);
+  let at = -1;
+  const back = [button("First step", "⏮", () => 0), button("Step back", "‹", () => at - 1)];
+  const forth = [button("Step forward", "›", () => at + 1), button("Last step", "⏭", () => last)];
+  const place = h("p", { class: "place" });
+  const line = h("div", { class: "symbols tokens", role: "img" });
+  const verdict = h("p", { class: "verdict" });
+  const table = h("div", { class: "rivals" });
+  const done = h("ol", { class: "merges" });
+  const controls = h("div", { class: "stepper", role: "group", "aria-label": "Steps" }, ...back, slider, ...forth, place);
+  const whole = facts.whole ? h("p", { class: "quiet" }, "This split stands in the vocabulary as it is, so the model takes it before any merge; its merges lead there too.") : null;
+  const element = h("div", {}, whole, controls, line, verdict, h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Pairs that could merge now"), table), h("div", {}, h("h3", {}, "Merges so far"), done)));
+
+  const go = (step) => {
+    step = Math.min(Math.max(step, 0), last);
+    if (step === at) return;
+    at = step;
+    slider.value = step;
+    slider.setAttribute("aria-valuetext", `step ${step} of ${last}`);
+    for (const one of back) one.disabled = step === 0;
+    for (const one of forth) one.disabled = step === last;
+    const next = merges[step];
+    const symbols = states(step);
+    const pair = next ? symbols.findIndex((symbol) => symbol.start === next.position && symbol.id === next.left) : -1;
+    place.textContent = `step ${number(step)} of ${number(last)}`;
+    line.replaceChildren(...symbols.map((symbol, index) => chip(symbol.id, names, pair >= 0 && (index === pair || index === pair + 1) ? " next" : "")));
+    line.setAttribute("aria-label", symbols.map((symbol) => names[symbol.id][0]).join(" | "));
+    verdict.replaceChildren(...(next ? words(next, names) : ending(facts, symbols.length)));
+    table.replaceChildren(next ? rivals(next, names) : h("p", { class: "quiet" }, "none"));
+    done.replaceChildren(...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", h("code", {}, names[merge.result][0]), h("span", { class: "quiet" }, ` rank ${number(merge.rank)}`))));
+    done.scrollTop = done.scrollHeight;
+    app.say(`${place.textContent}: ${line.getAttribute("aria-label")}`);
+  };
+  return { element, go };
+}
+
+/** A function that gives the symbols at a step: [{id, start, end}]. */
+function replay(facts, names) {
+  const lengths = facts.start_lengths ?? facts.start_ids.map((id) => names[id][2]);
+  let start = 0;
+  const first = facts.start_ids.map((id, index) => ({ id, start, end: (start += lengths[index]) }));
+  let symbols = first;
+  let at = 0;
+  return (step) => {
+    if (step < at) [symbols, at] = [first, 0];
+    for (; at < step; at++) {
+      const { position, left, result } = facts.merges[at];
+      const index = symbols.findIndex((symbol) => symbol.start === position && symbol.id === left);
+      const merged = { id: result, start: position, end: symbols[index + 1].end };
+      symbols = [...symbols.slice(0, index), merged, ...symbols.slice(index + 2)];
+    }
+    return symbols;
+  };
+}
+
+function chip(id, names, classes = "") {
+  const [shown, hue] = names[id];
+  return h("span", { class: `t chip h${hue}${classes}`, title: `id ${id}` }, shown);
+}
+
+const pairOf = (left, right, names) => [h("code", {}, names[left][0]), " + ", h("code", {}, names[right][0])];
+
+function words(next, names) {
+  const rank = h("strong", {}, `rank ${number(next.rank)}`);
+  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", h("code", {}, names[next.result][0]), ", id ", String(next.result), ", for its ", rank, next.num_rivals ? " is the lowest." : " is the only one left."];
+}
+
+function ending(facts, num_symbols) {
+  const ids = facts.ids.length > 12 ? `${facts.ids.slice(0, 12).join(", ")}, …` : facts.ids.join(", ");
+  const why = facts.merges.length || num_symbols > 1 ? "No pair that is left has a merge: done." : "One symbol: nothing to merge.";
+  return [`${why} ${counted(facts.ids.length, "token")}: ${ids}`];
+}
+
+/** The pairs that compete, best first, with bars that are longer the lower the rank. */
+function rivals(next, names) {
+  const pairs = [[next.left, next.right, next.rank], ...next.rivals];
+  const highest = Math.max(...pairs.map(([, , rank]) => Math.log2(rank + 2)));
+  const row = ([left, right, rank], index) => {
+    const bar = h("span", { class: "rankbar" });
+    bar.style.setProperty("--part", 1.08 - Math.log2(rank + 2) / highest);
+    return h("tr", { class: index === 0 ? "chosen" : "" }, h("th", { scope: "row" }, ...pairOf(left, right, names)), h("td", { class: "rank" }, number(rank)), h("td", { class: "barcell", "aria-hidden": "true" }, bar));
+  };
+  const head = h("tr", {}, h("th", { scope: "col" }, "pair"), h("th", { scope: "col" }, "rank"), h("td", { "aria-hidden": "true" }));
+  const more = next.num_rivals - next.rivals.length;
+  return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))), more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other place")} could merge too.`) : null);
+}

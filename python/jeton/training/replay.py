@@ -1,0 +1,434 @@
+"""A training run, played back: the text before and after every merge, and which pairs stood in it how often.
+
+The learner keeps no sequences, so the run is played back from its merges, in plain Python that counts all pairs anew
+for every merge. What is kept is linear in the text: a merge removes borders between symbols, each border once, so one
+number for each border, the rank of the merge that removed it, holds the text at every step.
+
+Left out: algorithms without merges, and second stages that merge across words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ..corpus import CorpusLike, open_corpus
+from ..definition import Bpe
+from ..drawing import quoted
+from ..errors import ConfigError, TrainingError
+from ..spelling import Spelling
+from ..tokenizer import Tokenizer
+from .counted import Counts
+from .rules import Rules
+
+__all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep", "replay", "replay_texts"]
+
+# Every step counts the whole text again: past these, nobody watches, and it would be quadratic. 10,000 bytes and 1,000
+# merges take about two seconds.
+MAX_BYTES = 10_000
+MAX_MERGES = 10_000
+
+_WALL = -1  # stands after each sequence; no id is negative
+
+
+class PairCount(NamedTuple):
+    """How often two ids stand side by side."""
+
+    left: int
+    right: int
+    pair_count: int
+
+
+class ReplayedStep(NamedTuple):
+    """One merge, and what was counted before it.
+
+    Attributes:
+        rank: its number, from 0.
+        left, right: the pair.
+        id, token: what takes its place.
+        pair_count: how often the pair stood there; overlaps (``aaa`` holds ``aa`` twice) are counted.
+        pairs: the pairs that stood there most often, in the order in which the tie rule takes them.
+        num_pairs: how many different pairs there were.
+        corpus_tokens: tokens of the text after the merge.
+        bytes_per_token: bytes of the text over these.
+    """
+
+    rank: int
+    left: int
+    right: int
+    id: int
+    token: bytes
+    pair_count: int
+    pairs: tuple[PairCount, ...]
+    num_pairs: int
+    corpus_tokens: int
+    bytes_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSequence:
+    """A document or pretoken, at every step of the run.
+
+    Attributes:
+        ids: its symbols before the first merge.
+        joined: n - 1 ranks: which merge removed the border after each symbol but the last; None: it stands to the end.
+        count: how often it occurs; 1, but for a corpus of counts.
+
+    Examples:
+        >>> ReplayedSequence((97, 98, 97, 98), (0, 1, 0)).at(1, [256, 257])
+        [256, 256]
+    """
+
+    ids: tuple[int, ...]
+    joined: tuple[int | None, ...]
+    count: int = 1
+
+    def at(self, num_merges: int, made: Sequence[int]) -> list[int]:
+        """The ids after so many merges; `made` are the ids that the merges make, by rank.
+
+        A token is a run of symbols between borders that stand, and its id is what the last merge inside the run made.
+        """
+        result: list[int] = []
+        last = -1  # the highest rank inside the run
+        for index, id in enumerate(self.ids):
+            rank = self.joined[index] if index < len(self.joined) else None
+            if rank is not None and rank < num_merges:
+                last = max(last, rank)
+            else:
+                result.append(id if last < 0 else made[last])
+                last = -1
+        return result
+
+
+@dataclass(frozen=True, repr=False)
+class Replay:
+    """A training run, step by step.
+
+    Attributes:
+        sequences: the documents, or the pretokens where there is a pattern, in the order of the text.
+        steps: the merges.
+        corpus_bytes: size of the text.
+        tie_break: the rule among pairs of equal count; None where the tokenizer does not say it.
+        stopped: why training ended early, or None.
+        spell: id -> the bytes of that token.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["abababc"], 258, pattern="none", progress=False)
+        >>> run = jeton.replay(tok, ["abababc"])
+        >>> [(step.token, step.pair_count, step.corpus_tokens) for step in run.steps]
+        [(b'ab', 3, 4), (b'abab', 2, 3)]
+        >>> run.at(0), run.at(1)
+        ([[97, 98, 97, 98, 97, 98, 99]], [[256, 256, 256, 99]])
+    """
+
+    sequences: Sequence[ReplayedSequence]
+    steps: Sequence[ReplayedStep]
+    corpus_bytes: int
+    tie_break: str | None
+    stopped: str | None
+    spell: Callable[[int], bytes]
+
+    @cached_property
+    def _made(self) -> list[int]:
+        return [step.id for step in self.steps]
+
+    @property
+    def corpus_tokens(self) -> int:
+        """Symbols before the first merge."""
+        return sum(len(sequence.ids) * sequence.count for sequence in self.sequences)
+
+    def at(self, num_merges: int) -> list[list[int]]:
+        """The sequences after so many merges.
+
+        Raises:
+            IndexError: there are fewer merges.
+        """
+        if not 0 <= num_merges <= len(self.steps):
+            raise IndexError(f"there are {len(self.steps)} merges, and {num_merges} is not among 0 to that")
+        return [sequence.at(num_merges, self._made) for sequence in self.sequences]
+
+    def line(self, num_merges: int) -> str:
+        """The sequences after so many merges, spelled."""
+        return " | ".join(
+            "[" + ", ".join(quoted(self.spell(id)) for id in sequence) + "]" for sequence in self.at(num_merges)
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The whole run as text: the text before the first merge, and a line for each with the text after it."""
+        yield self.line(0)
+        for step in self.steps:
+            made = f"({step.left}, {step.right}) -> {step.id} {quoted(step.token)} ×{step.pair_count}"
+            yield f"{made}  {self.line(step.rank + 1)}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON; `tokens` spells every id that occurs, in hexadecimal."""
+        ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
+        ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
+        return {
+            "tie_break": self.tie_break,
+            "stopped": self.stopped,
+            "corpus_bytes": self.corpus_bytes,
+            "corpus_tokens": self.corpus_tokens,
+            "sequences": [
+                {"ids": list(sequence.ids), "joined": list(sequence.joined), "count": sequence.count}
+                for sequence in self.sequences
+            ],
+            "steps": [
+                {**step._asdict(), "token": step.token.hex(), "pairs": [list(pair) for pair in step.pairs]}
+                for step in self.steps
+            ],
+            "tokens": {id: self.spell(id).hex() for id in sorted(ids)},
+        }
+
+
+def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, top: int = 10) -> Replay:
+    """Plays a training run back.
+
+    Args:
+        tok: what was trained. `jeton.prefix` cuts a large one to its first merges.
+        corpus: what it was trained on, up to 10,000 bytes. With another text the merges are played on that: then a
+            merge need not be the most frequent pair.
+        top: how many of the most frequent pairs each step lists.
+
+    Raises:
+        ConfigError: a tokenizer without merges, or one with merges across words; too much text, too many merges; or a
+            character that the tokenizer does not have.
+        TrainingError: a corpus without text.
+        FileNotFoundError, InvalidTextError, FormatError: as `train`.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 258, pattern="gpt2", progress=False)
+        >>> print(jeton.replay(tok, ["low lower lowest"]))
+        ['l', 'o', 'w'] | [' ', 'l', 'o', 'w', 'e', 'r'] | [' ', 'l', 'o', 'w', 'e', 's', 't']
+        (108, 111) -> 256 'lo' ×3  ['lo', 'w'] | [' ', 'lo', 'w', 'e', 'r'] | [' ', 'lo', 'w', 'e', 's', 't']
+        (256, 119) -> 257 'low' ×3  ['low'] | [' ', 'low', 'e', 'r'] | [' ', 'low', 'e', 's', 't']
+        >>> [pair.pair_count for pair in jeton.replay(tok, ["low lower lowest"], top=4).steps[0].pairs]
+        [3, 3, 2, 2]
+
+    Source:
+        Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step04_train.py.
+    """
+    if isinstance(corpus, Mapping | Counts):
+        counts = corpus if isinstance(corpus, Counts) else Counts.from_mapping(corpus)
+        items = counts.items()
+        return replay_texts(tok, [text for text, _ in items], [count for _, count in items], split=False, top=top)
+    texts: list[bytes] = []
+    for batch in open_corpus(corpus).batches(MAX_BYTES):
+        if batch.weight != 1:
+            raise ConfigError("replay= takes no weighted sources; pass counts instead", option="corpus")
+        texts += batch.texts
+        _check_size(sum(map(len, texts)))  # before the rest of a large file is read
+    return replay_texts(tok, texts, top=top)
+
+
+def replay_texts(
+    tok: Tokenizer, texts: Sequence[bytes], counts: Sequence[int] | None = None, *, split: bool = True, top: int = 10
+) -> Replay:
+    """The same, of documents or (split=False) of pretokens with their counts.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train({"low": 5, "newest": 6}, 9, end_of_word="</w>", progress=False)
+        >>> replay_texts(tok, [b"low", b"newest"], [5, 6], split=False).steps[0].pair_count
+        6
+    """
+    model, facts = tok.definition.model, tok.training
+    if not isinstance(model, Bpe) or model.continuing_subword_prefix:
+        raise ConfigError(f"a {model.type} model has no merges that can be played back", option="tok")
+    if facts is not None and facts.superwords:
+        raise ConfigError("two stages of training cannot be played back; tok.training.log has their merges")
+    if len(tok.merges) > MAX_MERGES:
+        raise ConfigError(
+            f"{len(tok.merges)} merges are over {MAX_MERGES}, the most that can be played back; "
+            "jeton.prefix(tok, vocab_size) is a tokenizer with the first ones",
+            option="tok",
+        )
+    _check_size(sum(map(len, texts)))
+    run = _Run(tok, top)
+    num_bytes = 0
+    for text, count in zip(texts, counts or [1] * len(texts), strict=True):
+        num_bytes += len(text) * count
+        for pretoken in _pretokens(tok, text) if split else [text]:
+            run.add(_symbols(tok, pretoken), count)
+    if not run.starts:
+        raise TrainingError("the corpus holds no text")
+    steps = [run.merge(rank, *merge, num_bytes) for rank, merge in enumerate(tok.merges)]
+    tie_break = facts.tie_break if facts else None
+    return Replay(run.sequences(), steps, num_bytes, tie_break, facts.stopped if facts else None, run.spell)
+
+
+def _check_size(num_bytes: int) -> None:
+    if num_bytes > MAX_BYTES:
+        raise ConfigError(
+            f"the whole text is played back once a merge, for small input: {num_bytes} bytes are over {MAX_BYTES}; "
+            "log= of jeton.train has a line a merge for any corpus",
+            option="corpus",
+        )
+
+
+class _Run:
+    """All sequences, one after the other with a wall after each, at one step of the run."""
+
+    def __init__(self, tok: Tokenizer, top: int) -> None:
+        facts = tok.training
+        self.spell = Spelling(tok)
+        self.starts: list[tuple[int, int]] = []  # where each sequence begins, and its count
+        self._top = top
+        self._tie_break = facts.tie_break if facts else None
+        self._rules = Rules(**facts.rules) if facts and facts.rules else None
+        self._by_character = tok.definition.model.level == "char" if isinstance(tok.definition.model, Bpe) else False
+        self._first: list[int] = []  # the symbols before the first merge, and the walls
+        self._joined: list[int | None] = []  # for each of these, which merge removed the border after it
+        self._ids: list[int] = []  # the symbols now, and the walls
+        self._ends: list[int] = []  # for each of these, the index of its last symbol in `_first`
+        self._weighted = False
+        self._symbols: dict[int, int] = {}  # id -> how many symbols of the alphabet it is made of
+        self._allowed: dict[tuple[int, int], bool] = {}
+
+    def add(self, ids: list[int], count: int) -> None:
+        """One more sequence."""
+        if not ids:
+            return
+        self.starts.append((len(self._first), count))
+        self._weighted |= count != 1
+        self._first += [*ids, _WALL]
+        self._joined += [None] * (len(ids) + 1)
+        self._ids += [*ids, _WALL]
+        self._ends = list(range(len(self._first)))
+
+    def sequences(self) -> list[ReplayedSequence]:
+        """What came of each."""
+        ends = [start - 1 for start, _ in self.starts[1:]] + [len(self._first) - 1]
+        return [
+            ReplayedSequence(tuple(self._first[start:end]), tuple(self._joined[start : end - 1]), count)
+            for (start, count), end in zip(self.starts, ends, strict=True)
+        ]
+
+    def merge(self, rank: int, left: int, right: int, new: int, num_bytes: int) -> ReplayedStep:
+        """Counts all pairs, then merges one of them wherever it stands, from left to right."""
+        pairs = self._pairs()
+        best = self._best(pairs)
+        self._join(rank, left, right, new)
+        self._symbols[new] = self._symbols.get(left, 1) + self._symbols.get(right, 1)
+        tokens = self._num_tokens()
+        token, pair_count = self.spell(new), pairs.get((left, right), 0)
+        return ReplayedStep(
+            rank, left, right, new, token, pair_count, best, len(pairs), tokens, num_bytes / tokens if tokens else 0.0
+        )
+
+    def _pairs(self) -> dict[tuple[int, int], int]:
+        """All pairs with their counts, in the order in which they first appear."""
+        if self._weighted:
+            counted: Counter[tuple[int, int]] = Counter()
+            counts = iter([count for _, count in self.starts])
+            count = next(counts)
+            for pair in pairwise(self._ids):
+                counted[pair] += count
+                if pair[0] == _WALL:
+                    count = next(counts)
+        else:
+            counted = Counter(pairwise(self._ids))
+        return {pair: count for pair, count in counted.items() if _WALL not in pair}
+
+    def _best(self, pairs: Mapping[tuple[int, int], int]) -> tuple[PairCount, ...]:
+        """The most frequent pairs that may merge, in the order of the tie rule; without one, as they first appear."""
+        if self._rules:
+            pairs = {pair: count for pair, count in pairs.items() if self._may_merge(pair)}
+        counts = sorted(pairs.values(), reverse=True)[: self._top]
+        if not counts:
+            return ()
+        found = [pair for pair, count in pairs.items() if count >= counts[-1]]
+        match self._tie_break:
+            case "lowest_ids":
+                found.sort()
+            case "highest_pair":
+                found.sort(key=lambda pair: (-pair[0], -pair[1]))
+                found.sort(key=lambda pair: (self.spell(pair[0]), self.spell(pair[1])), reverse=True)
+            case "shortest":
+                found.sort(key=lambda pair: (self._size(pair), self.spell(pair[0]) + self.spell(pair[1]), pair))
+        found.sort(key=lambda pair: -pairs[pair])  # stable: among equals the order stays
+        return tuple(PairCount(*pair, pairs[pair]) for pair in found[: self._top])
+
+    def _size(self, pair: tuple[int, int]) -> int:
+        return self._symbols.get(pair[0], 1) + self._symbols.get(pair[1], 1)
+
+    def _may_merge(self, pair: tuple[int, int]) -> bool:
+        if pair not in self._allowed and self._rules:
+            token = self.spell(pair[0]) + self.spell(pair[1])
+            self._allowed[pair] = self._rules.holds([token], by_character=self._by_character)[0]
+        return self._allowed.get(pair, True)
+
+    def _join(self, rank: int, left: int, right: int, new: int) -> None:
+        ids, ends = self._ids, self._ends
+        kept_ids: list[int] = []
+        kept_ends: list[int] = []
+        done = at = 0
+        while True:
+            try:
+                at = ids.index(left, at)
+            except ValueError:
+                break
+            if ids[at + 1] != right:  # there is one: a wall is last
+                at += 1
+                continue
+            self._joined[ends[at]] = rank
+            kept_ids += [*ids[done:at], new]
+            kept_ends += [*ends[done:at], ends[at + 1]]
+            done = at = at + 2
+        if done:
+            self._ids = kept_ids + ids[done:]
+            self._ends = kept_ends + ends[done:]
+
+    def _num_tokens(self) -> int:
+        if not self._weighted:
+            return len(self._ids) - len(self.starts)
+        total, sequence = 0, 0
+        for id in self._ids:
+            if id == _WALL:
+                sequence += 1
+            else:
+                total += self.starts[sequence][1]
+        return total
+
+
+def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
+    """What training counted of a document: its pretokens, cut at special tokens and without them."""
+    *_, pretokens, _ = tok._core.tokenize(text, "all")
+    added = {content.encode() for _, content, _, _ in tok._core.added_tokens()}
+    for start, end, _ in pretokens:
+        if text[start:end] not in added:
+            yield text[start:end]
+
+
+def _symbols(tok: Tokenizer, pretoken: bytes) -> list[int]:
+    """What a pretoken is before the first merge."""
+    model = tok.definition.model
+    if not isinstance(model, Bpe):
+        raise RuntimeError(f"a {model.type} model has no symbols that merge")
+    byte_level = model.level == "byte"
+    units = [bytes([byte]) for byte in pretoken] if byte_level else [char.encode() for char in pretoken.decode()]
+    suffix = model.end_of_word is not None and model.end_of_word_style == "suffix"
+    ids = [_find(tok, unit, suffix and index == len(units) - 1) for index, unit in enumerate(units)]
+    return [*ids, _find(tok, b"", True)] if model.end_of_word and not suffix else ids
+
+
+def _find(tok: Tokenizer, unit: bytes, ends_word: bool) -> int:
+    id = tok._core.find(unit, ends_word)
+    if id is None:
+        raise ConfigError(
+            f"{quoted(unit)} is in the text and not in the vocabulary: this is not what the tokenizer was trained on",
+            option="corpus",
+        )
+    return id

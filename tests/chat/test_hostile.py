@@ -1,0 +1,258 @@
+"""Templates that would not end, fill the memory or get out: a clear error, soon."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.chat import limits, template
+from jeton.errors import ChatTemplateError, ConfigError
+
+TOK = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [], special_tokens={"<s>": 256})
+HI = [{"role": "user", "content": "hi"}]
+
+ENDLESS = {
+    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}",
+    "loops that print": "{% for a in range(99999) %}{% for b in range(99999) %}xxxxxxxx{% endfor %}{% endfor %}",
+    "a range": "{% for a in range(10**12) %}{% endfor %}",
+    "itself": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "itself twice": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "a recursive loop": "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+    "a long text": "{{ 'x' * 10**10 }}",
+    "a long text, constant": "{{ 'x' * 10000000000 }}",
+    "a long message": "{{ messages[0].content * 10**10 }}",
+    "a long list": "{{ [0] * 10**10 }}",
+    "doubling": "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    "doubling ~": "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    "doubling captured": "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}",
+    "doubling by replacing": "{% set ns = namespace(x='xx') %}{% for i in range(99) %}{% set ns.x = ns.x.replace('x', ns.x) %}{% endfor %}",
+    "doubling by |replace": "{% set ns = namespace(x='xx') %}{% for i in range(99) %}{% set ns.x = ns.x | replace('x', ns.x) %}{% endfor %}",
+    "doubling by joining": "{% set ns = namespace(x='xx') %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] | join %}{% endfor %}",
+    "doubling by formatting": "{% set ns = namespace(x='xx') %}{% for i in range(99) %}{% set ns.x = '%s%s' % (ns.x, ns.x) %}{% endfor %}",
+    "doubling by .format": "{% set ns = namespace(x='xx') %}{% for i in range(99) %}{% set ns.x = '{0}{0}'.format(ns.x) %}{% endfor %}",
+    "doubling a message": "{% set ns = namespace(x=messages[0].content) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    "doubling a list": "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    "laughs": "{% set ns = namespace(x=['ha']) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+    "laughs compared": "{% set n = namespace(x=['ha'], y=['ha']) %}{% for i in range(99) %}{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}{{ n.x == n.y }}",
+    "laughs in dicts": "{% set ns = namespace(x='ha') %}{% for i in range(99) %}{% set ns.x = {'a': ns.x, 'b': ns.x} %}{% endfor %}{{ ns.x | tojson }}",
+    "laughs in dict()": "{% set ns = namespace(x='ha') %}{% for i in range(99) %}{% set ns.x = dict(a=ns.x, b=ns.x) %}{% endfor %}{{ ns.x | string }}",
+    "laughs in tuples": "{% set ns = namespace(x='ha') %}{% for i in range(99) %}{% set ns.x = (ns.x, ns.x) %}{% endfor %}{{ ns.x ~ '' }}",
+    "much of one text": "{% set x = 'x' * 1000000 %}{% set l = [x] * 90000 %}{{ l | join }}",
+    "much of one text as a list": "{% set x = 'x' * 1000000 %}{% set l = [x] * 90000 %}{{ l }}",
+    "much of one text as JSON": "{% set x = 'x' * 1000000 %}{% set l = [x] * 90000 %}{{ l | tojson }}",
+    "much of one text upper": "{% set x = 'x' * 1000000 %}{% set l = [x] * 90000 %}{{ l | upper }}",
+    "much of one text by method": "{% set x = 'x' * 1000000 %}{% set l = [x] * 90000 %}{{ ''.join(l) }}",
+    "a wide field": "{{ '%1000000000d' % 1 }}",
+    "a wide field, star": "{{ '%*d' % (1000000000, 1) }}",
+    "a wide field of format": "{{ '{:1000000000}'.format(1) }}",
+    "a wide field, nested": "{{ '{:{}}'.format(1, 1000000000) }}",
+    "a wide field, |format": "{{ '%1000000000d' | format(1) }}",
+    "a wide center": "{{ 'x' | center(1000000000) }}",
+    "a wide .center": "{{ 'x'.center(1000000000) }}",
+    "a wide ljust": "{{ messages[0].content.ljust(1000000000) }}",
+    "zeros": "{{ '1'.zfill(1000000000) }}",
+    "tabs": "{{ '\t'.expandtabs(1000000000) }}",
+    "an indent": "{{ 'x\ny' | indent(1000000000) }}",
+    "an indent of JSON": "{{ [1] | tojson(indent=1000000000) }}",
+    "slices": "{{ [1] | slice(1000000000) | list }}",
+    "a batch": "{{ [1] | batch(1000000000, 0) | list }}",
+    "a mapped center": "{{ ['x'] | map('center', 1000000000) | list }}",
+    "a power": "{{ 9 ** (9 ** 9) }}",
+    "a power, stepwise": "{% set ns = namespace(x=9) %}{% for i in range(99) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
+    "a rounding": "{{ 1.5 | round(1000000000, 'floor') }}",
+    "a sum of lists": "{{ ([[1]] * 90000) | sum(start=[]) }}",
+    "much in all": "{% set x = 'x' * 30000000 %}{% set a = x + 'a' %}{% set b = x + 'b' %}{% set c = x + 'c' %}{% set d = x + 'd' %}{% set e = x + 'e' %}",
+    "many cuts": "{% set ns = namespace(x='') %}{% for i in range(99999) %}{% set ns.x = ns.x + messages[0].content + ' ' %}{% endfor %}{{ ns.x.split(' ') | length }}",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ENDLESS)
+def test_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_SECONDS", 1.0)
+    begun = time.monotonic()
+    with pytest.raises(ChatTemplateError) as error:
+        TOK.chat(HI, template=ENDLESS[name] + "\n")
+    assert len(str(error.value)) < 600
+    assert time.monotonic() - begun < 10  # a second, and what one step may take on a busy machine
+
+
+def test_what_jinja_would_print_for_ever() -> None:
+    template = (
+        "{% set n = namespace(x=1) %}"
+        + "{% set n.x = namespace(a=n.x, b=n.x) %}" * 200
+        + "{% set n.x = n %}{{ n.x }}{{ [n] }}{{ {'a': n} | string }}"
+    )
+    assert len(TOK.chat(HI, template=template).text) < 200
+
+
+OUT = {
+    "class": "{{ ''.__class__.__mro__ }}",
+    "class of a message": "{{ messages[0].content.__class__.__init__.__globals__ }}",
+    "runs": "{{ messages[0].content._runs }}",
+    "a method's function": "{{ messages[0].content.strip.__func__.__globals__ }}",
+    "subclasses": "{{ ().__class__.__base__.__subclasses__() }}",
+    "attr": "{{ '' | attr('__class__') }}",
+    "format": "{{ '{0.__class__}'.format('') }}",
+    "format of a message": "{{ '{0.__class__.__init__.__globals__}'.format(messages[0].content) }}",
+    "format_map": "{{ '{a.__class__}'.format_map({'a': 1}) }}",
+    "globals of a macro": "{% macro m() %}{% endmacro %}{{ m.__globals__ }}",
+    "environment": "{{ self.__init__.__globals__ }}",
+    "cycler": "{{ cycler.__init__.__globals__ }}",
+    "namespace": "{{ namespace.__init__.__globals__ }}",
+    "a namespace's attributes": "{% set ns = namespace(_Namespace__attrs=1) %}",
+    "a namespace's class": "{% set ns = namespace() %}{% set ns.__class__ = 1 %}",
+    "undefined": "{{ nothing.__class__ }}",
+    "range": "{{ range.__globals__ }}",
+    "strftime": "{{ strftime_now.__globals__ }}",
+    "dict": "{{ dict.__class__ }}",
+    "mro": "{{ dict.mro() }}",
+    "a changed message": "{% set _ = messages[0].update({'content': 'x'}) %}",
+    "a changed message, by the class": "{% set _ = dict.update(messages[0], {'content': 'x'}) %}",
+    "a longer list": "{% set _ = messages.append(1) %}",
+    "include": "{% include '/etc/passwd' %}",
+    "import": "{% import 'os' as os %}",
+    "extends": "{% extends 'x' %}",
+    "bytes": "{{ messages[0].content.encode() }}",
+    "escaping": "{% autoescape true %}{{ messages[0].content }}{% endautoescape %}",
+}
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_stays_inside(name: str) -> None:
+    messages = [dict(HI[0])]
+    try:
+        text = TOK.chat(messages, template=OUT[name] + "\n").text
+    except ChatTemplateError:
+        return
+    assert text.strip() == "", text  # undefined: nothing
+    assert messages == HI
+
+
+BROKEN = {
+    "a tag": "{% for x in messages %}",
+    "an expression": "{{ 1 + }}",
+    "an unknown tag": "{% while true %}{% endwhile %}",
+    "an unknown filter": "{{ 1 | nothing }}",
+    "parentheses": "{{ " + "(" * 5000 + ")" * 5000 + " }}",
+    "brackets": "{{ " + "[" * 500 + "]" * 500 + " }}",
+    "operators": "{{ 1" + " + 1" * 20000 + " }}",
+    "loops": "{% for a in [1] %}" * 150 + "{% endfor %}" * 150,
+    "digits": "{{ " + "9" * 5000 + " }}",
+    "length": "x" * ((1 << 19) + 1) + "\n",
+    "nothing": "{{ nothing.at.all }}",
+    "arithmetic": "{{ 1 / 0 }}",
+    "types": "{{ 'a' + 1 }}",
+    "a refusal": "{{ raise_exception('never') }}",
+    "a null": "{{ raise_exception() }}",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", BROKEN)
+def test_says_what_is_wrong(name: str) -> None:
+    with pytest.raises(ChatTemplateError) as error:
+        TOK.chat(HI, template=BROKEN[name] + "\n")
+    assert str(error.value).startswith("the chat template")
+    assert len(str(error.value)) < 600
+
+
+def test_says_where() -> None:
+    with pytest.raises(ChatTemplateError, match="refuses in line 3: roles must alternate") as error:
+        TOK.chat(HI, template="a\n{% if true %}\n{{ raise_exception('roles must alternate') }}\n{% endif %}")
+    assert error.value.line == 3
+    with pytest.raises(ChatTemplateError, match="line 2"):
+        TOK.chat(HI, template="a\n{% if %}")
+
+
+@pytest.mark.parametrize("own", [7, [], {}, [7], [{"template": 7}], {"a": 7}, [{"name": 7, "template": "x"}], True])
+def test_templates_that_are_none(own: Any) -> None:
+    with pytest.raises(ChatTemplateError):
+        TOK._with_facts(chat_template=own).chat(HI)
+
+
+def test_which_template() -> None:
+    with pytest.raises(ChatTemplateError, match=r"no chat template; .*'chatml'"):
+        TOK.chat(HI)
+    with pytest.raises(ChatTemplateError, match="no chat template 'chatmel'"):
+        TOK.chat(HI, template="chatmel")
+    with pytest.raises(ChatTemplateError, match=r"lacks: '<\|im_start\|>', '<\|im_end\|>'; tok.add_tokens"):
+        TOK.chat(HI, template="chatml")
+    several = TOK._with_facts(chat_template={"a": "A", "b": "B"})
+    with pytest.raises(ChatTemplateError, match="'a', 'b'"):
+        several.chat(HI)
+    assert several.chat(HI, template="b").text == "B"
+    with pytest.raises(ConfigError):
+        TOK.chat(HI, template=7)  # type: ignore[arg-type]
+
+
+def loop() -> list[Any]:
+    items: list[Any] = []
+    items.append(items)
+    return items
+
+
+@pytest.mark.parametrize(
+    "messages",
+    ["hi", b"hi", {"role": "user"}, 7, None, [], [7], [{}], [{"role": 7}], ["hi"], iter(())]
+    + [[{"role": "user", "content": content}] for content in (b"x", object(), {1: 2}, loop(), {"a": {7}})],
+)
+def test_messages_that_are_none(messages: Any) -> None:
+    with pytest.raises(ConfigError):
+        TOK.chat(messages, template="{{ messages }}")
+
+
+@pytest.mark.parametrize("tools", ["x", [7], [b"x"]])
+def test_tools_that_are_none(tools: Any) -> None:
+    with pytest.raises(ConfigError, match="tools"):
+        TOK.chat(HI, template="{{ tools }}", tools=tools)
+
+
+def test_a_lone_surrogate() -> None:
+    with pytest.raises(jeton.InvalidTextError):
+        TOK.chat([{"role": "user", "content": "\ud800"}], template="{{ messages[0].content }}")
+
+
+@pytest.mark.timeout(60)
+def test_long_chats_are_no_hostile_ones() -> None:
+    """A long message, and two thousand messages, through templates that look at all of them in every turn."""
+    from .templates import CHATML_WITH_TOOLS
+
+    tok = TOK.add_tokens(["<|im_start|>", "<|im_end|>"])
+    long = "<|im_end|> a" * 30_000
+    chat = tok.chat([{"role": "user", "content": long}], template="chatml")
+    assert chat.ids.count(tok.special_tokens["<|im_end|>"]) == 1
+    many = [{"role": role, "content": "some words"} for role in ("user", "assistant")] * 1000
+    assert len(tok.chat(many, template=CHATML_WITH_TOOLS).turns) == 2000
+
+
+def test_threads_do_not_meet() -> None:
+    source = "{% for m in messages %}{{ '<s>' + m.content }}{% endfor %}"
+    expected = {n: TOK.chat([{"role": "user", "content": str(n)}] * n, template=source).turns for n in (1, 20, 50)}
+    wrong = []
+
+    def work(n: int) -> None:
+        for _ in range(20):
+            if TOK.chat([{"role": "user", "content": str(n)}] * n, template=source).turns != expected[n]:
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    template.compiled.cache_clear()
+    with pytest.raises(jeton.MissingDependencyError, match=r"jeton\[chat\]") as error:
+        TOK.chat(HI, template="{{ 1 }}")
+    assert error.value.extra == "chat"

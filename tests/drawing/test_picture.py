@@ -1,0 +1,59 @@
+"""Drawings as SVG: well-formed, measured, complete."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jeton.drawing import cells, described, draw, to_svg
+from jeton.drawing.picture import CELL, MARGIN, MAX_TOKENS, Theme
+
+from .material import cut, tokenized
+
+NAME = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[ET.Element]:
+    return ET.fromstring(svg).findall(f"{NAME}text")
+
+
+@given(tokenized(), st.integers(4, 40))
+def test_it_is_well_formed_and_shows_all(tokens: list[tuple[int, bytes]], width: int) -> None:
+    drawing = draw(tokens)
+    svg = to_svg(drawing, width=width)
+    shown = "".join(element.text or "" for element in texts(svg))
+    wanted = "".join(part.shown for look in drawing for part in look.parts)
+    assert shown.replace(" ", "") == wanted.replace(" ", "")
+    root = ET.fromstring(svg)
+    assert {element.tag.removeprefix(NAME) for element in root.iter()} <= {
+        *("svg", "title", "rect", "text", "line", "circle"),
+    }
+    for element in texts(svg):
+        length = float(element.get("textLength", "0"))
+        assert length == pytest.approx(cells(element.text or "") * CELL, abs=0.06)
+        assert float(element.get("x", "0")) + length <= MARGIN + width * CELL + 0.1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_special_tokens_groups_and_gaps(theme: Theme) -> None:
+    tokens = [b"a", b"<s>", *(bytes([byte]) for byte in "天".encode())]
+    spans = [(0, 1), (2, 2), (2, 3), (3, 4), (4, 5)]
+    drawing = described("a 天".encode(), [1, 2, 3, 4, 5], tokens, spans, None, {2: b"<s>"})
+    root = ET.fromstring(to_svg(drawing, theme=theme, title="a & b"))
+    assert root.findtext(f"{NAME}title") == "a & b"
+    assert len(root.findall(f"{NAME}circle")) == 2
+    assert len(root.findall(f"{NAME}rect")) == 6  # and the ground
+    assert [element.text for element in root.findall(f"{NAME}text[@font-weight='bold']")] == ["<s>"]
+
+
+def test_lines_and_height() -> None:
+    one, two = (ET.fromstring(to_svg(draw(cut(text, 2)))) for text in (b"abcd", b"a\ncd"))
+    assert float(two.get("height", "0")) > float(one.get("height", "0"))
+
+
+def test_a_long_text_says_what_is_left_out() -> None:
+    drawing = draw([(1, b"a")] * (MAX_TOKENS + 7))
+    assert texts(to_svg(drawing))[-1].text == "… 7 tokens more"

@@ -1,0 +1,89 @@
+"""Drawings in a terminal: color or borders, narrow lines, nothing that commands it."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jeton.drawing import cells, described, draw, hue, to_terminal, wants_color
+from jeton.drawing.terminal import PALETTE, SEPARATOR
+
+from .material import ACTS, ESCAPE, tokenized
+
+
+def test_a_color_depends_on_the_id_alone() -> None:
+    line = to_terminal(draw([(5, b"a"), (9, b"b"), (5, b"a"), (5, b"a")]), color=True)
+    codes = re.findall("\x1b\\[38;5;16;48;5;(\\d+)(;4)?m", line)
+    five, nine = (PALETTE[hue(id) * len(PALETTE) // 360] for id in (5, 9))
+    assert five != nine
+    assert [int(color) for color, _ in codes] == [five, nine, five, five]
+    assert [underline for _, underline in codes] == ["", ";4", "", ";4"]
+    assert ESCAPE.sub("", line) == "abaa"
+
+
+def test_no_color_draws_borders_that_tell_tokens_apart() -> None:
+    assert to_terminal(draw([(1, b"a"), (2, b"b")]), color=False) == "a│b"
+    assert to_terminal(draw([(1, b"\n"), (1, b"\n")]), color=False) == "↵│\n↵"
+    assert to_terminal(draw([(1, b"\n\n")]), color=False) == "↵\n↵"
+    assert to_terminal(draw([]), color=False) == ""
+
+
+def test_special_tokens_look_different() -> None:
+    plain, special = (to_terminal(draw([(1, b"<s>")], special=ids), color=True) for ids in ({}, {1: b"<s>"}))
+    assert plain != special
+    assert ESCAPE.sub("", special) == "<s>"
+
+
+def test_text_that_no_token_covers_is_told_apart() -> None:
+    drawing = described(b"a  b\n", [1, 2], [b"a", b"b"], [(0, 1), (3, 4)], None, {})
+    assert to_terminal(drawing, color=False) == "a│‹··›│b│‹↵\n›"
+    assert to_terminal(drawing, color=True).count("\x1b[2m") == 2
+
+
+def test_an_indent_stands_before_every_line() -> None:
+    assert to_terminal(draw([(1, b"a\nb")]), color=False, indent="  ") == "  a↵\n  b"
+
+
+def test_lines_may_stay_together() -> None:
+    assert to_terminal(draw([(1, b"a\n"), (2, b"b")]), color=False, break_lines=False) == "a↵│b"
+
+
+def test_tokens_go_whole_to_the_next_line() -> None:
+    tokens = [(i, word) for i, word in enumerate([b"the", b" quick", b" brown", b" fox"])]
+    assert to_terminal(draw(tokens), color=False, width=12) == "the│·quick│\n·brown│·fox"
+
+
+@given(tokenized(), st.integers(4, 30), st.booleans())
+def test_no_line_is_wider_than_the_terminal(tokens: list[tuple[int, bytes]], width: int, color: bool) -> None:
+    lines = to_terminal(draw(tokens), color=color, width=width).split("\n")
+    assert all(cells(ESCAPE.sub("", line)) <= width for line in lines)
+    shown = "".join(token.shown for token in draw(tokens))
+    joined = ESCAPE.sub("", "".join(lines))
+    assert joined.replace(SEPARATOR, "") == shown.replace(SEPARATOR, "")
+
+
+@given(tokenized())
+def test_nothing_in_a_text_commands_the_terminal(tokens: list[tuple[int, bytes]]) -> None:
+    assert not ACTS.search(ESCAPE.sub("", to_terminal(draw(tokens), color=True)))
+
+
+@pytest.mark.parametrize(
+    ("environ", "terminal", "wanted"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+    ],
+)
+def test_who_gets_color(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, wanted: bool) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
+    assert wants_color(stream, environ) is wanted

@@ -1,0 +1,199 @@
+"""Explanations where no list of merges tells: Unigram, WordPiece, SentencePiece's BPE; and parts of patterns."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton.definition import Pattern
+
+from ..material import CORPUS, TRICKY
+
+PIECES = [["<unk>", 0], ["▁", -3.0], ["a", -1.0], ["b", -1.5], ["ab", -2.0], ["▁ab", -2.5], ["天", -4.0]]
+
+
+def from_json(**file: object) -> jeton.Tokenizer:
+    return jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+@pytest.fixture(scope="module")
+def unigram() -> jeton.Tokenizer:
+    return from_json(
+        model={"type": "Unigram", "unk_id": 0, "vocab": PIECES},
+        pre_tokenizer={"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+    )
+
+
+@pytest.fixture(scope="module")
+def word_piece() -> jeton.Tokenizer:
+    words = ["[UNK]", "un", "##aff", "##able", "##a", "u", "aff"]
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 12,
+        "vocab": {word: id for id, word in enumerate(words)},
+    }
+    return from_json(model=model, pre_tokenizer={"type": "WhitespaceSplit"})
+
+
+class TestUnigram:
+    def test_the_lattice_holds_pieces_scores_and_ways(self, unigram: jeton.Tokenizer) -> None:
+        (pretoken,) = unigram.explain("ab").pretokens
+        lattice = pretoken.lattice
+        assert lattice is not None
+        assert [tuple(edge) for edge in lattice.edges] == [
+            *((0, 3, 1, -3.0), (0, 5, 5, -2.5)),
+            *((3, 4, 2, -1.0), (3, 5, 4, -2.0), (4, 5, 3, -1.5)),
+        ]
+        assert lattice.num_edges == 5
+        assert ([edge.id for edge in lattice.best.edges], lattice.best.score) == ([5], -2.5)
+        assert [([edge.id for edge in path.edges], path.score) for path in lattice.others] == [
+            ([1, 4], -5.0),
+            ([1, 2, 3], -5.5),
+        ]
+
+    def test_in_words(self, unigram: jeton.Tokenizer) -> None:
+        assert str(unigram.explain("ab")) == (
+            '"ab" · 2 bytes · 1 pretoken · 0 merges · 1 token\n\n'
+            'pretoken 1: "▁ab", bytes 0 to 2\n'
+            "  5 pieces or unknown characters fit in somewhere; the scores of the best way add up to\n"
+            "  -2.50 = ▁ab (-2.50)\n"
+            "  next: -5.00 = ▁ (-3.00) + ab (-2.00)\n"
+            "  next: -5.50 = ▁ (-3.00) + a (-1.00) + b (-1.50)\n"
+            "  ids [5]"
+        )
+
+    def test_an_unknown_character_is_an_edge_without_an_id(self, unigram: jeton.Tokenizer) -> None:
+        explanation = unigram.explain("x")
+        (pretoken,) = explanation.pretokens
+        assert pretoken.lattice is not None
+        assert [(edge.id, edge.score) for edge in pretoken.lattice.best.edges] == [(1, -3.0), (None, -14.0)]
+        assert "a character that is no piece scores 10 less than the worst piece" in str(explanation)
+
+    def test_in_json_and_html(self, unigram: jeton.Tokenizer) -> None:
+        explanation = unigram.explain("ab <")
+        lattice = json.loads(explanation.json)["pretokens"][0]["lattice"]
+        assert lattice["edges"][1] == [0, 5, 5, -2.5]
+        assert lattice["best"] == {"edges": [[0, 5, 5, -2.5]], "score": -2.5}
+        assert len(lattice["others"]) == 2
+        assert '<tr class="best"><td>0 to 5</td><td>▁ab</td><td>5</td>' in explanation.html
+        assert "<td>&lt;</td><td>unknown</td>" in explanation.html
+
+    @given(st.text("ab天x ", max_size=20))
+    def test_the_best_path_spells_the_ids(self, unigram: jeton.Tokenizer, text: str) -> None:
+        for pretoken in unigram.explain(text).pretokens:
+            assert pretoken.lattice is not None
+            ids = [edge.id or 0 for edge in pretoken.lattice.best.edges]
+            fused = [id for at, id in enumerate(ids) if not (id == 0 and at and ids[at - 1] == 0)]
+            assert fused == list(pretoken.ids)
+
+    def test_a_megabyte_without_a_space_is_bounded(self) -> None:
+        tok = from_json(model={"type": "Unigram", "unk_id": 0, "vocab": PIECES})
+        explanation = tok.explain("ab" * (1 << 19))
+        (pretoken,) = explanation.pretokens
+        assert pretoken.lattice is not None
+        assert len(pretoken.lattice.edges) == 1 << 17
+        assert pretoken.lattice.num_edges == 3 << 19
+        assert pretoken.lattice.others == []
+        assert len(str(explanation)) < 4_000
+        assert len(explanation.html) < 1_000_000
+
+
+class TestWordPiece:
+    def test_the_longest_first(self, word_piece: jeton.Tokenizer) -> None:
+        explanation = word_piece.explain("unaffable")
+        (pretoken,) = explanation.pretokens
+        assert pretoken.attempts is not None
+        assert pretoken.attempts.found == [(0, 2, 1), (2, 5, 2), (5, 9, 3)]
+        assert (pretoken.attempts.stuck_at, pretoken.attempts.is_too_long) == (None, False)
+        assert str(explanation).splitlines()[3:] == [
+            "  un  id 1; no entry: unaffable, unaffabl, unaffab and 4 more",
+            "  ##aff  id 2; no entry: affable, affabl, affab and 1 more",
+            "  ##able  id 3; all that is left",
+            "  ids [1, 2, 3]",
+        ]
+
+    def test_in_html(self, word_piece: jeton.Tokenizer) -> None:
+        page = word_piece.explain("unaffable <").html
+        assert "<div>##aff  id 2; no entry: affable, affabl, affab and 1 more</div>" in page
+        assert "&quot;&lt;&quot;" in page
+
+    def test_where_it_gives_up(self, word_piece: jeton.Tokenizer) -> None:
+        explanation = word_piece.explain("unaffx")
+        attempts = json.loads(explanation.json)["pretokens"][0]["attempts"]
+        assert attempts == {"found": [[0, 2, 1], [2, 5, 2]], "stuck_at": 5, "is_too_long": False}
+        assert 'no entry is the beginning of "x": the pretoken is unknown as a whole' in str(explanation)
+
+    def test_what_is_too_long(self, word_piece: jeton.Tokenizer) -> None:
+        explanation = word_piece.explain("unaffableunaffable")
+        assert explanation.pretokens[0].attempts is not None
+        assert explanation.pretokens[0].attempts.is_too_long
+        assert "longer than this model looks at: unknown as a whole, ids [0]" in str(explanation)
+
+
+class TestPartsOfThePattern:
+    PATTERN = r"\p{L}+|\p{N}{1,2}|\s+"
+
+    def test_each_pretoken_names_its_part(self) -> None:
+        tok = jeton.train([CORPUS], vocab_size=260, pattern=self.PATTERN, progress=False)
+        explanation = tok.explain("ab 123!?")
+        assert list(explanation.pattern_parts) == [r"\p{L}+", r"\p{N}{1,2}", r"\s+"]
+        assert [(pretoken.text, pretoken.part) for pretoken in explanation.pretokens] == [
+            *((b"ab", 0), (b" ", 2), (b"12", 1), (b"3", 1), (b"!?", None)),
+        ]
+        data = json.loads(explanation.json)
+        assert data["pattern"] == list(explanation.pattern_parts)
+        assert [pretoken["part"] for pretoken in data["pretokens"]] == [0, 2, 1, 1, None]
+        assert r"  made by part 2 of 3 of the pattern: \p{N}{1,2}" in str(explanation)
+
+    def test_special_tokens_and_bytes_have_none(self) -> None:
+        tok = jeton.train([CORPUS], vocab_size=260, pattern=self.PATTERN, special_tokens=["<s>"], progress=False)
+        parts = [pretoken.part for pretoken in tok.explain(b"ab<s>\xff12", special="all").pretokens]
+        assert parts == [0, None, None, 1]
+
+    @pytest.mark.parametrize("name", ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"])
+    def test_every_pretoken_of_a_named_pattern_matches_its_part(self, name: str) -> None:
+        tok = jeton.train([CORPUS], vocab_size=260, pattern=name, progress=False)
+        for text in (*TRICKY, CORPUS[:900]):
+            explanation = tok.explain(text)
+            for pretoken in explanation.pretokens:
+                assert pretoken.part is not None
+                # The part by itself makes the same pretoken, where it does not look at what follows.
+                part = explanation.pattern_parts[pretoken.part]
+                if "(?!" not in part and "$" not in part:
+                    assert Pattern(part, True).split(pretoken.text)[0] == (0, len(pretoken.text))
+
+    def test_tokenizers_that_one_pattern_does_not_cut_have_no_parts(self, unigram: jeton.Tokenizer) -> None:
+        explanation = unigram.explain("ab")
+        assert list(explanation.pattern_parts) == []
+        assert explanation.pretokens[0].part is None
+
+
+def test_pieces_with_scores_are_explained_by_their_merges(data: Path) -> None:
+    tok = jeton.load(data / "vocabs" / "mistral-v1.model")
+    explanation = tok.explain("token ☃🧶")
+    (pretoken,) = explanation.pretokens
+    *_, last = explanation.sequences(pretoken)
+    assert last[:2] == list(pretoken.ids)[:2]
+    assert last[-1] == 0  # no piece: unknown, until it is spelled in bytes
+    assert len(pretoken.ids) == len(last) + 3
+    assert re.search("spelled in bytes, or unknown:\n  .*⟨🧶 f0⟩ ⟨9f⟩ ⟨a7⟩ ⟨b6⟩|<0xF0>", str(explanation))
+
+
+def test_real_unigram_vocabularies(data: Path) -> None:
+    tok = jeton.load(data / "vocabs" / "t5-small.tokenizer.json")
+    (pretoken,) = tok.explain("unaffable").pretokens
+    assert pretoken.lattice is not None
+    assert [pretoken.text[edge.start : edge.end].decode() for edge in pretoken.lattice.best.edges] == [
+        *("▁un", "aff", "able"),
+    ]
+    best, *others = tok.nbest("unaffable", 4)
+    assert pretoken.lattice.best.score == best[1]
+    assert [path.score for path in pretoken.lattice.others] == [score for _, score in others]

@@ -1,0 +1,185 @@
+"""A running playground, Chromium, and a page whose errors fail the test."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("starlette", reason="the playground needs the extra play")
+pytest.importorskip("uvicorn", reason="the playground needs the extra play")
+
+from jeton.playground.server import bind, make_server
+from jeton.playground.shelf import Shelf
+
+from ..material import tokenizer
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
+)
+
+
+@contextmanager
+def running(shelf: Shelf) -> Iterator[str]:
+    """A playground with these tokenizers; gives its address."""
+    with bind() as listener:
+        port = listener.getsockname()[1]
+        server = make_server(shelf, port)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+            assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def vocabs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a few small tokenizers."""
+    folder = tmp_path_factory.mktemp("vocabs")
+    tokenizer("byte gpt2").save(folder / "small.json")
+    tokenizer("char gpt2").save(folder / "characters.json")
+    (folder / "torn.json").write_text('{"model": {"type": "BPE"')
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shelf(vocabs: Path) -> Shelf:
+    return Shelf(folder=vocabs, cached=False)
+
+
+@pytest.fixture(scope="session")
+def address(shelf: Shelf) -> Iterator[str]:
+    """Where the playground of the tests is."""
+    with running(shelf) as address:
+        yield address
+
+
+class Reply(NamedTuple):
+    """What a server answers."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+Send = Callable[..., Reply]
+
+
+@pytest.fixture
+def send(address: str) -> Send:
+    """``send("POST", "/api/tokens", {…})``, with the headers as given and the path as it is."""
+
+    def send(method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+        host = address.removeprefix("http://")
+        connection = http.client.HTTPConnection(host, timeout=30)
+        data = json.dumps(body).encode() if isinstance(body, dict | list) else body
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in ({"Host": host} | dict(headers or {})).items():
+                connection.putheader(name, value)
+            if isinstance(data, bytes) and not any(name.lower() == "content-length" for name in headers or {}):
+                connection.putheader("Content-Length", str(len(data)))
+            connection.endheaders(data)
+            answer = connection.getresponse()
+            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    return send
+
+
+# ── Chromium ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser of this machine."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+class Problems(list[str]):
+    """What a page complained of: errors of scripts, of the console and of requests."""
+
+    def watch(self, page: Any) -> None:
+        page.on("pageerror", lambda error: self.append(f"script: {error}"))
+        page.on("console", lambda message: self.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("requestfailed", lambda request: self._failed(request))
+
+    def _failed(self, request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # a question that a newer one took the place of
+            self.append(f"{request.url}: {request.failure}")
+
+    def forgive(self, words: str) -> None:
+        """Takes away what a test has provoked, which must be there."""
+        left = [problem for problem in self if words not in problem]
+        assert len(left) < len(self), f"no complaint of {words!r}: {list(self)}"
+        self[:] = left
+
+
+@pytest.fixture
+def problems() -> Problems:
+    return Problems()
+
+
+@pytest.fixture
+def context_options() -> dict[str, Any]:
+    """Options of the browser's context; a test overrides them by parametrizing this fixture."""
+    return {"viewport": {"width": 1280, "height": 900}}
+
+
+@pytest.fixture
+def page(chromium: Any, address: str, problems: Problems, context_options: dict[str, Any]) -> Iterator[Any]:
+    """A fresh page at the playground, without anything remembered; complaints fail the test."""
+    context = chromium.new_context(base_url=address, **context_options)
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    problems.watch(page)
+    yield page
+    context.close()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def open_page(page: Any) -> Callable[..., Any]:
+    """``open_page(view="tokens", text="…")``: opens the playground in a state, and waits until it is ready."""
+
+    def open_page(**state: Any) -> Any:
+        from urllib.parse import urlencode
+
+        pairs = [(k, v) if isinstance(v, str) else (f"{k}:", json.dumps(v)) for k, v in state.items()]
+        page.goto("/#" + urlencode(pairs))
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    return open_page
+
+
+def axe_violations(page: Any) -> list[str]:
+    """What an automated check of accessibility finds."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [f"{v['id']}: {v['help']}: " + "; ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found]
+
+
+os.environ.setdefault("JETON_OFFLINE", "1")

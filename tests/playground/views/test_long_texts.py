@@ -1,0 +1,50 @@
+"""Ten megabytes pasted into the views that are not about one tokenizer: they answer, and the page goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jeton.playground.shelf import Shelf
+
+from ...material import CORPUS
+from ..conftest import Problems
+
+Open = Callable[..., Any]
+
+TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
+PASTE = """(text) => {
+    const area = document.querySelector("section:not([hidden]) textarea");
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+# The longest time for which the page does nothing else, as the page itself sees it.
+WATCH = """() => {
+    window.longest = 0;
+    let last = performance.now();
+    setInterval(() => {
+        const now = performance.now();
+        window.longest = Math.max(window.longest, now - last);
+        last = now;
+    }, 10);
+}"""
+
+
+def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
+    page = open_page(view="train")
+    page.evaluate(WATCH)
+    page.evaluate(PASTE, TEXT)
+    page.locator(".failure", has_text="up to 10,000 bytes").wait_for(timeout=60_000)
+    assert page.evaluate("window.longest") < 3_000
+    problems.forgive("400")
+
+
+def test_compare_counts_all_of_it(open_page: Open, shelf: Shelf) -> None:
+    page = open_page(view="compare", compare=["small", "bytes"])
+    page.evaluate(WATCH)
+    page.evaluate(PASTE, TEXT)
+    page.get_by_text("first 10,000 characters are compared").wait_for(timeout=60_000)
+    shown = page.locator(".counts tbody tr").first.locator(".figure").first.inner_text()
+    assert shown == f"{shelf.get('small').count(TEXT):,}"
+    assert page.evaluate("window.longest") < 3_000

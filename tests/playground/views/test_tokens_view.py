@@ -1,0 +1,567 @@
+"""The Tokens view: typing, pointing, keys, copying, saving; hostile, long and very long texts."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jeton.playground.shelf import Shelf
+
+from ...material import CORPUS, TRICKY, tokenizer
+from ..conftest import Problems, axe_violations, running
+
+Open = Callable[..., Any]
+
+SMALL = tokenizer("byte gpt2")
+TEXT = "The old man told\tthe tale.\n\n  今天 naïve café 😉\n"
+IDS = SMALL.encode(TEXT)
+PANE, LIST = ".pane:not(.list) .t", ".pane.list .t"
+
+
+@pytest.fixture
+def view(open_page: Open) -> Any:
+    """The view with a text that has everything."""
+    page = open_page(tokenizer="small", text=TEXT)
+    page.wait_for_selector(LIST)
+    return page
+
+
+def counts(page: Any) -> dict[str, str]:
+    return dict(
+        zip(page.locator(".figures dt").all_inner_texts(), page.locator(".figures dd").all_inner_texts(), strict=True)
+    )
+
+
+def face(page: Any) -> int:
+    """The id that the card is about."""
+    return int(page.locator(".card dd").first.inner_text())
+
+
+def current(page: Any) -> list[int]:
+    """The places of the tokens that are looked at, in the text and in the list."""
+    return page.evaluate(
+        """['.pane:not(.list) .t', '.pane.list .t'].map(
+            (s) => [...document.querySelectorAll(s)].findIndex((t) => t.classList.contains('current')))"""
+    )
+
+
+class TestTyping:
+    def test_tokens_are_those_of_the_tokenizer(self, view: Any) -> None:
+        assert [int(text) for text in view.locator(LIST).all_text_contents()] == IDS
+        assert view.locator(PANE).count() == len(IDS)
+
+    def test_counts(self, view: Any) -> None:
+        assert counts(view) == {
+            "tokens": str(len(IDS)),
+            "bytes": str(len(TEXT.encode())),
+            "characters": str(len(TEXT)),
+            "bytes per token": f"{len(TEXT.encode()) / len(IDS):.2f}",
+        }
+        view.locator("#live", has_text=f"{len(IDS)} tokens, ").wait_for(state="attached")
+
+    def test_the_last_key_wins_however_slow_the_answers_are(self, view: Any) -> None:
+        """Answers to the first keys come after the answer to the last."""
+        held: list[Any] = []
+
+        def hold(route: Any) -> None:
+            if len(held) < 2 and "first" in json.loads(route.request.post_data)["text"]:
+                held.append(route)
+            else:
+                route.continue_()
+
+        view.route("**/api/tokens", hold)
+        box = view.get_by_label("Text", exact=True)
+        for text in ("first", "first!", "the oldest"):
+            box.fill(text)
+            view.wait_for_timeout(150)
+        view.locator(".figures dd", has_text=re.compile(f"^{SMALL.count('the oldest')}$")).first.wait_for()
+        for route in held:
+            route.continue_()
+        view.wait_for_timeout(300)
+        assert len(held) == 2
+        assert [int(text) for text in view.locator(LIST).all_text_contents()] == SMALL.encode("the oldest")
+
+    def test_typing_key_by_key(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small")
+        page.get_by_label("Text", exact=True).press_sequentially("the old tale", delay=15)
+        page.locator(".figures dd", has_text=re.compile(f"^{SMALL.count('the old tale')}$")).first.wait_for()
+
+    def test_an_empty_text_has_no_tokens(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small")
+        page.locator(".figures dd").first.wait_for()
+        assert counts(page) == {"tokens": "0", "bytes": "0", "characters": "0", "bytes per token": "–"}
+
+    def test_special_tokens_are_text_until_they_are_permitted(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small", text="a<|endoftext|>")
+        page.wait_for_selector(LIST)
+        assert page.locator(".pane .t.x").count() == 0
+        page.get_by_label("Permit special tokens").check()
+        page.wait_for_selector(".pane:not(.list) .t.x")
+        assert [int(t) for t in page.locator(LIST).all_text_contents()] == SMALL.encode("a<|endoftext|>", special="all")
+
+    def test_a_template_adds_its_tokens(self, data: Path, chromium: Any, problems: Problems) -> None:
+        with running(Shelf([str(data / "vocabs" / "bert-uncased.vocab.txt")], cached=False)) as address:
+            page = chromium.new_page()
+            problems.watch(page)
+            page.goto(f"{address}/#text=the")
+            page.locator(".figures dd", has_text=re.compile("^1$")).first.wait_for()
+            page.get_by_label("Add the template's tokens").check()
+            page.locator(".figures dd", has_text=re.compile("^3$")).first.wait_for()
+            assert page.locator(".pane:not(.list) .t.x").count() == 2
+            page.close()
+        assert not problems
+
+
+class TestLooks:
+    def test_a_color_belongs_to_an_id_and_neighbors_differ_by_a_line_too(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="abab")
+        page.wait_for_selector(PANE)
+        looks = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE}")].map(
+                (t) => [getComputedStyle(t).backgroundColor, getComputedStyle(t).borderBottomColor])"""
+        )
+        (a, a_line), (b, b_line), (a2, _), (b2, _) = looks
+        assert (a, b) == (a2, b2)
+        assert a != b
+        assert a_line != b_line
+        assert a_line == "rgba(0, 0, 0, 0)"
+
+    def test_white_space_and_controls_are_visible(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text=" \t\n\x07\u202e")
+        page.wait_for_selector(PANE)
+        signs = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE} i")].map(
+                (i) => [i.className, i.dataset.s, getComputedStyle(i, "::before").content])"""
+        )
+        assert [sign[:2] for sign in signs[:4]] == [["space", "·"], ["tab", "→"], ["newline", "↵"], ["control", "␇"]]
+        assert all(content.strip('"') == shown for _, shown, content in signs)
+
+    def test_a_character_in_three_tokens_is_one_group_with_its_bytes(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="a天b")
+        page.wait_for_selector(LIST)
+        classes = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE}")].map(
+                (t) => ["gs", "gm", "ge"].filter((c) => t.classList.contains(c)).join())"""
+        )
+        assert classes == ["", "gs", "gm", "ge", ""]
+        shown = page.evaluate(f"""[...document.querySelectorAll("{PANE} i.bytes")].map(i => i.dataset.s)""")
+        assert shown == ["⟨天 e5⟩", "⟨a4⟩", "⟨a9⟩"]
+        page.locator(PANE).nth(2).click()
+        page.get_by_text("It shares a character with 2 neighbors: the ids 229, 164, 169 belong together.").wait_for()
+
+    @pytest.mark.parametrize("as_", ["ids", "bytes", "nothing"])
+    def test_what_stands_beside_the_text(self, view: Any, as_: str) -> None:
+        view.get_by_label(as_, exact=True).check()
+        if as_ == "nothing":
+            view.locator(".pane.list").wait_for(state="hidden")
+        elif as_ == "bytes":
+            view.wait_for_selector(".tokens.as-bytes")
+            shown = view.locator(LIST).all_text_contents()
+            assert b"".join(bytes.fromhex(text) for text in shown) == TEXT.encode()
+            assert axe_violations(view) == []
+
+
+class TestPointing:
+    def test_hover_shows_a_token_while_it_lasts(self, view: Any) -> None:
+        view.locator(PANE).nth(3).hover()
+        view.wait_for_selector(".card dl")
+        assert face(view) == IDS[3]
+        assert current(view) == [3, 3]
+        view.locator(LIST).nth(5).hover()
+        view.locator(".card dd", has_text=re.compile(f"^{IDS[5]}$")).first.wait_for()
+        assert current(view) == [5, 5]
+        view.mouse.move(5, 5)
+        view.get_by_text("Point at a token").wait_for()
+        assert current(view) == [-1, -1]
+
+    def test_a_press_keeps_it_and_selects_its_text(self, view: Any) -> None:
+        place = next(i for i, token in enumerate(SMALL.tokenize(TEXT)) if token.char_span[0] > TEXT.index("😉") - 1)
+        for at in (2, place):
+            view.locator(LIST).nth(at).click()
+            view.mouse.move(5, 5)
+            view.wait_for_timeout(200)
+            assert current(view) == [at, at]
+            start, end = SMALL.tokenize(TEXT)[at].char_span
+            selected = view.evaluate(
+                "(a => a.value.slice(a.selectionStart, a.selectionEnd))(document.querySelector('textarea'))"
+            )
+            assert selected == TEXT[start:end]
+
+    def test_the_caret_of_the_text_finds_its_token(self, view: Any) -> None:
+        view.get_by_label("Text", exact=True).focus()
+        for place, token in enumerate(SMALL.tokenize(TEXT)):
+            if place % 3 or token.char_span[0] == token.char_span[1]:
+                continue
+            unit = len(TEXT[: token.char_span[0]].encode("utf-16-le")) // 2
+            view.evaluate("unit => document.querySelector('textarea').setSelectionRange(unit, unit)", unit)
+            view.wait_for_timeout(60)
+            found = current(view)
+            assert found[0] == found[1]
+            start, end = SMALL.tokenize(TEXT)[found[0]].char_span
+            assert start <= token.char_span[0] < end
+
+    def test_the_card_says_all_about_a_token(self, view: Any) -> None:
+        place, id = next((i, id) for i, id in enumerate(IDS) if len(SMALL.id_to_bytes(id)) > 2)
+        view.locator(PANE).nth(place).click()
+        view.wait_for_selector(".card .merges li")
+        facts = dict(
+            zip(view.locator(".card dt").all_inner_texts(), view.locator(".card dd").all_inner_texts(), strict=True)
+        )
+        tree = SMALL.tree(id)
+        assert facts == {
+            "id": str(id),
+            "bytes": SMALL.id_to_bytes(id).hex(" "),
+            "spelling": SMALL.id_to_token(id),
+            "rank": str(tree.nodes[-1].rank),
+        }
+        merges = [node for node in tree.nodes if node.left is not None]
+        assert view.locator(".card .merges li").count() == len(merges)
+        assert view.locator(".card .tree .bar").count() == len(tree.nodes)
+
+    def test_where_else_it_stands(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="a-b-a-c-a")
+        page.locator(PANE).nth(0).click()
+        page.get_by_text("place 1 of 3: characters 0 to 1").wait_for()
+        marked = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE}")].map(t => getComputedStyle(t).getPropertyValue("--same"))"""
+        )
+        assert [place for place, mark in enumerate(marked) if mark == "1"] == [0, 4, 8]
+        page.get_by_role("button", name="next place").click()
+        page.get_by_text("place 2 of 3: characters 4 to 5").wait_for()
+        page.keyboard.press("Enter")
+        page.get_by_text("place 3 of 3: characters 8 to 9").wait_for()
+        page.get_by_role("button", name="previous place").press("Enter")
+        page.get_by_text("place 2 of 3").wait_for()
+
+
+class TestKeys:
+    def test_all_of_it_without_a_mouse(self, open_page: Open) -> None:
+        """From the address bar: to the box, the switches, the tokens, the card, the list."""
+        page = open_page(tokenizer="bytes")
+        reached: list[str] = []
+
+        def tab_to(selector: str) -> None:
+            for _ in range(40):
+                page.keyboard.press("Tab")
+                if page.evaluate("s => document.activeElement.matches(s)", selector):
+                    outline = page.evaluate("(e => getComputedStyle(e).outlineStyle)(document.activeElement)")
+                    assert outline != "none", f"{selector} does not show that it has the focus"
+                    reached.append(selector)
+                    return
+            raise AssertionError(f"Tab does not reach {selector} after {reached}")
+
+        tab_to(".skip")
+        tab_to("#tab-tokens")
+        tab_to("#share")
+        tab_to("#theme")
+        tab_to("#tokenizer")
+        tab_to("#choose")
+        tab_to("textarea")
+        page.keyboard.type("one two one\nthree")
+        page.wait_for_selector(f"{LIST} >> nth=16")
+        tab_to("input[type=checkbox]")
+        tab_to(".pane:not(.list) .t")
+        assert current(page) == [0, 0]
+        page.keyboard.press("ArrowRight")
+        assert current(page) == [1, 1]
+        page.keyboard.press("End")
+        assert current(page) == [16, 16]
+        page.keyboard.press("ArrowUp")
+        assert current(page)[0] == 4
+        page.keyboard.press("ArrowDown")
+        assert current(page)[0] == 16
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowLeft")
+        assert current(page) == [0, 0]
+        name = page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert name == "o, token 1 of 17, id 111"
+        assert page.locator(f"{PANE}[tabindex]").count() == 1
+        tab_to("input[type=radio]")
+        tab_to(".saves button")
+        tab_to(".pane.list .t")
+        page.keyboard.press("ArrowRight")
+        assert current(page) == [1, 1]
+        tab_to(".card .next")
+        page.keyboard.press("Enter")
+
+    def test_the_skip_link_skips(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="a")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+
+
+class TestCopying:
+    @pytest.mark.parametrize(
+        "text", [TEXT, *(text for text in TRICKY if text and "\x00" not in text and "\r" not in text)]
+    )
+    def test_what_is_copied_is_the_text(self, open_page: Open, text: str) -> None:
+        page = open_page(tokenizer="small", text=text)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.wait_for_selector(PANE)
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.pane:not(.list) .tokens'))")
+        page.keyboard.press("ControlOrMeta+C")
+        assert page.evaluate("navigator.clipboard.readText()") == text
+
+    def test_over_many_blocks(self, open_page: Open) -> None:
+        text = "".join(f"line {n} of the old tale\n" for n in range(200))
+        page = open_page(tokenizer="small", text=text)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.wait_for_selector(LIST)
+        assert page.locator(".pane:not(.list) .block").count() > 5
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.pane:not(.list) .tokens'))")
+        page.keyboard.press("ControlOrMeta+C")
+        assert page.evaluate("navigator.clipboard.readText()") == text
+
+
+class TestSaving:
+    def save(self, page: Any, name: str) -> tuple[str, bytes]:
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+    def test_json_holds_everything(self, view: Any) -> None:
+        name, content = self.save(view, "JSON")
+        facts = json.loads(content)
+        assert name == "tokens.json"
+        assert facts["text"] == TEXT
+        assert facts["tokenizer"] == "small"
+        assert [token["id"] for token in facts["tokens"]] == IDS
+        assert b"".join(bytes.fromhex(token["bytes_hex"]) for token in facts["tokens"]) == TEXT.encode()
+        assert [tuple(token["byte_span"]) for token in facts["tokens"]] == SMALL.tokenize(TEXT).byte_spans
+        assert [tuple(token["char_span"]) for token in facts["tokens"]] == SMALL.tokenize(TEXT).char_spans
+
+    def test_svg_is_a_picture_of_its_own(self, view: Any) -> None:
+        name, content = self.save(view, "SVG")
+        assert name == "tokens.svg"
+        assert content.startswith(b"<svg")
+        assert b"<script" not in content
+        assert "今".encode() in content
+
+    def test_png_is_the_same_picture(self, view: Any) -> None:
+        name, content = self.save(view, "PNG")
+        assert name == "tokens.png"
+        assert content.startswith(b"\x89PNG\r\n\x1a\n")
+        assert len(content) > 2000
+
+
+HOSTILE = {
+    "script": "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">",
+    "attributes": "\" onmouseover=\"document.title='pwned'\" x=\"' onfocus='document.title=1' autofocus '",
+    "css": '</style><style>*{display:none!important}</style> style="position:fixed" url(javascript:alert(1))',
+    "template": "${document.title='pwned'} {{constructor.constructor('return 1')()}} &lt;b&gt; &#60;",
+    "overrides": "a\u202e\u202dfdp.exe\u2066\u2067\u2069\u202c\u200f\u061c b",
+    "zero width": "a\u200b\u200c\u200d\u2060\ufeff\u00ad\u180eb\u115f\u3164\uffa0",
+    "tags": "flag \U000e0067\U000e0062\U000e007f end",
+    "marks": "z" + "\u0301\u0489\u20dd" * 200,
+    "controls": "".join(map(chr, (*range(1, 32), *range(127, 160)))),
+    "noncharacters": "\ufffe\uffff\U0010ffff\ufdd0",
+    "separators": "a\u2028b\u2029c\x85d\x0be\x0cf",
+    "prototype": "__proto__ constructor hasOwnProperty toString",
+}
+
+
+class TestHostileText:
+    @pytest.mark.parametrize("tokenizer_", ["bytes", "small", "characters"])
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_it_is_shown_and_does_nothing(self, open_page: Open, name: str, tokenizer_: str) -> None:
+        text = HOSTILE[name]
+        page = open_page(tokenizer=tokenizer_, text=text)
+        page.on("dialog", lambda dialog: pytest.fail("a dialog"))
+        page.wait_for_selector(LIST)
+        page.locator(PANE).first.hover()
+        page.wait_for_selector(".card dl")
+        assert page.title() == "Tokens · Jeton"
+        elements = page.evaluate(
+            "[...new Set([...document.querySelectorAll('main *')].map(e => e.tagName.toLowerCase()))]"
+        )
+        assert not {"script", "img", "style", "iframe", "object", "b", "svg"} & set(elements)
+        assert page.evaluate(
+            """[...document.querySelectorAll('main *')].every(
+                (e) => [...e.attributes].every((a) => !a.name.startsWith('on')))"""
+        )
+        if tokenizer_ == "bytes":
+            assert [int(text) for text in page.locator(LIST).all_text_contents()] == list(text.encode())
+
+    def test_what_moves_letters_moves_none(self, open_page: Open) -> None:
+        """Behind a right-to-left override the tokens still stand from left to right."""
+        page = open_page(tokenizer="bytes", text="ab\u202ecd")
+        page.wait_for_selector(PANE)
+        lefts = page.evaluate(f"""[...document.querySelectorAll("{PANE}")].map(t => t.getBoundingClientRect().left)""")
+        assert lefts == sorted(lefts)
+
+    def test_a_lone_surrogate_is_an_error_in_words(self, open_page: Open, problems: Problems) -> None:
+        page = open_page(tokenizer="small", text="ab")
+        page.wait_for_selector(LIST)
+        page.evaluate(
+            """() => {
+                const area = document.querySelector("textarea");
+                area.value = "ab\\ud800c";
+                area.dispatchEvent(new InputEvent("input"));
+            }"""
+        )
+        page.locator(".pane .failure").wait_for()
+        assert "surrogate" in page.locator(".pane .failure").inner_text()
+        problems.forgive("400")
+        page.get_by_label("Text", exact=True).fill("ab")
+        page.wait_for_selector(LIST)
+
+
+# ── how fast ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+PAINT = """async ([text, limit, key]) => {
+    const body = JSON.stringify({ tokenizer: key, text, limit });
+    const answer = await (await fetch("api/tokens", { method: "POST", body })).json();
+    const { drawTokens } = await import("./draw.js");
+    const pane = document.querySelector(".pane");
+    pane.replaceChildren();
+    const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    await painted();
+    const start = performance.now();
+    const element = drawTokens(answer.drawing, { label: "Tokens" });
+    pane.replaceChildren(element);
+    await element.filled;
+    await painted();
+    return [answer.drawing.ids.length, element.querySelectorAll(".t").length, performance.now() - start];
+}"""
+
+
+@pytest.mark.parametrize(("num_tokens", "limit_ms"), [(10_000, 100), (100_000, 500)])
+def test_paint_times(
+    open_page: Open, num_tokens: int, limit_ms: int, record_property: Callable[[str, object], None]
+) -> None:
+    """From the answer to the painted page, all tokens in place; the best of several, for other work disturbs."""
+    page = open_page(tokenizer="small", text="a")
+    page.wait_for_selector(LIST)
+    text = CORPUS * (num_tokens * 6 // len(CORPUS) + 1)
+    best = float("inf")
+    for _ in range(8):
+        drawn, there, took = page.evaluate(PAINT, [text, num_tokens, "small"])
+        assert drawn == there == num_tokens
+        best = min(best, took)
+        if best < limit_ms * 0.7:
+            break
+    record_property("milliseconds", best)
+    print(f"{num_tokens:,} tokens painted in {best:.0f} ms")
+    assert best < limit_ms
+
+
+GAPS = """() => {
+    window.gaps = [];
+    let last = performance.now();
+    const tick = (now) => { window.gaps.push(now - last); last = now; requestAnimationFrame(tick); };
+    requestAnimationFrame(tick);
+}"""
+
+
+class TestTenMegabytes:
+    TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
+
+    def test_a_paste_does_not_freeze_the_page(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small", text="a")
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.wait_for_selector(LIST)
+        page.evaluate("text => navigator.clipboard.writeText(text)", self.TEXT)
+        page.get_by_label("Text", exact=True).fill("")
+        page.wait_for_timeout(300)
+        page.evaluate(GAPS)
+        start = time.perf_counter()
+        page.get_by_label("Text", exact=True).press("ControlOrMeta+V")
+        expected = SMALL.count(self.TEXT)
+        page.locator(".figures dd", has_text=re.compile(f"^{expected:,}$")).first.wait_for(timeout=30_000)
+        took = time.perf_counter() - start
+        longest = page.evaluate("Math.max(...window.gaps)")
+        print(f"10 MB: counted after {took:.1f} s, longest pause of the page {longest:.0f} ms")
+        assert longest < 1500
+        assert counts(page)["bytes"] == f"{len(self.TEXT.encode()):,}"
+        page.get_by_text(f"The first 20,000 of {expected:,} tokens are drawn").wait_for()
+        page.wait_for_selector(f"{LIST} >> nth=19999", state="attached")
+        ids = page.evaluate(f"""[...document.querySelectorAll("{LIST}")].map(t => Number(t.textContent))""")
+        assert ids == SMALL.encode_array(self.TEXT)[:20_000].tolist()
+        box = page.get_by_label("Text", exact=True)
+        assert box.get_attribute("readonly") is not None
+        assert 9_000 < len(box.input_value()) <= 10_000  # 10,000 as browsers count
+        page.get_by_text("the box shows how it begins").wait_for()
+
+        page.get_by_role("button", name="Draw 100,000").click()
+        page.get_by_text(f"The first 100,000 of {expected:,} tokens are drawn").wait_for(timeout=30_000)
+
+        page.get_by_role("button", name="Clear").click()
+        page.locator(".figures dd", has_text=re.compile("^0$")).first.wait_for()
+        box.fill("short again")
+        page.locator(".figures dd", has_text=re.compile(f"^{SMALL.count('short again')}$")).first.wait_for()
+
+    def test_one_word_of_a_megabyte(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small", text="a")
+        page.wait_for_selector(LIST)
+        text = "oldtale" * 150_000
+        page.evaluate(
+            """(text) => {
+                const data = new DataTransfer();
+                data.setData("text/plain", text);
+                const area = document.querySelector("textarea");
+                area.select();
+                const options = { clipboardData: data, bubbles: true, cancelable: true };
+                area.dispatchEvent(new ClipboardEvent("paste", options));
+            }""",
+            text,
+        )
+        page.locator(".figures dd", has_text=re.compile(f"^{SMALL.count(text):,}$")).first.wait_for(timeout=30_000)
+        page.locator(PANE).nth(100).click()
+        page.wait_for_selector(".card dl")
+
+
+@pytest.mark.parametrize(
+    "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
+)
+def test_no_violation_of_accessibility(open_page: Open, context_options: dict[str, Any]) -> None:
+    page = open_page(tokenizer="small", text=TEXT + "<|endoftext|>", special=True)
+    page.wait_for_selector(LIST)
+    assert axe_violations(page) == []
+    page.locator(PANE).nth(4).click()
+    page.wait_for_selector(".card dl")
+    assert axe_violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_hue_has_contrast(open_page: Open, scheme: str) -> None:
+    """Letters on all 360 colors, as the browser computes them: at least 4.5:1, signs of white space too."""
+    page = open_page(tokenizer="small", text="a b")
+    page.get_by_label("Theme").select_option(scheme)
+    page.wait_for_selector(PANE)
+    ratios = page.evaluate(
+        """() => {
+            const light = (rgb) => {
+                const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                const [r, g, b] = rgb.map((v) => linear(v / 255));
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
+            const ratio = (one, other) => {
+                const [a, b] = [light(one), light(other)].sort((x, y) => y - x);
+                return (a + 0.05) / (b + 0.05);
+            };
+            const root = document.querySelector(".pane .block");
+            const sign = parseFloat(getComputedStyle(document.querySelector(".pane i.space"), "::before").opacity);
+            return Array.from({ length: 360 }, (_, hue) => {
+                const token = document.createElement("span");
+                token.className = `t h${hue}`;
+                root.append(token);
+                const style = getComputedStyle(token);
+                const [ground, ink] = [numbers(style.backgroundColor), numbers(style.color)];
+                const faint = ink.map((v, i) => v * sign + ground[i] * (1 - sign));
+                token.remove();
+                return [ratio(ground, ink), ratio(ground, faint)];
+            });
+        }"""
+    )
+    assert len(ratios) == 360
+    assert min(letters for letters, _ in ratios) >= 4.5
+    assert min(signs for _, signs in ratios) >= 4.5

@@ -1,0 +1,42 @@
+"""Records what the real tokenizers make of the playground's classics.
+
+    python tools/record_classics.py FOLDER      FOLDER holds cl100k_base.tiktoken and the like
+
+Writes recorded.json beside the stories, which the page shows, marked as recorded, where a vocabulary is not on the
+machine. A test compares it with the real files.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jeton
+from jeton.playground.answers.classics import recorded_answer
+from jeton.playground.data import read
+from jeton.playground.shelf import Shelf
+
+DATA = Path(__file__).parents[1] / "python/jeton/playground/data"
+
+
+def main(folder: str) -> None:
+    """Answers every panel of every classic, and writes the answers."""
+    toks: dict[str, jeton.Tokenizer] = {"bytes": Shelf(cached=False).get("bytes")}
+    recorded = {}
+    for classic in read("classics.json"):
+        answers = []
+        for panel in classic["panels"]:
+            name = panel["tokenizer"]
+            if name not in toks:
+                toks[name] = jeton.load(Path(folder) / f"{name}.tiktoken")
+            answers.append(recorded_answer(toks[name], panel))
+        recorded[classic["id"]] = answers
+    lines = [f" {json.dumps(name)}: {json.dumps(answers, ensure_ascii=False)}" for name, answers in recorded.items()]
+    (DATA / "recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
