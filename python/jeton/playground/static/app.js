@@ -134,7 +134,7 @@ async function show() {
   if (id !== open) {
     if (open !== null) {
       $(`view-${open}`).hidden = true;
-      (await mounted.get(open))?.hide();
+      mounted.get(open).then((view) => view.hide());
     }
     open = id;
     for (const view of VIEWS) {
