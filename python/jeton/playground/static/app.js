@@ -133,8 +133,9 @@ async function show() {
   showPicker();
   if (id !== open) {
     if (open !== null) {
-      $(`view-${open}`).hidden = true;
-      mounted.get(open).then((view) => view.hide());
+      const closed = open;
+      $(`view-${closed}`).hidden = true;
+      mounted.get(closed)?.then((view) => { if (open !== closed) view.hide(); }); // it may still be loading; the tabs do not wait
     }
     open = id;
     for (const view of VIEWS) {
