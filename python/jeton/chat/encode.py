@@ -206,7 +206,7 @@ def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part
 
 def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
     """The parts as one encoding, with what is said of the whole."""
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
     }
     for part in parts:
