@@ -32,7 +32,7 @@ def bind(port: int = 0) -> socket.socket:
 
     Examples:
         >>> with bind() as taken:
-        ...     bind(taken.getsockname()[1])
+        ...     bind(taken.getsockname()[1])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
         jeton.errors.ConfigError: port ... is taken by another program; without --port a free one is found

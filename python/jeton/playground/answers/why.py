@@ -21,8 +21,8 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples:
         >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "hi"})
-        >>> facts["pretokens"][0]["ids"], facts["names"]["104"]
-        ([104, 105], ['h', 101, 1])
+        >>> facts["pretokens"][0]["ids"], facts["names"][104]
+        ([104, 105], ('h', 261, 1))
     """
     tok = shelf.get(asked.text(request, "tokenizer"))
     text = asked.text(request, "text")
