@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
+from jeton.errors import ConfigError, FormatError
 from jeton.formats import bpe_pair, sentencepiece, tekken, tiktoken, vocab_txt
 
 from .material import TESTDATA, byte_tokenizer, tokenizer
@@ -216,3 +217,34 @@ def test_many_added_tokens_are_read_in_linear_time() -> None:
 def test_a_sound_file_of_every_kind_is_still_sound(kind: str) -> None:
     load_or_refuse(tokenizer(kind).to_bytes())
     assert jeton.Tokenizer.from_bytes(tokenizer(kind).to_bytes()) == tokenizer(kind)
+
+
+def changed(**members: object) -> bytes:
+    """A sound file with other members."""
+    return json.dumps(json.loads((HOSTILE / "fine.json").read_bytes()) | members).encode()
+
+
+@pytest.mark.timeout(60)
+def test_a_long_added_token_takes_time_in_proportion() -> None:
+    long = "x" * 1_000_000
+    id = len(json.loads((HOSTILE / "fine.json").read_bytes())["model"]["vocab"])
+    token = {"id": id, "content": long, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    tok = jeton.Tokenizer.from_bytes(changed(added_tokens=[token | {"special": True}]))
+    assert tok.encode(long * 2, special="all") == [id, id]
+
+
+def test_a_template_that_multiplies_is_refused() -> None:
+    special = {"<many>": {"id": "<many>", "ids": [0] * 1000, "tokens": ["<many>"] * 1000}}
+    pieces = [{"SpecialToken": {"id": "<many>", "type_id": 0}}] * 100_000
+    template = {"type": "TemplateProcessing", "single": pieces, "pair": [], "special_tokens": special}
+    with pytest.raises(FormatError, match="more than 65536 ids"):
+        jeton.Tokenizer.from_bytes(changed(post_processor=template))
+
+
+@pytest.mark.parametrize("regex", [r"\p{L}" * 100_000, "[" + "a-zé" * 100_000 + "]", "|".join(["ab"] * 100_000)])
+def test_a_long_regex_is_refused(regex: str) -> None:
+    split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+    with pytest.raises(FormatError, match="more than 32768 bytes"):
+        jeton.Tokenizer.from_bytes(changed(pre_tokenizer=split))
+    with pytest.raises(ConfigError, match="more than 32768 bytes"):
+        jeton.train(["abc"], 257, pattern=regex, progress=False)

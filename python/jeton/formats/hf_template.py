@@ -20,6 +20,8 @@ from ..errors import FormatError, UnsupportedFeatureError
 
 __all__ = ["read_template", "write_template"]
 
+MOST_IDS = 1 << 16  # a file names an id once and may use it as often as it likes
+
 JSON = dict[str, Any]
 
 _SINGLE: list[JSON] = [{"sequence": "A", "type_id": 0}]
@@ -179,6 +181,7 @@ def _ids(id: int, type_id: int = 0) -> JSON:
 def _read_items(part: JSON, name: str, place: str) -> list[JSON]:
     special = _field(part, "special_tokens", dict, place)
     items: list[JSON] = []
+    added = 0
     for i, piece in enumerate(_field(part, name, list, place)):
         where = f"{place}.{name}[{i}]"
         kind = next(iter(piece)) if isinstance(piece, dict) and len(piece) == 1 else None
@@ -190,6 +193,9 @@ def _read_items(part: JSON, name: str, place: str) -> list[JSON]:
             if not isinstance(special.get(id), dict):
                 raise FormatError(f"special_tokens do not hold {id!r}", place=f"{where}.id")
             at = f"{place}.special_tokens[{id!r}]"
+            added += len(_field(special[id], "ids", list, at))
+            if added > MOST_IDS:
+                raise FormatError(f"a template that adds more than {MOST_IDS} ids to every text", place=at)
             items.append(
                 {"ids": [_number(id, f"{at}.ids") for id in _field(special[id], "ids", list, at)], "type_id": type_id}
             )
