@@ -83,7 +83,7 @@ fn mapped() -> MutexGuard<'static, Vec<(usize, usize)>> {
 impl Shared {
     /// What lists may take in memory; other things need some, too.
     fn share(&self) -> usize {
-        self.limit / 5 * 2
+        self.limit / 3
     }
 
     /// Gives mapped pages back where all together pass the limit. An eighth of it they may always have.
@@ -93,7 +93,7 @@ impl Shared {
             return;
         }
         let Some(resident) = self.ground.resident() else { return };
-        let room = self.limit.saturating_sub(resident.own + self.limit / 8); // what is touched between two looks
+        let room = self.limit.saturating_sub(resident.own + self.limit / 5); // what is touched between two looks
         if resident.mapped > room.max(self.limit / 8) {
             mapped.iter().for_each(|&(start, bytes)| self.ground.let_go(start, bytes));
         }

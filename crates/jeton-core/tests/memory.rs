@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 #[test]
 fn values_stay_wherever_the_list_lies() {
-    let (memory, files) = limited(20 << 20, usize::MAX);
+    let (memory, files) = limited(24 << 20, usize::MAX);
     memory.keep(|| {
         let mut lists: Vec<List<u32>> = (0..3).map(|_| List::new(&memory)).collect();
         for value in 0..700_000 {

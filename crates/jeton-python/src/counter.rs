@@ -155,6 +155,7 @@ impl Counter {
     fn spill(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut counter = self.take()?;
         watched(py, |go_on| write_run(&path, |writer| counter.spill(go_on, writer)))?;
+        ground::trim();
         self.put_back(counter);
         Ok(())
     }

@@ -75,11 +75,7 @@ impl Ground for Folder {
     }
 
     fn trim(&self) {
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        // SAFETY: it changes nothing that is allocated.
-        unsafe {
-            libc::malloc_trim(0)
-        };
+        trim();
     }
 
     fn let_go(&self, start: usize, bytes: usize) {
@@ -91,6 +87,15 @@ impl Ground for Folder {
         #[cfg(not(target_os = "linux"))]
         let _ = (start, bytes);
     }
+}
+
+/// Gives the system back what the allocator holds and nobody uses.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it changes nothing that is allocated.
+    unsafe {
+        libc::malloc_trim(0)
+    };
 }
 
 /// Makes a file larger, with its bytes on the disk.

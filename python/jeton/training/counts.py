@@ -45,8 +45,9 @@ PATIENCE = 0.6
 # A checkpoint is written when so many seconds have passed since the last; writing takes some tenths of one.
 CHECKPOINT_EVERY = 30.0
 
-# The share of the limit that tables may fill before they are written to disk: threads' tables are joined in the rest.
-TABLES_SHARE = 0.4
+# The share of the limit that tables may fill before they are written to disk: one that doubles takes its room twice,
+# and texts need some.
+TABLES_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Limits:
     def batch_bytes(self) -> int:
         """The size of the batches in which documents are counted."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, bytes_of(self.memory_limit) // 8), 1 << 20)
+        return max(min(size, bytes_of(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
 
     def memory(self) -> _core.Memory:
         """The limit, for what the core keeps beyond counting, and the folder for what passes it."""
