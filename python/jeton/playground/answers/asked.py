@@ -24,14 +24,14 @@ def text(request: Mapping[str, Any], name: str, default: str | None = None) -> s
     value = request.get(name, default)
     if not isinstance(value, str):
         raise _wrong(request, name, "a text")
-    return no_surrogates(value, name)
+    return no_surrogates(value, f"the {name}")
 
 
 def no_surrogates(value: str, name: str) -> str:
     """A string, if it can be written as UTF-8: JSON can spell half of a surrogate pair, and a text cannot hold it.
 
     Examples:
-        >>> no_surrogates("ab\\ud800", "text")  # doctest: +ELLIPSIS
+        >>> no_surrogates("ab\\ud800", "the text")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
         jeton.errors.InvalidTextError: the text has half of a surrogate pair, U+D800, at position 2; that is no ...
@@ -40,7 +40,7 @@ def no_surrogates(value: str, name: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise InvalidTextError(
-            f"the {name} has half of a surrogate pair, U+{ord(value[error.start]):04X}, at position {error.start}; "
+            f"{name} has half of a surrogate pair, U+{ord(value[error.start]):04X}, at position {error.start}; "
             "that is no character, and no tokenizer can read it: remove it",
             position=error.start,
         ) from None
