@@ -63,7 +63,9 @@ class _Run(NamedTuple):
     part: Part
 
 
-def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "") -> str:
+def to_svg(
+    drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "", num_tokens: int | None = None
+) -> str:
     """A drawing as a picture.
 
     Args:
@@ -71,6 +73,7 @@ def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: 
         width: cells in a line.
         theme: dark letters on light, or light ones on dark.
         title: what a screen reader says; else the number of tokens.
+        num_tokens: how many the text has, if the drawing is only of the first of them.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -82,7 +85,7 @@ def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: 
     pen = _Pen(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
     boxes: list[str] = []
-    num_whole = 0
+    num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
             boxes += _text(pen.lay(gaps[index]), colors.faint, colors, bold=False)
@@ -93,13 +96,13 @@ def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: 
         if pen.is_full:
             break
         num_whole += 1
-    if num_whole == len(drawing) and len(drawing) in gaps:
+    if num_whole == total and total in gaps:
         boxes += _text(pen.lay(gaps[len(drawing)]), colors.faint, colors, bold=False)
-    if pen.is_full or num_whole < len(drawing):
-        left_out = len(drawing) - num_whole  # one that is cut where the picture ends is among them
+    if pen.is_full or num_whole < total:
+        left_out = total - num_whole  # one that is cut where the picture ends is among them
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
         boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
-    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{len(drawing):,} tokens")
+    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
 
 
 class _Pen:
