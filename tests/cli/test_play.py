@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,67 @@ def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
         assert process.stderr is not None
         said = process.stderr.read().decode()
         assert said.splitlines() == ["the playground is open; Ctrl-C ends it", "jeton: interrupted"]
+
+
+def test_it_ends_quietly_while_requests_run(path: Path) -> None:
+    """One whose body never comes, and more of ten megabytes than are answered within the time that they are given."""
+    with playing("-t", path, "-q") as (process, url), ExitStack() as stack:
+        host, port = url.removeprefix("http://").rstrip("/").split(":")
+
+        def begin(body: bytes, length: int) -> None:
+            connection = stack.enter_context(socket.create_connection((host, int(port)), timeout=20))
+            head = f"POST /api/tokens HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {length}\r\n\r\n"
+            connection.sendall(head.encode() + body)
+
+        text = "".join(f"word{n * n % 99_991} " for n in range(1_100_000))
+        long = json.dumps({"tokenizer": "small", "text": text, "limit": 200_000}).encode()
+        assert len(long) > 10_000_000
+        begin(b"{", 100)
+        for _ in range(3):
+            begin(long, len(long))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert said.decode().splitlines() == ["jeton: interrupted"]
+
+
+def test_an_upgrade_that_there_is_not_leaves_the_terminal_alone() -> None:
+    with playing("-q") as (process, url):
+        headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(urllib.request.Request(url + "api/tokens", headers=headers), timeout=20)
+        upgrade = b"GET / HTTP/1.1\r\nHost: %b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+        host, port = url.removeprefix("http://").rstrip("/").split(":")
+        for request in (upgrade % f"{host}:{port}".encode(), b"no HTTP at all\r\n\r\n"):
+            with socket.create_connection((host, int(port)), timeout=20) as connection:
+                connection.sendall(request)
+                assert connection.recv(100).startswith(b"HTTP/1.1")
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        assert said.decode().splitlines() == ["jeton: interrupted"]
+
+
+def test_the_usual_port_where_it_is_free_and_else_another(path: Path) -> None:
+    with ExitStack() as stack:
+        first = stack.enter_context(playing("-q"))[1]  # 7777, unless somebody here has it already
+        second = stack.enter_context(playing("-q"))[1]
+        assert b"<title>Jeton" in get(first)
+        assert b"<title>Jeton" in get(second)
+        assert second.startswith("http://127.0.0.1:")
+        assert second not in (first, "http://127.0.0.1:7777/")
+
+
+def test_the_usual_port_is_the_one_of_the_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jeton.playground import server
+
+    with server.bind() as probe:  # one that is free, in place of the usual
+        port = probe.getsockname()[1]
+    assert server.USUAL_PORT == 7777
+    monkeypatch.setattr(server, "USUAL_PORT", port)
+    with server.bind(None) as usual:
+        assert usual.getsockname()[1] == port
+        with server.bind(None) as other:
+            assert other.getsockname()[1] != port
 
 
 def test_a_folder_and_a_port(path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.drawing import cells, described, draw, to_svg
-from jeton.drawing.picture import CELL, MARGIN, MAX_TOKENS, Theme
+from jeton.drawing import cells, described, draw, picture, to_svg
+from jeton.drawing.picture import CELL, LINE, MARGIN, MAX_LINES, MAX_TOKENS, Theme
 
 from .material import cut, tokenized
 
@@ -57,3 +57,34 @@ def test_lines_and_height() -> None:
 def test_a_long_text_says_what_is_left_out() -> None:
     drawing = draw([(1, b"a")] * (MAX_TOKENS + 7))
     assert texts(to_svg(drawing))[-1].text == "… 7 tokens more"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "left_out"),
+    [
+        ([(1, b"\n" * 16)] * 3_000, "… 2,938 tokens more"),  # 62 are whole, half of the next fits
+        ([(1, b"\n")] * (MAX_LINES + 1), "… 1 token more"),
+        ([(1, b"a" * 1_000_000)], "… 1 token more"),
+        ([(1, b"a"), (2, b"\n" * 2_000_000)], "… 1 token more"),
+    ],
+)
+def test_a_picture_has_an_end(tokens: list[tuple[int, bytes]], left_out: str) -> None:
+    svg = to_svg(draw(tokens))
+    assert texts(svg)[-1].text == left_out
+    assert float(ET.fromstring(svg).get("height", "0")) <= (MAX_LINES + 1) * LINE + 2 * MARGIN
+    assert len(svg) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("lines", "times", "words"), [(200, 6, "… 1 token more"), (200, 9, "… 4 tokens more"), (240, 5, "… more")]
+)
+def test_text_that_no_token_covers_has_an_end_too(lines: int, times: int, words: str) -> None:
+    text = (b"a" + b"\n" * lines) * times
+    spans = [(start, start + 1) for start in range(0, len(text), lines + 1)]
+    drawing = described(text, [1] * times, [b"a"] * times, spans, None, {})
+    assert texts(to_svg(drawing))[-1].text == words
+
+
+def test_what_just_fits_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "MAX_TOKENS", MAX_LINES)
+    assert "more" not in (texts(to_svg(draw([(1, b"\n")] * MAX_LINES)))[-1].text or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,21 @@ class TestBody:
         start = time.perf_counter()
         request = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 100\r\n\r\nx"
         assert status(raw(port, request.encode())) == 408
+        assert time.perf_counter() - start < 5
+
+    def test_a_body_that_comes_in_drips_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(door, "WHOLE_PATIENCE_S", 0.5)
+        start = time.perf_counter()
+        head = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:
+            connection.sendall(head.encode())
+            connection.settimeout(0.05)
+            reply = b""
+            while not reply and time.perf_counter() - start < 10:
+                connection.sendall(b"x")
+                with suppress(TimeoutError):
+                    reply = connection.recv(1 << 16)
+        assert status(reply) == 408
         assert time.perf_counter() - start < 5
 
     @pytest.mark.parametrize(

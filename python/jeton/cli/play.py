@@ -14,7 +14,12 @@ from .streams import write
 
 
 @click.command(short_help="Open the playground, a page that shows what tokenizers do.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; a free one by default.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="The port; by default 7777, or a free one where that is taken. 0 takes a free one.",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
     "--vocabs",
@@ -26,7 +31,7 @@ from .streams import write
     "-t", "--tokenizer", "names", multiple=True, metavar="PATH|NAME", help="A tokenizer to begin with (repeatable)."
 )
 @common_options
-def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int) -> None:
+def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None) -> None:
     """Opens a page on this machine that shows tokens as you type, why they are what they are, how training finds
     them, and what they cost. It shows the tokenizers you name, those of --vocabs, and those this machine has in
     its caches; others can be dropped on the page. Nothing is sent anywhere, and Ctrl-C ends it.

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from html import escape as html_escape
+from math import inf
 from typing import Literal, NamedTuple
 
 from .cells import cells
@@ -26,8 +27,9 @@ escape = partial(html_escape, quote=False)  # the same in XML
 CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: a cell, the letters, a line, around
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Text may be 1,000 times as long as what fits a picture; beyond this many tokens it says so.
+# Text may be 1,000 times as long as what fits a picture; beyond this many tokens or lines it says so.
 MAX_TOKENS = 5_000
+MAX_LINES = 1_000
 MAX_LEAVES = 120
 
 
@@ -61,14 +63,17 @@ class _Run(NamedTuple):
     part: Part
 
 
-def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "") -> str:
+def to_svg(
+    drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "", num_tokens: int | None = None
+) -> str:
     """A drawing as a picture.
 
     Args:
-        drawing: what there is to draw; of a long text the first 5,000 tokens.
+        drawing: what there is to draw; of a long text the first 5,000 tokens, on 1,000 lines at most.
         width: cells in a line.
         theme: dark letters on light, or light ones on dark.
         title: what a screen reader says; else the number of tokens.
+        num_tokens: how many the text has, if the drawing is only of the first of them.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -80,36 +85,42 @@ def to_svg(drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: 
     pen = _Pen(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
     boxes: list[str] = []
+    num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
             boxes += _text(pen.lay(gaps[index]), colors.faint, colors, bold=False)
         runs = pen.lay(look.parts)
         boxes += _token(runs, look, colors, underline=bool(index % 2))
-        if index and shown.groups[index] == shown.groups[index - 1]:
+        if runs and index and shown.groups[index] == shown.groups[index - 1]:
             boxes.append(_bridge(runs[0], colors))
-    if len(shown) == len(drawing) and len(drawing) in gaps:
+        if pen.is_full:
+            break
+        num_whole += 1
+    if num_whole == total and total in gaps:
         boxes += _text(pen.lay(gaps[len(drawing)]), colors.faint, colors, bold=False)
-    if len(shown) < len(drawing):
-        more = f"… {len(drawing) - len(shown):,} tokens more"
-        boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),)), colors.ink, colors, bold=False)
-    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{len(drawing):,} tokens")
+    if pen.is_full or num_whole < total:
+        left_out = total - num_whole  # one that is cut where the picture ends is among them
+        more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
+        boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
+    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
 
 
 class _Pen:
-    """Where the next token goes."""
+    """Where the next token goes, until the picture is full."""
 
     def __init__(self, width: int) -> None:
         self._width = width
         self._x = self._y = 0
         self.widest = 1
         self._broken = False
+        self.is_full = False
 
     @property
     def lines(self) -> int:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
-    def lay(self, parts: Iterable[Part]) -> list[_Run]:
-        """The runs of one token, which begins on a new line if it fits there and not here."""
+    def lay(self, parts: Iterable[Part], max_lines: float = MAX_LINES) -> list[_Run]:
+        """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
         parts = list(parts)
         needed = sum(cells(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
@@ -120,6 +131,9 @@ class _Pen:
                 size = cells(shown)
                 if self._x and self._x + size > self._width:
                     self._break()
+                if self._y >= max_lines:
+                    self.is_full = True
+                    return runs
                 runs.append(_Run(self._x, self._y, size, part._replace(shown=shown)))
                 self._x += size
                 self._broken = False
@@ -130,14 +144,15 @@ class _Pen:
 
     def _pieces(self, shown: str) -> Iterator[str]:
         """A run in pieces that fit a line."""
-        while shown:
+        start = 0
+        while start < len(shown):
             room = self._width - self._x if self._x < self._width else self._width
-            end = used = 0
-            while end < len(shown) and (used + cells(shown[end]) <= room or end == 0):
+            end, used = start, 0
+            while end < len(shown) and (used + cells(shown[end]) <= room or end == start):
                 used += cells(shown[end])
                 end += 1
-            yield shown[:end]
-            shown = shown[end:]
+            yield shown[start:end]
+            start = end
 
     def _break(self) -> None:
         self._x, self._y, self._broken = 0, self._y + 1, True

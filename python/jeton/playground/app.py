@@ -56,7 +56,7 @@ def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -
         *(Route(f"/api/{name}", desk.question(name), methods=["POST"]) for name in NAMES),
         *(Route(path, _page(file), methods=["GET"]) for path, file in _files().items()),
     ]
-    errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error}
+    errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=errors)
     app.router.redirect_slashes = False
     return Door(app, port, max_body_bytes)
@@ -103,9 +103,8 @@ def _answered(work: Callable[[], Any]) -> Response:
         return _json({"error": str(error), "kind": type(error).__name__}, 400)
     except OSError as error:  # a file that is gone or not to be read
         return _json({"error": error.strerror or str(error), "kind": type(error).__name__}, 400)
-    except Exception:
-        _LOG.exception("the playground cannot answer; this is a fault of Jeton")
-        return _json({"error": "Jeton failed here; the terminal shows how", "kind": "InternalError"}, 500)
+    except Exception as error:
+        return _fault(None, error)
 
 
 def _read(body: bytes) -> dict[str, Any]:
@@ -122,6 +121,11 @@ def _json(answer: Any, status: int = 200) -> Response:
     # a lone surrogate, which a text may hold and UTF-8 may not, can only come from an echo in a message
     body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json")
+
+
+def _fault(_: Request | None, error: Exception) -> Response:
+    _LOG.error("the playground cannot answer; this is a fault of Jeton", exc_info=error)
+    return _json({"error": "Jeton failed here; the terminal shows how", "kind": "InternalError"}, 500)
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -3,10 +3,12 @@
 A page anywhere on the web can send requests to a port of this machine, and a name that its owner points to 127.0.0.1
 makes them look like ours. So ``Host`` must be our address, and ``Origin``, where there is one, too; a browser that says
 where a request comes from (``Sec-Fetch-Site``) is believed for the questions, while a link from elsewhere may open the
-page. A body that is too long is refused before it is read, one that never ends is given up. What the page may load is
-said in every answer, errors included.
+page. A body that is too long is refused before it is read, one that stops or takes too long is given up. What the page
+may load is said in every answer, errors included.
 
-Left out: encryption and accounts, which a server for one machine has no use for.
+Left out: encryption and accounts, which a server for one machine has no use for; and a limit of time for the headers,
+for uvicorn has none and an app sees nothing of a request before they end. A program on this machine can keep
+connections open with it; a page in a browser cannot.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # The largest published tokenizer.json has 33.4 million bytes.
 MAX_BODY_BYTES = 32 << 20
-# Between two parts of a body, on one machine.
+# Between two parts of a body, and for all of it, on one machine.
 PATIENCE_S = 20.0
+WHOLE_PATIENCE_S = 60.0
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -103,11 +106,14 @@ class Door:
         """The body, whatever the headers say of it, unless it is too long or too slow; None: it broke off."""
         body = bytearray()
         more = True
+        end = asyncio.get_running_loop().time() + WHOLE_PATIENCE_S
         while more:
+            left = end - asyncio.get_running_loop().time()
             try:
-                message = await asyncio.wait_for(receive(), PATIENCE_S)
+                message = await asyncio.wait_for(receive(), min(left, PATIENCE_S))
             except TimeoutError:
-                raise _RefusedError(408, f"the rest of the request did not come within {PATIENCE_S:.0f} s") from None
+                waited = WHOLE_PATIENCE_S if left < PATIENCE_S else PATIENCE_S
+                raise _RefusedError(408, f"the rest of the request did not come within {waited:.0f} s") from None
             if message["type"] != "http.request":
                 return None
             body += message.get("body", b"")

@@ -24,8 +24,12 @@ __all__ = ["bind", "make_server", "serve"]
 ADDRESS = "127.0.0.1"
 
 
-def bind(port: int = 0) -> socket.socket:
-    """A socket that listens on a port of this machine; 0 takes a free one.
+# Where it is unless it is told otherwise, so that links in the lessons and bookmarks find it.
+USUAL_PORT = 7777
+
+
+def bind(port: int | None = 0) -> socket.socket:
+    """A socket that listens on a port of this machine; 0 takes a free one, None 7777 or, if that is taken, a free one.
 
     Raises:
         ConfigError: the port is taken, or not ours to take.
@@ -37,6 +41,11 @@ def bind(port: int = 0) -> socket.socket:
             ...
         jeton.errors.ConfigError: port ... is taken by another program; without --port a free one is found
     """
+    if port is None:
+        try:
+            return bind(USUAL_PORT)
+        except ConfigError:
+            return bind(0)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # a port that we have just left is free; elsewhere this would let two take the same
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -66,6 +75,7 @@ def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="critical",  # its words are for who runs servers; what fails in an answer, `app` says
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -74,12 +84,12 @@ def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(shelf: Shelf, port: int, *, ready: Callable[[str], None], browser: bool) -> None:
+def serve(shelf: Shelf, port: int | None, *, ready: Callable[[str], None], browser: bool) -> None:
     """Serves until Ctrl-C, which comes out as KeyboardInterrupt.
 
     Args:
         shelf: the tokenizers there are.
-        port: the port; 0 takes a free one.
+        port: the port; 0 takes a free one, None 7777 or, if that is taken, a free one.
         ready: called with the address as soon as it answers.
         browser: whether to open it.
     """

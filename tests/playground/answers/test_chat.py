@@ -9,7 +9,7 @@ import pytest
 
 import jeton
 from jeton.chat import PRESETS
-from jeton.errors import ChatTemplateError, ConfigError
+from jeton.errors import ChatTemplateError, ConfigError, InvalidTextError
 from jeton.playground.answers import chat
 from jeton.playground.answers.chat import answer
 from jeton.playground.shelf import Shelf
@@ -115,3 +115,8 @@ def test_fewer_are_drawn_than_there_are(shelf: Shelf, monkeypatch: pytest.Monkey
     facts = ask(shelf)
     assert len(facts["drawing"]["ids"]) == 3
     assert facts["num_tokens"] > 3
+
+
+def test_half_of_a_surrogate_pair_is_named_with_its_message(shelf: Shelf) -> None:
+    with pytest.raises(InvalidTextError, match=r"^message 2 has half of a surrogate pair, U\+DC00, at position 1;"):
+        ask(shelf, [MESSAGES[0], {"role": "user", "content": "a\udc00"}])

@@ -95,8 +95,9 @@ def test_ten_megabytes_are_counted_exactly_and_drawn_in_part(shelf: Shelf) -> No
 
 
 def test_a_lone_surrogate_is_an_error_that_says_where(shelf: Shelf) -> None:
-    with pytest.raises(InvalidTextError, match="2"):
+    with pytest.raises(InvalidTextError, match=r"U\+D800, at position 2; .* remove it$") as caught:
         ask(shelf, "ab\ud800")
+    assert caught.value.position == 2
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,9 @@ def test_entries_of_megabytes_are_shown_in_part() -> None:
     assert answer(shelf, {"tokenizer": key, "query": "天天"})["num"] == 1
 
 
-def test_a_lone_surrogate_is_found_nowhere() -> None:
-    assert answer(SHELF, {"tokenizer": "lessons", "query": "\ud800"})["num"] >= 0
+def test_a_lone_surrogate_is_no_query() -> None:
+    with pytest.raises(jeton.InvalidTextError, match=r"the query has half of a surrogate pair, U\+D800, at position 1"):
+        answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
 
 
 def test_200000_entries_answer_at_once(data: Path) -> None:

@@ -87,6 +87,18 @@ class TestTyping:
         assert len(held) == 2
         assert [int(text) for text in view.locator(LIST).all_text_contents()] == SMALL.encode("the oldest")
 
+    def test_counts_of_an_answer_that_became_an_error_are_not_told(self, open_page: Open, problems: Problems) -> None:
+        """The counts are told when typing pauses; by then there may be none."""
+        page = open_page(tokenizer="bytes", text="abc")
+        page.wait_for_selector(LIST)
+        page.get_by_label("Text", exact=True).fill("abcd")
+        page.locator(".figures dd", has_text=re.compile("^4$")).first.wait_for()
+        page.evaluate("location.hash = location.hash.replace('tokenizer=bytes', 'tokenizer=torn')")
+        page.locator(".pane .failure").wait_for()
+        page.wait_for_timeout(1_000)
+        assert "4 tokens" not in page.locator("#live").text_content()
+        problems.forgive("400")
+
     def test_typing_key_by_key(self, open_page: Open) -> None:
         page = open_page(tokenizer="small")
         page.get_by_label("Text", exact=True).press_sequentially("the old tale", delay=15)
@@ -179,6 +191,47 @@ class TestPointing:
         view.mouse.move(5, 5)
         view.get_by_text("Point at a token").wait_for()
         assert current(view) == [-1, -1]
+
+    @pytest.mark.parametrize("at", [0, 2])
+    @pytest.mark.parametrize("before", ["nothing", "caret", "tab", "press"])
+    def test_a_press_shows_it_whatever_came_before(self, open_page: Open, at: int, before: str) -> None:
+        """Each of these may have pinned the token already, and a press must not let it go."""
+        page = open_page(tokenizer="bytes", text="abc")
+        page.wait_for_selector(f"{LIST} >> nth=2")
+        box = page.get_by_label("Text", exact=True)
+        if before == "caret":
+            box.focus()
+            page.evaluate("at => document.querySelector('textarea').setSelectionRange(at, at)", at)
+        elif before == "tab":
+            box.focus()
+            for _ in range(3):  # over the switches
+                page.keyboard.press("Tab")
+        elif before == "press":
+            page.locator(PANE).nth(at).click()
+        page.mouse.move(5, 5)
+        page.wait_for_timeout(200)
+        page.locator(PANE).nth(at).click()
+        page.mouse.move(5, 5)
+        page.wait_for_timeout(200)
+        assert current(page) == [at, at]
+        assert face(page) == 97 + at
+
+    def test_a_pointer_that_was_on_a_token_of_an_answer_that_is_gone(self, open_page: Open) -> None:
+        """The card waits a moment; the text may be shorter by then."""
+        page = open_page(tokenizer="bytes", text="abcdef")
+        page.wait_for_selector(f"{LIST} >> nth=5")
+        page.evaluate(
+            f"""() => {{
+                const token = document.querySelectorAll('{PANE}')[5];
+                const over = () => token.dispatchEvent(
+                    new PointerEvent('pointerover', {{ bubbles: true, pointerType: 'mouse' }}));
+                const timer = setInterval(() => token.isConnected ? over() : clearInterval(timer), 5);
+            }}"""
+        )
+        page.get_by_label("Text", exact=True).fill("a")
+        page.locator(f"{PANE} >> nth=1").wait_for(state="detached")
+        page.wait_for_timeout(200)
+        assert page.locator(PANE).count() == 1
 
     def test_a_press_keeps_it_and_selects_its_text(self, view: Any) -> None:
         place = next(i for i, token in enumerate(SMALL.tokenize(TEXT)) if token.char_span[0] > TEXT.index("😉") - 1)
@@ -408,7 +461,9 @@ class TestHostileText:
             }"""
         )
         page.locator(".pane .failure").wait_for()
-        assert "surrogate" in page.locator(".pane .failure").inner_text()
+        said = page.locator(".pane .failure").inner_text()
+        assert "half of a surrogate pair" in said
+        assert "encode" not in said  # advice for programs
         problems.forgive("400")
         page.get_by_label("Text", exact=True).fill("ab")
         page.wait_for_selector(LIST)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import ConfigError
+from ...errors import ConfigError, InvalidTextError
 
-__all__ = ["flag", "integer", "one_of", "text", "texts"]
+__all__ = ["flag", "integer", "no_surrogates", "one_of", "text", "texts"]
 
 
 def text(request: Mapping[str, Any], name: str, default: str | None = None) -> str:
@@ -24,6 +24,26 @@ def text(request: Mapping[str, Any], name: str, default: str | None = None) -> s
     value = request.get(name, default)
     if not isinstance(value, str):
         raise _wrong(request, name, "a text")
+    return no_surrogates(value, f"the {name}")
+
+
+def no_surrogates(value: str, name: str) -> str:
+    """A string, if it can be written as UTF-8: JSON can spell half of a surrogate pair, and a text cannot hold it.
+
+    Examples:
+        >>> no_surrogates("ab\\ud800", "the text")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        jeton.errors.InvalidTextError: the text has half of a surrogate pair, U+D800, at position 2; that is no ...
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"{name} has half of a surrogate pair, U+{ord(value[error.start]):04X}, at position {error.start}; "
+            "that is no character, and no tokenizer can read it: remove it",
+            position=error.start,
+        ) from None
     return value
 
 

@@ -79,9 +79,9 @@ def _messages(request: Mapping[str, Any]) -> list[Any]:
     if len(messages) > MAX_MESSAGES:
         raise ConfigError(f"{len(messages):,} messages: the page shows {MAX_MESSAGES:,} at most", option="messages")
     length = 0
-    for message in messages:
+    for number, message in enumerate(messages, 1):
         content = message.get("content") if isinstance(message, dict) else None
-        length += len(content) if isinstance(content, str) else 0
+        length += len(asked.no_surrogates(content, f"message {number}")) if isinstance(content, str) else 0
     if length > MAX_CHARS:
         raise ConfigError(f"{length:,} characters: the page shows chats of {MAX_CHARS:,} at most", option="messages")
     return messages

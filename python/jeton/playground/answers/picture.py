@@ -19,5 +19,6 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "hi"})["svg"][:4]
         '<svg'
     """
-    drawing, _ = drawn(shelf, request)
-    return {"svg": to_svg(drawing, theme="dark" if request.get("theme") == "dark" else "light")}
+    drawing, num_tokens = drawn(shelf, request)
+    dark = request.get("theme") == "dark"
+    return {"svg": to_svg(drawing, theme="dark" if dark else "light", num_tokens=num_tokens)}

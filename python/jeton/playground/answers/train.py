@@ -36,7 +36,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
         [['text', 'abab', 'abab']]
     """
     text = asked.text(request, "text")
-    num_bytes = len(text.encode("utf-8", "surrogatepass"))
+    num_bytes = len(text.encode())
     if num_bytes > MAX_TEXT_BYTES:
         raise ConfigError(
             f"every step reads the whole text again, so it may have up to {MAX_TEXT_BYTES:,} bytes; this one has "

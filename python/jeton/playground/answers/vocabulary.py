@@ -59,7 +59,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _needle(query: str, by: str) -> bytes:
     if by == "text":
-        return query.encode("utf-8", "replace")
+        return query.encode()
     try:
         return bytes.fromhex(query.replace("\\x", " ").replace("0x", " "))
     except ValueError:

@@ -67,6 +67,7 @@ export function mount(root, app) {
       answer = { ...found, tokenizer, text, special, template, entry: app.tokenizer() };
       draw();
     } catch (error) {
+      stopTimers();
       answer = null;
       drawings = [];
       figures.replaceChildren();
@@ -82,6 +83,7 @@ export function mount(root, app) {
 
   function draw() {
     const { drawing } = answer;
+    stopTimers();
     pinned = null;
     const text = app.draw(drawing, { label: "Tokens", onToken });
     drawings = [text];
@@ -90,8 +92,13 @@ export function mount(root, app) {
     drawMore();
     drawList(listKind(app.state));
     detail.replaceChildren(invitation());
-    clearTimeout(telling);
     telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(", ")), TELL_AFTER_MS);
+  }
+
+  /** What waits is about an answer that is gone. */
+  function stopTimers() {
+    clearTimeout(telling);
+    clearTimeout(pointing);
   }
 
   function figureRows() {
@@ -142,9 +149,9 @@ export function mount(root, app) {
       pointing = setTimeout(() => look(index ?? pinned, { card: true }), index === null ? 120 : 40);
       return;
     }
-    pinned = how === "press" && pinned === index ? null : index;
+    pinned = index; // also if it was: the caret or the focus may have pinned it just before
     look(pinned, { scroll: true });
-    if (pinned !== null) selectText(pinned);
+    selectText(pinned);
   }
 
   /** Makes a token the one that is looked at, everywhere; null: none. */
