@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -59,3 +62,19 @@ def tok() -> jeton.Tokenizer:
 def kind(request: pytest.FixtureRequest) -> str:
     """The name of each kind of tokenizer."""
     return str(request.param)
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser of this machine, or the one that ``JETON_BROWSER`` names; one for all tests."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
+    path = os.environ.get("JETON_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no Chromium on this machine: install it, or set JETON_BROWSER to its path")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()

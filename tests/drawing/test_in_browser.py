@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,16 +23,10 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    browser_path = os.environ.get("JETON_BROWSER") or shutil.which("chromium")
-    if browser_path is None:
-        pytest.skip("needs Chromium: install it, or set JETON_BROWSER to its path")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path)
-        made = browser.new_page()
-        yield made
-        browser.close()
+def page(chromium: Any) -> Iterator[Any]:
+    made = chromium.new_page()
+    yield made
+    made.close()
 
 
 def show(page: Any, fragment: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,10 +20,6 @@ from jeton.playground.server import bind, make_server
 from jeton.playground.shelf import Shelf
 
 from ..material import tokenizer
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))), None
-)
 
 
 @contextmanager
@@ -104,18 +99,6 @@ def send(address: str) -> Send:
 
 
 # ── Chromium ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The browser of this machine."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield browser
-        browser.close()
 
 
 class Problems(list[str]):
