@@ -71,7 +71,6 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   };
   const release = (index) => {
     for (const name of ["tabindex", "role", "aria-label"]) token(index).removeAttribute(name);
-    token(index).classList.remove("current");
   };
 
   root.drawing = drawing;
@@ -79,8 +78,12 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   root.look = (index, { focus = false, scroll = false } = {}) => {
     if (!drawing.ids.length) return;
     if (index !== current) {
-      release(current ?? 0);
-      hold(index ?? 0);
+      const [from, to] = [current ?? 0, index ?? 0];
+      token(from).classList.remove("current");
+      if (from !== to) { // what has the focus would lose it with its tabindex
+        release(from);
+        hold(to);
+      }
       current = index;
       if (index !== null) token(index).classList.add("current");
     }
