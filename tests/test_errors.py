@@ -18,6 +18,7 @@ BUILTINS = {
     errors.UnknownTokenError: KeyError,
     errors.SpecialTokenError: ValueError,
     errors.InvalidTextError: ValueError,
+    errors.ChatTemplateError: ValueError,
     errors.DecodeError: ValueError,
     errors.DownloadError: OSError,
     errors.TrainingError: RuntimeError,
