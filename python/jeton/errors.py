@@ -12,6 +12,7 @@ nothing of ours.
 from __future__ import annotations
 
 __all__ = [
+    "ChatTemplateError",
     "ConfigError",
     "DecodeError",
     "DownloadError",
