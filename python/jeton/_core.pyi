@@ -10,6 +10,8 @@ __all__ = [
     "BareModel",
     "Counter",
     "Counts",
+    "Memory",
+    "Run",
     "SpelledVocabulary",
     "TekkenFile",
     "Tokenizer",
