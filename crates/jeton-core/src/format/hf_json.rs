@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use hashbrown::{HashMap, HashTable};
+use hashbrown::hash_table::{Entry, HashTable};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -61,8 +61,13 @@ impl Spelling<'_> {
     /// [`Error::config`] for plain text that is not UTF-8.
     pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
         let mut text = String::new();
+        self.append(kind, content, &mut text)?;
+        Ok(text)
+    }
+
+    fn append(&self, kind: Kind, content: &[u8], text: &mut String) -> Result<()> {
         match (kind, self.byte_alphabet) {
-            (Kind::Token | Kind::EndsWord, true) => byte_alphabet::spell(content, &mut text),
+            (Kind::Token | Kind::EndsWord, true) => byte_alphabet::spell(content, text),
             _ => text.push_str(std::str::from_utf8(content).map_err(|_| {
                 Error::config(format!("the token {:?} is not UTF-8 and cannot be spelled", crate::vocab::show(content)))
             })?),
@@ -70,7 +75,7 @@ impl Spelling<'_> {
         if kind == Kind::EndsWord {
             text.push_str(self.end_of_word);
         }
-        Ok(text)
+        Ok(())
     }
 
     /// What a spelling means.
@@ -338,6 +343,42 @@ impl<'de> serde::Deserialize<'de> for Merge {
     }
 }
 
+/// Entries as a file spells them, in quotes, one after the other.
+struct Quoted {
+    text: Vec<u8>,
+    starts: Vec<usize>, // id -> start in text; one more at the end
+}
+
+impl Quoted {
+    /// Those that are wanted; the others are empty.
+    ///
+    /// # Errors
+    /// As [`Spelling::write`].
+    fn new(vocab: &Vocab, spelling: &Spelling<'_>, is_wanted: impl Fn(u32) -> bool) -> Result<Self> {
+        let mut quoted = Self { text: Vec::new(), starts: Vec::with_capacity(vocab.len() + 1) };
+        let mut plain = String::new();
+        for id in 0..vocab.len() as u32 {
+            quoted.starts.push(quoted.text.len());
+            if vocab.kind(id) != Kind::Hole && is_wanted(id) {
+                plain.clear();
+                spelling.append(vocab.kind(id), vocab.content(id), &mut plain)?;
+                push_json(&mut quoted.text, &plain)?;
+            }
+        }
+        quoted.starts.push(quoted.text.len());
+        Ok(quoted)
+    }
+
+    fn of(&self, id: u32) -> &[u8] {
+        &self.text[self.starts[id as usize]..self.starts[id as usize + 1]]
+    }
+}
+
+/// JSON text of what was written piece by piece.
+fn text(json: Vec<u8>) -> Result<String> {
+    String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
+}
+
 /// `model.vocab` as it is written.
 #[derive(Debug)]
 pub struct Written {
@@ -358,25 +399,30 @@ pub struct Written {
 pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32) -> bool) -> Result<Written> {
     let is_outside = |id, kind| kind == Kind::Added && !is_model(id);
     let is_entry = |kind| matches!(kind, Kind::Token | Kind::EndsWord);
-    let mut taken: HashMap<String, u32> = HashMap::with_capacity(vocab.num_tokens());
-    for (id, _, content) in vocab.iter().filter(|&(_, kind, _)| is_entry(kind)) {
-        let token = spelling.write(vocab.kind(id), content)?;
-        if vocab.kind(id) == Kind::Token && !spelling.end_of_word.is_empty() && token.ends_with(spelling.end_of_word) {
-            return Err(Error::config(format!("id {id}, {token:?}, would be read as a token that ends a word")));
+    let quoted = Quoted::new(vocab, spelling, |_| true)?;
+    let hash = Hash::default();
+    let key = |&id: &u32| hash.bytes(quoted.of(id));
+    let mut taken = HashTable::with_capacity(vocab.num_tokens());
+    for (id, kind, _) in vocab.iter().filter(|&(_, kind, _)| is_entry(kind)) {
+        let show = |id| spelling.write(vocab.kind(id), vocab.content(id));
+        let end = spelling.end_of_word;
+        if kind == Kind::Token && !end.is_empty() && show(id)?.ends_with(end) {
+            return Err(Error::config(format!("id {id}, {:?}, would be read as a token that ends a word", show(id)?)));
         }
-        if let Some(other) = taken.insert(token, id) {
-            let token = spelling.write(vocab.kind(id), content)?;
-            return Err(Error::config(format!(
-                "ids {other} and {id} would both be spelled {token:?} in tokenizer.json"
-            )));
+        match taken.entry(key(&id), |&other| quoted.of(other) == quoted.of(id), key) {
+            Entry::Vacant(free) => drop(free.insert(id)),
+            Entry::Occupied(other) => {
+                return Err(Error::config(format!(
+                    "ids {} and {id} would both be spelled {:?} in tokenizer.json",
+                    other.get(),
+                    show(id)?
+                )))
+            }
         }
     }
-    let mut clashes = Vec::new();
-    for (id, kind, content) in vocab.iter().filter(|&(_, kind, _)| !is_entry(kind)) {
-        if taken.contains_key(&spelling.write(kind, content)?) {
-            clashes.push(id);
-        }
-    }
+    let is_taken = |id: u32| taken.find(key(&id), |&other| quoted.of(other) == quoted.of(id)).is_some();
+    let clashes: Vec<u32> =
+        vocab.iter().filter(|&(id, kind, _)| !is_entry(kind) && is_taken(id)).map(|(id, ..)| id).collect();
     let mut end = vocab.len() as u32;
     if vocab.num_tokens() == vocab.len() && clashes.is_empty() {
         let is_last = |&id: &u32| match vocab.kind(id) {
@@ -386,21 +432,24 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
         let last = (0..end).rev().take_while(is_last).filter(|&id| is_outside(id, vocab.kind(id)));
         end = last.last().unwrap_or(end);
     }
-    let mut json = String::from("{");
+    let mut json = vec![b'{'];
     let mut exposed = Vec::new();
-    for (id, kind, content) in vocab.iter().take_while(|&(id, ..)| id < end) {
+    for (id, kind, _) in vocab.iter().take_while(|&(id, ..)| id < end) {
         if clashes.binary_search(&id).is_ok() {
             continue;
         }
         if is_outside(id, kind) {
             exposed.push(id);
         }
-        let token = spelling.write(kind, content)?;
-        let comma = if json.len() > 1 { "," } else { "" };
-        json.push_str(&format!("{comma}{}:{id}", quote(&token)?));
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        json.extend_from_slice(quoted.of(id));
+        json.push(b':');
+        push_json(&mut json, &id)?;
     }
-    json.push('}');
-    Ok(Written { json, clashes, exposed })
+    json.push(b'}');
+    Ok(Written { json: text(json)?, clashes, exposed })
 }
 
 /// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the bit. `None`
@@ -474,16 +523,27 @@ pub fn tied_pieces(vocab: &Vocab, merges: &[(u32, u32, u32)], scores: &[f64]) ->
 /// # Errors
 /// As [`Spelling::write`].
 pub fn merges_json(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
-    let token = |id: u32| quote(&spelling.write(vocab.kind(id), vocab.content(id))?);
-    let mut json = String::from("[");
+    let mut is_wanted = vec![false; vocab.len()];
+    merges.iter().for_each(|&(left, right, _)| [left, right].iter().for_each(|&id| is_wanted[id as usize] = true));
+    let quoted = Quoted::new(vocab, spelling, |id| is_wanted[id as usize])?;
+    let mut json = vec![b'['];
     for (i, &(left, right, _)) in merges.iter().enumerate() {
-        let comma = if i > 0 { "," } else { "" };
-        json.push_str(&format!("{comma}[{},{}]", token(left)?, token(right)?));
+        json.extend_from_slice(if i > 0 { b",[" } else { b"[" });
+        json.extend_from_slice(quoted.of(left));
+        json.push(b',');
+        json.extend_from_slice(quoted.of(right));
+        json.push(b']');
     }
-    json.push(']');
-    Ok(json)
+    json.push(b']');
+    text(json)
 }
 
-fn quote(text: &str) -> Result<String> {
-    serde_json::to_string(text).map_err(|error| Error::config(error.to_string()))
+fn quote(plain: &str) -> Result<String> {
+    let mut json = Vec::new();
+    push_json(&mut json, plain)?;
+    text(json)
+}
+
+fn push_json<T: serde::Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) -> Result<()> {
+    serde_json::to_writer(json, value).map_err(|error| Error::config(error.to_string()))
 }

@@ -7,7 +7,7 @@
 //!
 //! # Why it is exact
 //! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all occurrences of a
-//! pair are born at once, its count never grows after that, and its first occurrence never moves forward. Every entry of the heap
+//! pair are born at once, its count never grows after that, and its first occurrence never moves forward. Every entry of the queue
 //! is therefore an upper bound, and a top entry that is still true is the winner. Cells where a pair no longer stands are
 //! recognized by their content: ids never come back to a cell they left. Whether a rule lets a pair merge is decided when it is born.
 //!
@@ -15,7 +15,7 @@
 //! pairs are surveyed again as they then stand. So the floor decides what is remembered, never what is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a heap operation for each listed pair and each bound corrected. Memory: 8 bytes a
+//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound corrected. Memory: 8 bytes a
 //! cell, 4 for each place of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
@@ -29,7 +29,7 @@ use serde::Deserialize;
 
 use super::count::Counts;
 use super::crew::{with_crew, Board, Crew, Job};
-use super::heap::Heap;
+use super::ladder::{Counted, Ladder};
 use super::layout::{lay_out, BYTES_A_CELL};
 use super::rules::Rule;
 use super::sequences::Symbols;
@@ -41,6 +41,7 @@ use crate::hash::Hash;
 use crate::interrupt::GoOn;
 use crate::memory::Memory;
 use crate::parallel;
+use crate::simd;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -215,6 +216,12 @@ struct Bound {
     pair: u32,
 }
 
+impl Counted for Bound {
+    fn count(&self) -> u64 {
+        self.count
+    }
+}
+
 /// What one merge does to the pairs with one neighbor, in all shards together.
 #[derive(Debug, Clone, Copy)]
 struct Change {
@@ -237,7 +244,7 @@ struct Learner<'a> {
     pairs: Vec<Pair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
-    heap: Heap<Bound>,
+    queue: Ladder<Bound>,
     changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
     changed: Vec<u32>,    // neighbors that are not
 }
@@ -282,7 +289,7 @@ impl<'a> Learner<'a> {
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
-            heap: Heap::new(Vec::new(), |_, _| false),
+            queue: Ladder::new([], |_, _| false),
             changes: Vec::new(),
             changed: Vec::new(),
         }
@@ -332,7 +339,7 @@ impl<'a> Learner<'a> {
             shard.list_survey(&listed, self.pairs.len(), go_on)
         };
         parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
-        self.rebuild_heap();
+        self.rebuild_queue();
         Ok(())
     }
 
@@ -355,13 +362,13 @@ impl<'a> Learner<'a> {
         };
         parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
         self.tokens.compact();
-        self.rebuild_heap();
+        self.rebuild_queue();
         Ok(())
     }
 
-    fn rebuild_heap(&mut self) {
-        let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair)).collect();
-        self.heap = Heap::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+    fn rebuild_queue(&mut self) {
+        let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
+        self.queue = Ladder::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
     }
 
     /// The index of a pair, which is made if it is new.
@@ -416,7 +423,8 @@ impl<'a> Learner<'a> {
     /// The pair to merge next.
     fn best(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<Option<u32>> {
         loop {
-            let Some(&Bound { count, key, pair }) = self.heap.top() else {
+            let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
+            let Some(&Bound { count, key, pair }) = self.queue.top(beats) else {
                 if self.floor == self.min_frequency {
                     return Ok(None);
                 }
@@ -425,14 +433,13 @@ impl<'a> Learner<'a> {
             };
             let still_listed = self.pairs[pair as usize].count >= self.floor; // counts never grow
             let now = still_listed.then(|| self.bound(pair));
-            let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
             match now {
                 Some(now) if (now.count, now.key) == (count, key) => {
-                    self.heap.pop(beats);
+                    self.queue.pop(beats);
                     return Ok(Some(pair));
                 }
-                Some(now) => self.heap.replace_top(now, beats),
-                None => drop(self.heap.pop(beats)),
+                Some(now) => self.queue.replace_top(now, beats),
+                None => drop(self.queue.pop(beats)),
             }
         }
     }
@@ -443,8 +450,26 @@ impl<'a> Learner<'a> {
         self.survey(watch)
     }
 
+    /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so each is fetched
+    /// some merges after what leads to it.
+    fn fetch_ahead(&self) {
+        for shard in self.board.shards() {
+            if let Some(bound) = self.queue.coming(9) {
+                simd::prefetch(&self.pairs[bound.pair as usize]);
+                shard.fetch(bound.pair);
+            }
+            if let Some(bound) = self.queue.coming(5) {
+                shard.fetch_places(bound.pair);
+            }
+            if let Some(bound) = self.queue.coming(1) {
+                shard.fetch_cells(bound.pair);
+            }
+        }
+    }
+
     /// Merges a pair everywhere.
     fn merge(&mut self, pair: u32) -> Result<Merge> {
+        self.fetch_ahead();
         let Pair { left, right, count } = self.pairs[pair as usize];
         let result = self.tokens.push(left, right)?;
         let merging = self.merging(pair, result);
@@ -457,7 +482,7 @@ impl<'a> Learner<'a> {
         self.crew.run(Job::List(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
-            self.heap.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+            self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
         }
         let merged = self.board.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;

@@ -8,6 +8,7 @@ pub mod count;
 mod crew;
 mod heap;
 pub mod hf;
+mod ladder;
 mod layout;
 pub mod learn;
 mod replay;

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
 use crate::memory::{List, Memory};
+use crate::simd;
 
 /// How many places ahead cells are fetched.
 const AHEAD: usize = 24;
@@ -291,6 +292,29 @@ impl Shard {
             places.len -= 1;
         }
         None
+    }
+
+    /// Fetches where the places of a pair are written down.
+    pub fn fetch(&self, pair: u32) {
+        simd::prefetch(&self.places[pair as usize]);
+    }
+
+    /// Fetches the first places.
+    pub fn fetch_places(&self, pair: u32) {
+        let Places { block, start, len } = self.places[pair as usize];
+        if len > 0 {
+            simd::prefetch(&self.postings[block as usize][start as usize]);
+        }
+    }
+
+    /// Fetches the first cells.
+    pub fn fetch_cells(&self, pair: u32) {
+        let Places { block, start, len } = self.places[pair as usize];
+        if len > 0 {
+            for &at in &self.postings[block as usize][start as usize..][..len.min(AHEAD as u32) as usize] {
+                self.cells.prefetch(at);
+            }
+        }
     }
 
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
