@@ -1,4 +1,4 @@
-"""Unigram training and SentencePiece 0.2.3's, on the same words: nearly the same pieces, and a text as likely.
+"""Unigram training and SentencePiece 0.2.3's, on the same lines or words: nearly the same pieces, and a text as likely.
 
 They cannot be equal to the last piece: SentencePiece adds in 32 bits, and what is dropped in one turn changes the
 next. So both are measured: how many pieces are shared, and the likelihood of the words, by one and the same scorer.
@@ -10,6 +10,7 @@ import lzma
 import math
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -103,13 +104,59 @@ def test_generated_words(tmp_path: Path) -> None:
     check(synthetic(1), 800, tmp_path)
 
 
+def check_lines(text: str, vocab_size: int, folder: Path, symbols: Sequence[str] = ()) -> None:
+    """From lines it is known what follows each word, which decides whether the word is among the first pieces."""
+    path = folder / "lines.txt"
+    path.write_text(text, "utf-8", newline="\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(path), model_prefix=str(folder / "theirs"), model_type="unigram", vocab_size=vocab_size,
+        user_defined_symbols=list(symbols), num_threads=2, minloglevel=2,
+    )  # fmt: skip
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "theirs.model"))
+    theirs = {model.id_to_piece(id): model.get_score(id) for id in range(3 + len(symbols), vocab_size)}
+    preset = SentencePieceUnigram(user_defined_symbols=tuple(symbols))
+    tok = jeton.train(path, vocab_size, documents="line", preset=preset, progress=False)
+    scores = tok._core.scores()
+    ours = {tok.id_to_token(id): scores[id] for id in range(3 + len(symbols), vocab_size)}
+    assert len(ours.keys() & theirs.keys()) >= 0.99 * len(theirs)
+    words: Words = {}
+    for symbol in symbols:
+        text = text.replace(symbol, " ")
+    for word in model.normalize(text).replace(" ", " ▁").split(" "):
+        words[word] = words.get(word, 0) + 1
+    words.pop("", None)
+    assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
+
+
+def test_generated_lines(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    words = [word[1:] for word in synthetic(2, 3_000)]
+    lines = (
+        " ".join(words[int(len(words) * rng.random() ** 2)] for _ in range(rng.randint(1, 12))) for _ in range(9_000)
+    )
+    text = "".join(line + rng.choice(["", "", "<sep>", " <sep> a"]) + "\n" for line in lines)
+    # What ends the last line of all SentencePiece takes for a substring to begin with; no other line ends like this.
+    check_lines(text + "q\n", 500, tmp_path, ["<sep>"])
+
+
+def corpus_text(corpus: str) -> str:
+    path = Path(os.environ["JETON_TEST_DATA"]) / "corpora" / f"{corpus}.txt.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        return file.read(2_000_000).replace("\u2585", "").replace("\0", "")
+
+
+@pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
+@pytest.mark.parametrize("corpus", ["english", "chinese", "code", "docs_es_pt_ja"])
+@pytest.mark.timeout(600)
+def test_lines_of_corpora(corpus: str, tmp_path: Path) -> None:
+    check_lines(corpus_text(corpus), 8_000, tmp_path)
+
+
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 @pytest.mark.parametrize("corpus", ["english", "chinese", "code"])
 @pytest.mark.timeout(600)
 def test_corpora(corpus: str, tmp_path: Path) -> None:
-    path = Path(os.environ["JETON_TEST_DATA"]) / "corpora" / f"{corpus}.txt.xz"
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        text = file.read(2_000_000).replace("\u2585", "").replace("\t", " ").replace("\0", "")
+    text = corpus_text(corpus).replace("\t", " ")
     words: Words = {}
     for word in text.split():
         if len(word) < 1_000:

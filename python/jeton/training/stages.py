@@ -28,6 +28,7 @@ class Stages:
         boundaries: tokens that cut the normalized text, too; each is counted as one U+001F (SentencePiece's trainer).
         skip_over_bytes: documents longer than this are not counted; None counts all.
         skip_with: documents that hold this are not counted.
+        mark_ends: count what ends a document with a U+000A behind it.
         byte_level: whether a ``ByteLevel`` part hands on bytes, as byte-level models want them, or the characters of
             the byte alphabet that stand for them.
 
@@ -45,6 +46,7 @@ class Stages:
     boundaries: tuple[str, ...] = ()
     skip_over_bytes: int | None = None
     skip_with: str | None = None
+    mark_ends: bool = False
 
     @classmethod
     def of(cls, what: str | Pattern | Definition | Stages | None) -> Stages:
@@ -88,7 +90,7 @@ class Stages:
     @property
     def pattern(self) -> Pattern | None:
         """The pattern, where it is all there is; else None."""
-        if self.normalizer or self.user_defined or self.boundaries or self.skip_over_bytes or self.skip_with:
+        if self.normalizer or self.user_defined or any(self._rare().values()):
             return None
         return Definition(pretokenizer=self.pretokenizer).pattern
 
@@ -107,6 +109,7 @@ class Stages:
             "boundaries": list(self.boundaries),
             "skip_over_bytes": self.skip_over_bytes,
             "skip_with": self.skip_with,
+            "mark_ends": self.mark_ends,
         }
 
     @classmethod
@@ -124,16 +127,19 @@ class Stages:
             raise TypeError("the parts of a stage are a list of objects")
         if not all(isinstance(token, str) for token in user_defined):
             raise TypeError("user-defined tokens are strings")
-        boundaries, most, mark = (facts.get(name) for name in ("boundaries", "skip_over_bytes", "skip_with"))
-        if (
-            not isinstance(boundaries, list | None)
-            or not isinstance(most, int | None)
-            or not isinstance(mark, str | None)
-        ):
-            raise TypeError("boundaries are a list, skip_over_bytes is an integer, skip_with a string")
+        rare = {
+            "boundaries": list | None,
+            "skip_over_bytes": int | None,
+            "skip_with": str | None,
+            "mark_ends": bool | None,
+        }
+        for name, kind in rare.items():
+            if not isinstance(facts.get(name), kind):
+                raise TypeError(f"{name} is of another type")
         return cls(
             tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"],
-            tuple(boundaries or ()), most, mark,
+            tuple(facts.get("boundaries") or ()), facts.get("skip_over_bytes"), facts.get("skip_with"),
+            bool(facts.get("mark_ends")),
         )  # fmt: skip
 
     def is_same(self, other: Stages) -> bool:

@@ -40,9 +40,9 @@ class SentencePieceUnigram(SentencePiece):
         seed_sentencepiece_size: substrings to begin with; 0 is eight times the vocabulary, at least 100,000.
         shrinking_factor: the share of the pieces that is kept in each turn, from 0.5 to 0.95.
         num_sub_iterations: rounds of EM in each turn.
-        slips: whether to follow SentencePiece where it slips. Trained on words with their counts it leaves out, of the
-            substrings to begin with, those that only the end of the word follows, and those followed by characters
-            with the same first byte alone; and characters that are no piece are counted for the most frequent one.
+        slips: whether to follow SentencePiece where it slips. Of the substrings to begin with it leaves out those that
+            stand nowhere but before the end of a line, and those followed by characters with the same first byte alone
+            (a space is one of these); and characters that are no piece are counted for the most frequent one.
             ``algorithm="unigram"`` alone says False, and the corpus becomes more likely.
 
     Examples:
@@ -103,6 +103,7 @@ class SentencePieceUnigram(SentencePiece):
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
             recipe,
+            stages=replace(recipe.stages, mark_ends=self.slips),
             algorithm="unigram",
             tie_break=None,
             learn=learn,
@@ -124,7 +125,7 @@ class SentencePieceUnigram(SentencePiece):
 
         vocabulary, num_characters = _core.learn_unigram(
             counts._core,
-            self._unigram_options(asked.vocab_size, len(reserved)),
+            self._unigram_options(asked.vocab_size, len(reserved), counts),
             reserved,
             threads=run.threads,
             progress=progress,
@@ -136,11 +137,17 @@ class SentencePieceUnigram(SentencePiece):
             stopped = f"{size} of {asked.vocab_size} entries: there are no more pieces worth one"
         return Learned(vocabulary, num_characters, [], ([], [], []), stopped)
 
-    def _unigram_options(self, vocab_size: int, num_reserved: int) -> str:
+    def _unigram_options(self, vocab_size: int, num_reserved: int, counts: Counts) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
             "slips",
         )  # fmt: skip
-        others = {"vocab_size": vocab_size, "num_reserved": num_reserved, "single_precision": True}
+        others = {
+            "vocab_size": vocab_size,
+            "num_reserved": num_reserved,
+            "single_precision": True,
+            "marked_ends": counts.stages is not None and counts.stages.mark_ends,
+            "starts_alike": self.add_dummy_prefix,
+        }
         return json.dumps(others | {name: getattr(self, name) for name in names})

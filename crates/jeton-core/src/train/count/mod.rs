@@ -42,7 +42,7 @@ use crate::special::Matcher;
 pub use merge::{merge, Dropped, Sink};
 pub use run::{Reader, Source, Writer};
 pub use scripts::Share;
-pub use stages::Stages;
+pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
 use worker::Worker;
 

@@ -35,6 +35,7 @@ pub struct Parts {
     splitters: Vec<Splitter>,
     cuts: Option<Matcher>, // in normalized text
     skips: Skips,
+    marks_ends: bool,
     byte_alphabet: bool, // pieces spell bytes in the byte alphabet
     is_traced: bool,     // a splitter looks where its pieces come from
 }
@@ -56,6 +57,9 @@ impl Skips {
 /// What is counted in the place of a boundary; its id in the matcher.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
+/// What stands behind the last pretoken of a text, where ends are marked; a line holds none.
+pub const END_OF_TEXT: u8 = b'\n';
+
 #[derive(Deserialize)]
 struct Spelled {
     #[serde(default)]
@@ -71,13 +75,15 @@ struct Spelled {
     #[serde(default)]
     skip_with: Option<String>,
     #[serde(default)]
+    mark_ends: bool,
+    #[serde(default)]
     byte_level: bool,
 }
 
 impl Stages {
     /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
     /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
-    /// one U+001F; texts over `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part
+    /// one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part
     /// hands on bytes, not the characters that stand for them.
     ///
     /// # Errors
@@ -100,11 +106,12 @@ impl Stages {
             ([], [only]) => only.as_pattern().cloned(),
             _ => None,
         };
-        Ok(match only.filter(|_| cuts.is_none() && skips == Skips::default()) {
+        Ok(match only.filter(|_| cuts.is_none() && skips == Skips::default() && !spelled.mark_ends) {
             Some(pattern) => Self::Pattern(pattern),
             None => {
                 let is_traced = splitters.iter().any(Splitter::needs_origins);
-                Self::Parts(Parts { normalizers, splitters, cuts, skips, byte_alphabet, is_traced })
+                let marks_ends = spelled.mark_ends;
+                Self::Parts(Parts { normalizers, splitters, cuts, skips, marks_ends, byte_alphabet, is_traced })
             }
         })
     }
@@ -148,7 +155,8 @@ impl Parts {
         }
         let mut bytes = Vec::new();
         let mut looks = Looks::new(go_on);
-        for piece in draft.pieces() {
+        let mut pieces = draft.pieces().iter().peekable();
+        while let Some(piece) = pieces.next() {
             looks.now_and_then()?;
             if let Some(id) = piece.id {
                 if id == BOUNDARY.0 {
@@ -156,14 +164,20 @@ impl Parts {
                 }
                 continue;
             }
+            let ends = self.marks_ends && pieces.peek().is_none();
             let spelled = &draft.text()[piece.start..piece.end];
-            if self.byte_alphabet {
-                bytes.clear();
-                byte_alphabet::push_bytes(spelled, &mut bytes);
-                each(&bytes)?;
-            } else {
+            if !self.byte_alphabet && !ends {
                 each(spelled.as_bytes())?;
+                continue;
             }
+            bytes.clear();
+            if self.byte_alphabet {
+                byte_alphabet::push_bytes(spelled, &mut bytes);
+            } else {
+                bytes.extend_from_slice(spelled.as_bytes());
+            }
+            bytes.extend(ends.then_some(END_OF_TEXT));
+            each(&bytes)?;
         }
         Ok(())
     }

@@ -66,6 +66,12 @@ pub struct Options {
     /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
     /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
     pub slips: bool,
+    /// Whether words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands a space.
+    #[serde(default)]
+    pub marked_ends: bool,
+    /// Whether all lines begin with a space, so that every end of a line is followed by the same.
+    #[serde(default)]
+    pub starts_alike: bool,
     /// Whether scores are rounded to 32 bits in the end, as a `.model` holds them.
     pub single_precision: bool,
     /// What a piece may hold.
@@ -267,6 +273,8 @@ mod tests {
             num_sub_iterations: 2,
             shrinking_factor: 0.75,
             slips: false,
+            marked_ends: false,
+            starts_alike: true,
             single_precision: false,
             limits,
         }

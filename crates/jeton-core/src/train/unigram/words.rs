@@ -14,11 +14,11 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::valid::{Class, Limits, UNKNOWN};
+use super::valid::{Class, UNKNOWN};
 use super::Options;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
-use crate::train::count::Counts;
+use crate::train::count::{Counts, END_OF_TEXT};
 
 /// A character of the text, by its index in [`Words::characters`].
 pub(super) type Symbol = u32;
@@ -31,6 +31,10 @@ const THEN: u8 = 0xFF;
 
 /// What stands where a control or user-defined symbol stood.
 const BOUNDARY: char = '\u{1F}';
+/// What is counted behind the last word of a line.
+const END: char = END_OF_TEXT as char;
+/// What every word begins with but the first of a line.
+const SPACE: char = '\u{2581}';
 /// What SentencePiece puts in the place of rare characters.
 const RARE: char = '\u{2585}';
 
@@ -61,14 +65,14 @@ impl Words {
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
         let limits = &options.limits;
-        let end = if options.slips { 0 } else { MANY };
+        let end = if options.slips && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
         let mut looks = Looks::new(go_on);
         let (characters, num_rare) = characters(counts, options, &mut looks)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
         }
-        let segments = segments(counts, &known, limits, &mut looks)?;
+        let segments = segments(counts, &known, options, &mut looks)?;
         let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
         sorted.sort_unstable();
         let mut words = Self {
@@ -147,12 +151,21 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
+/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A symbol counts as a rare
+/// character, and that begins with the same byte as a space.
+fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
+    match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
+        Some(word) => (word, None),
+        None => (pretoken, marked_ends.then_some(SPACE)),
+    }
+}
+
 /// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
 /// ones the lower code point first. In order; and the occurrences of all others.
 fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
-        for c in text(pretoken)?.chars() {
+        for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
             looks.now_and_then()?;
             let sum = &mut found[c as usize];
             *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
@@ -178,17 +191,18 @@ fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Resu
 }
 
 /// The segments of all words, each with what follows it.
-fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'_>) -> Result<Counts> {
+fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks<'_>) -> Result<Counts> {
     let mut segments = Counts::default();
     let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
         starts.clear();
         classes.clear();
-        for (at, c) in text(pretoken)?.char_indices() {
+        let (word, behind) = word_of(text(pretoken)?, options.marked_ends);
+        for (at, c) in word.char_indices() {
             starts.push(at);
             classes.push(known.of[c as usize].1);
         }
-        starts.push(pretoken.len());
+        starts.push(word.len());
         let mut at = 0;
         while at < classes.len() {
             looks.now_and_then()?;
@@ -196,14 +210,21 @@ fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'
             let (from, mut reach) = (at, at + 1);
             while at < reach {
                 looks.now_and_then()?;
-                reach = reach.max(at + limits.longest(&classes[at..]));
+                reach = reach.max(at + options.limits.longest(&classes[at..]));
                 at += 1;
             }
             if classes[from] != UNKNOWN {
+                let next = match classes.get(at) {
+                    Some(&UNKNOWN) => Some(RARE),
+                    Some(_) => word[starts[at]..].chars().next(),
+                    None => behind,
+                };
                 key.clear();
-                key.extend_from_slice(&pretoken[starts[from]..starts[at]]);
+                key.extend_from_slice(word[starts[from]..starts[at]].as_bytes());
                 key.push(THEN);
-                key.extend_from_slice(&pretoken[starts[at]..*starts.get(at + 1).unwrap_or(&starts[at])]);
+                if let Some(c) = next {
+                    key.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                }
                 segments.add(&key, count)?;
             }
         }
@@ -215,6 +236,7 @@ fn segments(counts: &Counts, known: &Known, limits: &Limits, looks: &mut Looks<'
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+    use super::super::valid::Limits;
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -257,5 +279,26 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
         let joined = Limits { split_by_number: false, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
+    }
+
+    /// A word stands before a space, or at the end of a line, where that is marked.
+    #[test]
+    fn what_follows_a_word_is_known_from_its_mark() {
+        let follows = |words: &[&str], starts_alike: bool| {
+            let mut counts = Counts::default();
+            words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
+            let options = Options { slips: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
+            let words = Words::new(&counts, &options, &|| true).unwrap();
+            let low = words.len() - 1; // `▁low` is the last in order
+            assert_eq!(words.weights[low], counts.len() as u64);
+            words.followers[low]
+        };
+        let first_byte = |c: char| u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+        assert_eq!(follows(&["▁low"], true), first_byte(SPACE));
+        assert_eq!(follows(&["▁low\n"], true), 0);
+        assert_eq!(follows(&["▁low\n"], false), MANY);
+        assert_eq!(follows(&["▁low", "▁low\n"], true), MANY);
+        assert_eq!(follows(&["▁low", "▁low\u{2019}"], true), first_byte(SPACE));
+        // a slip: both begin with the same byte
     }
 }
