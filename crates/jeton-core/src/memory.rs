@@ -93,7 +93,7 @@ impl Shared {
             return;
         }
         let Some(resident) = self.ground.resident() else { return };
-        let room = self.limit.saturating_sub(resident.own + self.limit / 5); // what is touched between two looks
+        let room = self.limit.saturating_sub(resident.own + self.limit / 4); // what is touched between two looks
         if resident.mapped > room.max(self.limit / 8) {
             mapped.iter().for_each(|&(start, bytes)| self.ground.let_go(start, bytes));
         }

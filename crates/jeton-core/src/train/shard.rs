@@ -163,6 +163,20 @@ impl Survey {
     }
 }
 
+/// How many places far from each other were touched.
+#[derive(Debug)]
+struct Visits(usize);
+
+impl Visits {
+    #[inline]
+    fn one(&mut self, memory: &Memory) {
+        self.0 += 1;
+        if self.0 % LOOK == 0 {
+            memory.look();
+        }
+    }
+}
+
 /// Consecutive sequences and the places of pairs in them.
 #[derive(Debug)]
 pub struct Shard {
@@ -171,6 +185,7 @@ pub struct Shard {
     postings: Vec<List<u32>>, // cells where a pair begins or once began
     places: Vec<Places>,      // by pair; each ascending
     memory: Memory,           // for postings
+    visits: Visits,
     /// The tokens before the places of the present merge.
     pub before: Side,
     /// The tokens after them.
@@ -187,7 +202,7 @@ impl Shard {
         let side = || Side { of: vec![Neighbor::default(); num_ids], ids: Vec::new(), places: Vec::new() };
         let (before, after, memory) = (side(), side(), memory.clone());
         let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
-        Self { cells, postings, places, memory, before, after, merged: 0, survey }
+        Self { cells, postings, places, memory, visits: Visits(0), before, after, merged: 0, survey }
     }
 
     /// Counts all pairs as they stand; ids are under `num_ids`.
@@ -231,6 +246,7 @@ impl Shard {
                 let Places { start, len, .. } = &mut self.places[pair as usize];
                 block[(*start + *len) as usize] = at;
                 *len += 1;
+                self.visits.one(&self.memory);
             }
             looks.now_and_then()?;
         }
@@ -265,6 +281,7 @@ impl Shard {
             let Places { start, len, .. } = &mut self.places[pair];
             block[(*start + *len) as usize] = at;
             *len += 1;
+            self.visits.one(&self.memory);
             looks.now_and_then()?;
         }
         Ok(())
@@ -319,7 +336,7 @@ impl Shard {
 
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
     pub fn merge(&mut self, merging: &Merging) {
-        let Self { cells, postings, before, after, memory, .. } = self;
+        let Self { cells, postings, before, after, memory, visits, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
@@ -327,9 +344,7 @@ impl Shard {
             if let Some(&later) = places.get(i + AHEAD) {
                 cells.prefetch(later);
             }
-            if i % LOOK == LOOK - 1 {
-                memory.look();
-            }
+            visits.one(memory);
             if cells.holds(at, merging.left, merging.left_length, merging.right) {
                 self.merged += merge_at(cells, before, after, merging, at);
             }
@@ -356,6 +371,7 @@ impl Shard {
                     let Places { start, len, .. } = &mut self.places[pair as usize];
                     block[(*start + *len) as usize] = place;
                     *len += 1;
+                    self.visits.one(&self.memory);
                 }
             }
             for &id in &side.ids {
