@@ -25,6 +25,7 @@ mod noise;
 mod options;
 pub mod pairs;
 pub mod pieces;
+mod sweep;
 mod trie;
 pub mod unigram;
 mod unknown;
@@ -71,7 +72,8 @@ pub struct Scratch {
     ranks: Vec<u32>,
     starts: Vec<usize>,
     nodes: Vec<merging::Node>,
-    heap: BinaryHeap<Reverse<u64>>, // rank << 32 | place
+    sweep: sweep::Sweep,
+    heap: BinaryHeap<Reverse<u64>>, // rank << 32 | place, where chance plays a part
     agenda: Agenda,
     best: Vec<unigram::Best>,
     path: Vec<(u32, usize)>,
@@ -84,10 +86,17 @@ impl Scratch {
     /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, heap, agenda, best, path, leads, ids, ends } = self;
+        let Self { symbols, ranks, starts, nodes, sweep, heap, agenda, best, path, leads, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
-        let more =
-            [agenda.capacity(), best.capacity(), path.capacity(), leads.capacity(), ids.capacity(), ends.capacity()];
+        let more = [
+            sweep.capacity(),
+            agenda.capacity(),
+            best.capacity(),
+            path.capacity(),
+            leads.capacity(),
+            ids.capacity(),
+            ends.capacity(),
+        ];
         if sizes.iter().chain(&more).any(|&capacity| capacity > MOST) {
             *self = Self::default();
         }

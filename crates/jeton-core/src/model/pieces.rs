@@ -198,6 +198,7 @@ impl Pieces {
         symbols.clear();
         starts.clear();
         let (mut at, mut is_plain) = (0, true);
+        let mut last: (&[u8], u32) = (&[], UNKNOWN); // a character that was looked up: in runs it comes again
         while at < text.len() {
             starts.push(at);
             if let Some((end, id)) = self.user_defined.longest(text, at) {
@@ -209,7 +210,11 @@ impl Pieces {
             let end = at + char_len(text, at);
             let id = match self.ascii.get(usize::from(text[at])) {
                 Some(&id) => id,
-                None => vocab.find(&text[at..end], false).unwrap_or(UNKNOWN),
+                None if text[at..end] == *last.0 => last.1,
+                None => {
+                    last = (&text[at..end], vocab.find(&text[at..end], false).unwrap_or(UNKNOWN));
+                    last.1
+                }
             };
             is_plain &= id != UNKNOWN;
             symbols.push(id);

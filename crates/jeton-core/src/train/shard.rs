@@ -171,7 +171,7 @@ impl Visits {
     #[inline]
     fn one(&mut self, memory: &Memory) {
         self.0 += 1;
-        if self.0 % LOOK == 0 {
+        if self.0.is_multiple_of(LOOK) {
             memory.look();
         }
     }

@@ -220,7 +220,7 @@ fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks
                     None => behind,
                 };
                 key.clear();
-                key.extend_from_slice(word[starts[from]..starts[at]].as_bytes());
+                key.extend_from_slice(&word.as_bytes()[starts[from]..starts[at]]);
                 key.push(THEN);
                 if let Some(c) = next {
                     key.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
