@@ -18,6 +18,7 @@ import jeton
 from jeton import _core
 from jeton.definition import Definition, Unigram
 from jeton.training.presets import SentencePieceUnigram
+from jeton.training.stages import Stages
 
 Words = dict[str, int]
 Scores = dict[str, float]  # in the order of ids: characters in order, then longer pieces in order
@@ -64,8 +65,12 @@ def may_be_piece(text: str, characters: set[str]) -> bool:
     return set(text) <= characters and MARK not in inner and len({kind(c) for c in inner}) <= 1
 
 
-def seeds(words: Words, characters: list[str], slips: bool) -> Scores:
+Ends = dict[str, set[str | int]]  # word -> what follows it, where that was counted: a space, or the end of a line
+
+
+def seeds(words: Words, characters: list[str], slips: bool, behind: Ends) -> Scores:
     """Characters, and the substrings that occur twice and that different characters follow."""
+    known = set(characters)
     counts: dict[str, int] = defaultdict(int)
     followers: dict[str, set[str | int]] = defaultdict(set)
     for index, (word, count) in enumerate(words.items()):
@@ -73,10 +78,11 @@ def seeds(words: Words, characters: list[str], slips: bool) -> Scores:
             for end in range(start + 1, min(len(word), start + LONGEST) + 1):
                 counts[word[start:end]] += count
                 # What follows the end of a word is not known, or is always the same.
-                ends: set[str | int] = {index, -1 - index} if not slips else {0}
+                ends = behind.get(word, {index, -1 - index} if not slips else {0})
                 after = word[end : end + 1]
+                if after and slips and after not in known:
+                    after = "\u2585"
                 followers[word[start:end]] |= ({after.encode()[0]} if slips else {after}) if after else ends
-    known = set(characters)
     longer = [
         text
         for text, count in counts.items()
@@ -157,10 +163,12 @@ def pruned(words: Words, scores: Scores, wanted: int, unknown: str | None) -> Sc
     return {piece: score for piece, score in scores.items() if piece in keep}
 
 
-def train(words: Words, vocab_size: int, num_reserved: int, coverage: float, slips: bool) -> list[tuple[str, float]]:
+def train(
+    words: Words, vocab_size: int, num_reserved: int, coverage: float, slips: bool, behind: Ends | None = None
+) -> list[tuple[str, float]]:
     """Pieces and scores, the best first."""
     characters = required(words, coverage)
-    scores = seeds(words, characters, slips)
+    scores = seeds(words, characters, slips, behind or {})
     wanted = int(vocab_size * 1.1)
     while True:
         for _ in range(2):
@@ -198,9 +206,12 @@ def make_words(seed: int) -> Words:
     return words
 
 
-def by_engine(words: Words, vocab_size: int, preset: SentencePieceUnigram, threads: int) -> list[tuple[str, float]]:
+def by_engine(
+    words: Words, vocab_size: int, preset: SentencePieceUnigram, threads: int, marked: bool = False
+) -> list[tuple[str, float]]:
     """Pieces and scores with all their bits; a tokenizer's are rounded as a file holds them."""
-    options = json.loads(preset._unigram_options(vocab_size, 1)) | {"single_precision": False}
+    stages = Stages(mark_ends=True) if marked else None
+    options = json.loads(preset._unigram_options(vocab_size, 1, stages)) | {"single_precision": False}
     counts = _core.Counts.from_items([(word.encode(), count) for word, count in words.items()])
     reserved = [(0, 4, "<unk>")]
     vocabulary, _ = _core.learn_unigram(counts, json.dumps(options), reserved, threads=threads, progress=None)
@@ -218,5 +229,24 @@ def test_engine_equals_the_plain_version(seed: int, slips: bool) -> None:
     preset = SentencePieceUnigram(character_coverage=coverage, max_sentencepiece_length=LONGEST, slips=slips)
     ours = by_engine(words, size, preset, threads=1 + seed % 2)
     plain = train(words, size, 1, coverage, slips)
+    assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
+    assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(NUM_CORPORA))
+def test_ends_of_lines(seed: int) -> None:
+    """Words are counted with a mark where they end a line; a space follows the others."""
+    rng = random.Random(seed)
+    words, marked = make_words(seed), {}
+    behind: Ends = {}
+    for word, count in words.items():
+        at_end = rng.choice([0, 0, count, rng.randint(1, count)])
+        marked |= {text: num for text, num in ((word, count - at_end), (word + "\n", at_end)) if num}
+        behind[word] = {MARK.encode()[0]} if not at_end else {0} if at_end == count else {MARK.encode()[0], 0}
+    coverage = [1.0, 0.9995, 0.98][seed % 3]
+    size = len(required(words, coverage)) + 1 + seed % 40
+    preset = SentencePieceUnigram(character_coverage=coverage, max_sentencepiece_length=LONGEST)
+    ours = by_engine(marked, size, preset, threads=1 + seed % 2, marked=True)
+    plain = train(words, size, 1, coverage, slips=True, behind=behind)
     assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
     assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)

@@ -23,6 +23,7 @@ from ... import _core
 from ...definition import Unigram
 from ...errors import ConfigError
 from ..counts import Counts
+from ..stages import Stages
 from .base import Asked, Learned, Recipe, integer
 from .sentencepiece import SentencePiece
 
@@ -125,7 +126,7 @@ class SentencePieceUnigram(SentencePiece):
 
         vocabulary, num_characters = _core.learn_unigram(
             counts._core,
-            self._unigram_options(asked.vocab_size, len(reserved), counts),
+            self._unigram_options(asked.vocab_size, len(reserved), counts.stages),
             reserved,
             threads=run.threads,
             progress=progress,
@@ -137,7 +138,7 @@ class SentencePieceUnigram(SentencePiece):
             stopped = f"{size} of {asked.vocab_size} entries: there are no more pieces worth one"
         return Learned(vocabulary, num_characters, [], ([], [], []), stopped)
 
-    def _unigram_options(self, vocab_size: int, num_reserved: int, counts: Counts) -> str:
+    def _unigram_options(self, vocab_size: int, num_reserved: int, stages: Stages | None = None) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
@@ -147,7 +148,7 @@ class SentencePieceUnigram(SentencePiece):
             "vocab_size": vocab_size,
             "num_reserved": num_reserved,
             "single_precision": True,
-            "marked_ends": counts.stages is not None and counts.stages.mark_ends,
+            "marked_ends": stages is not None and stages.mark_ends,
             "starts_alike": self.add_dummy_prefix,
         }
         return json.dumps(others | {name: getattr(self, name) for name in names})

@@ -215,7 +215,7 @@ fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks
             }
             if classes[from] != UNKNOWN {
                 let next = match classes.get(at) {
-                    Some(&UNKNOWN) => Some(RARE),
+                    Some(&UNKNOWN) if options.slips => Some(RARE),
                     Some(_) => word[starts[at]..].chars().next(),
                     None => behind,
                 };
