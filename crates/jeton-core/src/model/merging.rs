@@ -228,10 +228,10 @@ impl Merger {
 /// Makes a list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] where places would not fit 32 bits.
+/// [`Error::text`] where places, of which twice as many may wait at once, would not fit 32 bits.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<Node>) -> Result<()> {
-    if symbols.len() >= NONE as usize {
-        return Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0));
+    if symbols.len() >= NONE as usize / 2 {
+        return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that cuts the text", 0));
     }
     let last = symbols.len().wrapping_sub(1) as u32;
     nodes.clear();

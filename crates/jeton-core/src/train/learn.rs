@@ -15,8 +15,8 @@
 //! pairs are surveyed again as they then stand. So the floor decides what is remembered, never what is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound corrected. Memory: 8 bytes a
-//! cell, 4 for each place of a listed pair.
+//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound corrected.
+//! Memory: 8 bytes a cell, 4 for each place of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt

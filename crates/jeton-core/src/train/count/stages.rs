@@ -83,8 +83,8 @@ struct Spelled {
 impl Stages {
     /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
     /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
-    /// one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part
-    /// hands on bytes, not the characters that stand for them.
+    /// one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over `skip_over_bytes`, or with `skip_with` in
+    /// them, are left out; `byte_level` says that a `ByteLevel` part hands on bytes, not the characters that stand for them.
     ///
     /// # Errors
     /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
