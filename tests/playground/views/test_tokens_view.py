@@ -28,7 +28,8 @@ PANE, LIST = ".pane:not(.list) .t", ".pane.list .t"
 def view(open_page: Open) -> Any:
     """The view with a text that has everything."""
     page = open_page(tokenizer="small", text=TEXT)
-    page.wait_for_selector(LIST)
+    for tokens in (LIST, PANE):  # the pane is painted after the counts are there
+        page.locator(tokens).nth(len(IDS) - 1).wait_for(state="attached")
     return page
 
 
@@ -125,6 +126,7 @@ class TestTyping:
             page.locator(".figures dd", has_text=re.compile("^1$")).first.wait_for()
             page.get_by_label("Add the template's tokens").check()
             page.locator(".figures dd", has_text=re.compile("^3$")).first.wait_for()
+            page.locator(".pane:not(.list) .t.x").nth(1).wait_for()
             assert page.locator(".pane:not(.list) .t.x").count() == 2
             page.close()
         assert not problems

@@ -50,7 +50,7 @@ class SentencePieceUnigram(SentencePiece):
         >>> import jeton
         >>> from jeton.training.presets import SentencePieceUnigram
         >>> by = SentencePieceUnigram(byte_fallback=True, hard_vocab_limit=False)
-        >>> tok = jeton.train(["low low lower lowest slowest"], 400, preset=by, progress=False)
+        >>> tok = jeton.train(["low low lower", "lowest slowest low"], 400, preset=by, progress=False)
         >>> tok.tokenize("slower").tokens, tok.id_to_token(3)
         ([b' ', b's', b'lowe', b'r'], '<0x00>')
         >>> tok.training.stopped
