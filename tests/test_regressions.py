@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import time
 from typing import Any
@@ -272,3 +273,15 @@ def test_the_best_of_many_words_take_no_gigabytes() -> None:
     assert len(best) == len({tuple(ids) for ids, _ in best}) == 1024
     assert best[0][0] == tok.encode("aaaaaaaaab " * 300)
     assert time.perf_counter() - began < 30
+
+
+@pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
+@pytest.mark.timeout(60)
+def test_giving_back_ends() -> None:
+    """A megabyte of dashes behind a mark: near the end the same tokens were given back and found again for ever."""
+    tok = jeton.load(os.path.join(os.environ["JETON_TEST_DATA"], "vocabs", "gpt-neox-20b.tokenizer.json"))
+    for size in (100_000, 999_999):
+        text = "!" + "-" * size
+        ids = tok.encode(text)
+        assert tok.decode(ids) == text
+        assert len(ids) < size // 200

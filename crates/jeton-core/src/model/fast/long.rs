@@ -166,6 +166,7 @@ impl Tables<'_> {
     ) -> Result<bool> {
         let from = out.len();
         let (mut at, mut back) = (0, 1);
+        let mut reached = 0; // where all before held once; up to there, giving back goes on doubling, so that it ends
         let mut known = Known::default();
         let mut good = None; // the last joint that held
         let mut looks = Looks::new(go_on);
@@ -219,7 +220,9 @@ impl Tables<'_> {
                 return Ok(true);
             }
             at += tokens[..kept].iter().map(|&token| self.vocab.content(token).len()).sum::<usize>();
-            back = 1;
+            if at > reached {
+                (reached, back) = (at, 1);
+            }
         }
     }
 }
