@@ -6,17 +6,26 @@
 //! Several tokens stand in a ring, the oldest of which are overwritten. Each list there begins with the hash of its pretoken, so that
 //! a slot whose tokens go is found and emptied.
 
-use super::words::{Key, Words};
+use super::words::{Key, Line, Words, NO_ID};
 use super::Remember;
 use crate::pages::Table;
+use crate::simd;
 
 /// Tokens of a pretoken at most: one for each byte.
-const MOST: usize = 15;
+pub(super) const MOST: usize = 15;
 
-/// Stands for several tokens: this, how many, and where they are.
-const SEVERAL: u32 = 1 << 31;
+/// Tokens: [`NO_ID`], how many, and where they are. So what stands for no entry is a list of none.
 const COUNT_SHIFT: u32 = 27;
 const PLACE: u32 = (1 << COUNT_SHIFT) - 1;
+
+/// How many tokens `found` stands for; 0 where it is not known.
+#[inline(always)]
+pub(super) fn num_tokens(found: u32) -> usize {
+    (found >> COUNT_SHIFT) as usize & MOST
+}
+
+/// Ids that are read together: a list, and what lies behind it.
+pub(super) const LIST: usize = MOST + 1;
 
 /// The ring is divided into fours, and has so many for each line.
 const FOURS: usize = 4;
@@ -49,51 +58,59 @@ impl Hot {
         self.words.num_lines() <= 2
     }
 
-    /// Fetches the line of a key.
+    /// Fetches the line of a hash.
     #[inline(always)]
-    pub(super) fn prefetch(&self, key: Key) {
-        self.words.prefetch(key);
+    pub(super) fn prefetch(&self, hash: u32) {
+        self.words.prefetch(hash);
     }
 
-    /// What stands for the tokens of a pretoken: their id, if it is one, or where they are; [`NO_WORD`](super::words::NO_WORD) if it is not here.
+    /// The line of keys with this hash: what stands for their tokens.
+    #[inline(always)]
+    pub(super) fn line(&self, hash: u32) -> &Line {
+        self.words.line(hash)
+    }
+
+    /// What stands for the tokens of a pretoken, or for none.
     #[inline(always)]
     pub(super) fn get(&self, key: Key) -> u32 {
         self.words.get(key)
     }
 
-    /// Appends the tokens that `found` stands for, which is something; returns how many.
+    /// Fetches the tokens that `found` stands for.
+    #[inline(always)]
+    pub(super) fn prefetch_list(&self, found: u32) {
+        simd::prefetch(self.list(found));
+    }
+
+    /// The tokens that `found` stands for, and what lies behind them.
+    #[inline(always)]
+    pub(super) fn list(&self, found: u32) -> &[u32; LIST] {
+        const ANYTHING: &[u32; LIST] = &[0; LIST];
+        let start = 4 * (found & PLACE) as usize + 1;
+        self.ring.as_flattened().get(start..).and_then(|list| list.first_chunk()).unwrap_or(ANYTHING)
+    }
+
+    /// Appends the tokens that `found` stands for; returns how many.
     #[inline(always)]
     pub(super) fn append(&self, found: u32, out: &mut Vec<u32>) -> usize {
-        if found < SEVERAL {
-            out.push(found);
-            return 1;
-        }
-        let (count, at) = ((found >> COUNT_SHIFT) as usize & MOST, (found & PLACE) as usize);
-        let before = out.len();
-        // Always all: a copy of fixed length costs less.
-        if let Some(tokens) = self.ring.as_flattened()[4 * at + 1..].first_chunk::<16>() {
-            out.extend_from_slice(tokens);
-            out.truncate(before + count);
-        }
+        let (count, before) = (num_tokens(found), out.len());
+        out.extend_from_slice(self.list(found)); // always all: a copy of fixed length costs less
+        out.truncate(before + count);
         count
     }
 
     /// Remembers the tokens of a pretoken, if there are any.
     #[inline]
     pub(super) fn put(&mut self, key: Key, ids: &[u32]) {
-        let found = match *ids {
-            [] => return,
-            [id] if id < SEVERAL => id,
-            _ if ids.len() <= MOST => {
-                let length = (1 + ids.len()).div_ceil(4);
-                let at = self.make_room(length);
-                let list = self.ring[at..at + length].as_flattened_mut();
-                list[0] = (key.hash() >> 32) as u32 & !LENGTH | length as u32;
-                list[1..=ids.len()].copy_from_slice(ids);
-                SEVERAL | (ids.len() as u32) << COUNT_SHIFT | at as u32
-            }
-            _ => return,
-        };
+        if !(1..=MOST).contains(&ids.len()) {
+            return;
+        }
+        let length = (1 + ids.len()).div_ceil(4);
+        let at = self.make_room(length);
+        let list = self.ring[at..at + length].as_flattened_mut();
+        list[0] = key.hash() & !LENGTH | length as u32;
+        list[1..=ids.len()].copy_from_slice(ids);
+        let found = NO_ID | (ids.len() as u32) << COUNT_SHIFT | at as u32;
         self.displaced += usize::from(self.words.put(key, found));
     }
 
@@ -112,9 +129,8 @@ impl Hot {
                 self.old = end; // nothing was written from here on
                 break;
             }
-            let is_here = |found: u32| found >= SEVERAL && (found & PLACE) as usize == self.old;
-            let hash = u64::from(first & !LENGTH) << 32;
-            self.displaced += usize::from(self.words.remove(hash, is_here));
+            let is_here = |found: u32| (found & PLACE) as usize == self.old;
+            self.displaced += usize::from(self.words.remove(first & !LENGTH, is_here));
             self.old += (first & LENGTH) as usize;
         }
         at
@@ -161,7 +177,6 @@ impl Remember for Hot {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::NO_WORD;
     use super::*;
 
     #[test]
@@ -170,10 +185,8 @@ mod tests {
         let key = |i: usize| Key::of(format!("{i}{}", ".".repeat(i % 12)).as_bytes());
         let ids = |i: usize| (0..1 + i % MOST).map(|k| (1000 * k + i) as u32).collect::<Vec<_>>();
         let get = |hot: &Hot, i: usize| {
-            let (found, mut tokens) = (hot.get(key(i)), vec![7]);
-            if found != NO_WORD {
-                assert_eq!(hot.append(found, &mut tokens), tokens.len() - 1);
-            }
+            let mut tokens = vec![7];
+            assert_eq!(hot.append(hot.get(key(i)), &mut tokens), tokens.len() - 1);
             tokens.split_off(1)
         };
         let mut grown = 0;

@@ -19,6 +19,7 @@
 //! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 40 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
+mod batch;
 mod hot;
 mod memo;
 mod words;
@@ -27,6 +28,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use self::batch::Batch;
 use self::hot::Hot;
 use self::memo::Memo;
 use self::words::{Key, Words, NO_WORD};
@@ -134,9 +136,7 @@ struct Miss {
 /// The memory of one thread at work.
 pub struct Worker {
     starts: Starts,
-    batch: Box<words::Batch>,
-    looked: Box<[u32; BATCH + FIXED]>, // what `words` says of a batch
-    missed: Box<[u8; BATCH]>,
+    batch: Box<Batch>,
     hot: Hot,
     parts: Vec<u32>, // starts of the parts of a pretoken
     ids: Vec<u32>,
@@ -287,8 +287,6 @@ impl Default for Worker {
         Self {
             starts: Starts::default(),
             batch: Box::default(),
-            looked: Box::new([0; BATCH + FIXED]),
-            missed: Box::new([0; BATCH]),
             hot: Hot::new(1, 1), // until there are words
             parts: Vec::new(),
             ids: Vec::new(),
@@ -432,31 +430,17 @@ impl Run<'_> {
             }
             return;
         };
-        let Worker { batch, looked, missed, hot, ids, misses, bytes, .. } = &mut *self.worker;
+        let Worker { batch, hot, ids, misses, bytes, .. } = &mut *self.worker;
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
-            let count = bounds.len() - 1;
-            let num_missed = words.find(text, bounds, batch, &mut looked[..count], missed);
-            let missed = &missed[..num_missed];
-            missed.iter().for_each(|&at| hot.prefetch(batch.keys[usize::from(at)]));
-            ids.reserve(count + FIXED);
-            let mut from = 0;
-            for &at in missed {
-                let at = usize::from(at);
-                append(ids, &**looked, from, at - from);
-                from = at + 1;
-                let (id, found) = (looked[at], hot.get(batch.keys[at]));
-                if found != NO_WORD {
-                    hot.append(found, ids);
-                    continue;
-                }
+            for &left in batch.find(words, hot, text, bounds, ids) {
+                let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
                 let is_long = end - start > words::MOST;
-                let may_be_entry = if is_long { words.may_be_longer(&text[start..end]) } else { id != NO_WORD };
+                let may_be_entry = if is_long { words.may_be_longer(&text[start..end]) } else { left.found != NO_WORD };
                 let (start, len) = copy(bytes, text, start, end);
-                misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text: true, is_first: true });
+                misses.push(Miss { at: left.before, start, len, may_be_entry, is_text: true, is_first: true });
             }
-            append(ids, &**looked, from, count - from);
         }
     }
 
@@ -525,7 +509,7 @@ impl Run<'_> {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
             if len <= hottest {
                 hot_keys[i] = Key::new(text.first_chunk().copied().unwrap_or_default(), len);
-                hot.prefetch(hot_keys[i]);
+                hot.prefetch(hot_keys[i].hash());
             } else if len <= ShortMemo::MOST {
                 short_keys[i] = short_memo.key(text, len);
                 short_memo.prefetch(&short_keys[i]);
@@ -540,10 +524,7 @@ impl Run<'_> {
             let start = tokens.len();
             let known = match miss.len as usize {
                 _ if !remembers => 0,
-                len if len <= hottest => match hot.get(hot_keys[i]) {
-                    NO_WORD => 0,
-                    found => hot.append(found, tokens),
-                },
+                len if len <= hottest => hot.append(hot.get(hot_keys[i]), tokens),
                 len if len <= ShortMemo::MOST => short_memo.get(&short_keys[i], tokens),
                 len if len <= LongMemo::MOST => long_memo.get(&long_keys[i], tokens),
                 _ => 0,

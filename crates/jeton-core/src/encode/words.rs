@@ -7,24 +7,22 @@
 //!
 //! The table is made once and only read, so all threads share it. Memory: 64 bytes for 1.5 entries.
 //!
-//! Many are looked for at once: first all keys are made and their lines fetched, then the lines are looked at. What this costs is
-//! the number of instructions, some forty a pretoken with vectors and a hundred without.
+//! Many are looked for at once, in `batch`.
 
 use std::fmt;
 
-use super::BATCH;
 use crate::pages::Table;
-use crate::simd::{self, Level};
+use crate::simd;
 
 /// Bytes of a key's text at most.
 pub(super) const MOST: usize = 15;
 
-/// What [`Words::get`] gives for a text of at most [`MOST`] bytes that is no entry. All that is not an id is at least [`NO_ID`].
-pub(super) const NO_WORD: u32 = u32::MAX;
+/// What a line has for a key: an id, or this and something that is none.
+pub(super) const NO_ID: u32 = 1 << 31;
+/// For a text of at most [`MOST`] bytes that is no entry.
+pub(super) const NO_WORD: u32 = NO_ID;
 /// ... that may be an entry, for its line has no room.
-pub(super) const UNKNOWN: u32 = u32::MAX - 1;
-
-const NO_ID: u32 = 1 << 31;
+pub(super) const UNKNOWN: u32 = NO_ID + 1;
 
 /// Up to 15 bytes, zeros, and in the last byte how many.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -60,99 +58,38 @@ impl Key {
         Self::new(sixteen, text.len())
     }
 
+    /// Its highest bits are the best.
     #[inline(always)]
-    pub(super) fn hash(self) -> u64 {
+    pub(super) fn hash(self) -> u32 {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
-        low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+        let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        (mixed >> 32) as u32
     }
 }
 
+/// Three keys, what stands for each, and for any other.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line {
-    keys: [Key; 3],
-    ids: [u32; 4],
+pub(super) struct Line {
+    pub(super) keys: [Key; 3],
+    pub(super) ids: [u32; 4],
 }
 
 const EMPTY: Line = Line { keys: [Key(0); 3], ids: [NO_WORD; 4] };
 
-/// Keys and their places, while their lines are fetched.
-pub(super) struct Batch {
-    pub(super) keys: [Key; BATCH],
-    places: [u32; BATCH],
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self { keys: [Key(0); BATCH], places: [0; BATCH] }
-    }
-}
-
-/// The id that a line has for a key, or what it says about keys that are not there.
-trait Look {
-    fn look(line: &Line, key: &Key) -> u32;
-}
-
-struct Portable;
-
-impl Look for Portable {
+impl Line {
+    /// What it has for a key.
     #[inline(always)]
-    fn look(line: &Line, key: &Key) -> u32 {
-        let [first, second, third] = line.keys.map(|there| usize::from(there == *key));
-        line.ids[(3 - 3 * first - 2 * second - third) & 3]
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::*;
-
-    use super::{Key, Line, Look};
-
-    /// Of a bit for each half of a key that is the same: the number of the first key with both halves, else 3.
-    #[inline(always)]
-    fn number(same: u32) -> usize {
-        ((same & same >> 1 & 0b01_01_01 | 1 << 6).trailing_zeros() / 2) as usize
-    }
-
-    /// Only code that runs after AVX2 was found uses it.
-    pub(super) struct Avx2;
-
-    impl Look for Avx2 {
-        #[inline(always)]
-        fn look(line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads lie within the key and the line's 48 bytes of keys; AVX2 is there (see the type).
-            let same = unsafe {
-                let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
-                let keys = line.keys.as_ptr().cast::<__m128i>();
-                let two = _mm256_cmpeq_epi64(_mm256_loadu_si256(keys.cast()), _mm256_broadcastsi128_si256(key));
-                let third = _mm_cmpeq_epi64(_mm_loadu_si128(keys.add(2)), key);
-                _mm256_movemask_pd(_mm256_castsi256_pd(two)) | _mm_movemask_pd(_mm_castsi128_pd(third)) << 4
-            };
-            line.ids[number(same as u32) & 3]
-        }
-    }
-
-    /// Only code that runs after AVX-512 F was found uses it.
-    pub(super) struct Avx512;
-
-    impl Look for Avx512 {
-        #[inline(always)]
-        fn look(line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads are of one key and of one line; AVX-512 is there (see the type).
-            let same = unsafe {
-                let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-                _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(line).cast()), key)
-            };
-            line.ids[number(same.into()) & 3]
-        }
+    pub(super) fn get(&self, key: Key) -> u32 {
+        let [first, second, third] = self.keys.map(|there| usize::from(there == key));
+        self.ids[(3 - 3 * first - 2 * second - third) & 3]
     }
 }
 
 /// The table.
 pub(super) struct Words {
     lines: Table<Line>,
-    shift: u32,
+    shift: u32, // of a hash, to the number of a line
     longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
 }
 
@@ -179,10 +116,11 @@ impl Words {
                 continue;
             }
             let key = Key::of(content);
-            let place = words.place(key);
-            let line = &mut words.lines[place as usize];
-            match line.keys.iter().position(|&there| there == Key(0)) {
-                Some(free) => (line.keys[free], line.ids[free]) = (key, id),
+            let place = words.place(key.hash());
+            let line = &mut words.lines[place];
+            match line.keys.iter().position(|&there| there == Key(0) || there == key) {
+                Some(at) if line.keys[at] == Key(0) => (line.keys[at], line.ids[at]) = (key, id),
+                Some(_) => {} // the first of its content
                 None => line.ids[3] = UNKNOWN,
             }
         }
@@ -191,15 +129,16 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: Table::filled(EMPTY, 1 << bits), shift: 64 - bits, longer: Box::default() }
+        Self { lines: Table::filled(EMPTY, 1 << bits), shift: 32 - bits, longer: Box::default() }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
     #[inline]
     pub(super) fn put(&mut self, key: Key, id: u32) -> bool {
-        let place = self.place(key) as usize;
+        let hash = key.hash();
+        let place = self.place(hash);
         let line = &mut self.lines[place];
-        let any = (key.hash() >> 8) as usize % 3;
+        let any = (hash & 0xFFFF) as usize % 3;
         let slot_of = |key: Key| line.keys.iter().position(|&there| there == key);
         let own = slot_of(key).or_else(|| slot_of(Key(0)));
         let at = own.unwrap_or(any);
@@ -209,8 +148,9 @@ impl Words {
 
     /// Empties the slot of a key with this hash and an id that is `gone`, if there is one.
     #[inline]
-    pub(super) fn remove(&mut self, hash: u64, gone: impl Fn(u32) -> bool) -> bool {
-        let line = &mut self.lines[(hash >> self.shift) as usize];
+    pub(super) fn remove(&mut self, hash: u32, gone: impl Fn(u32) -> bool) -> bool {
+        let place = self.place(hash);
+        let line = &mut self.lines[place];
         let slot = (0..3).find(|&slot| line.keys[slot] != Key(0) && gone(line.ids[slot]));
         if let Some(slot) = slot {
             line.keys[slot] = Key(0);
@@ -246,124 +186,31 @@ impl Words {
         self.longer.get(hash / 64).is_some_and(|bits| bits >> (hash % 64) & 1 != 0)
     }
 
-    /// Fetches the line of a key that will be looked at soon.
+    /// Fetches the line of a hash that will be looked at soon.
     #[inline(always)]
-    pub(super) fn prefetch(&self, key: Key) {
-        self.prefetch_line(self.place(key));
+    pub(super) fn prefetch(&self, hash: u32) {
+        simd::prefetch(self.line(hash));
     }
 
-    #[inline(always)]
-    fn prefetch_line(&self, place: u32) {
-        simd::prefetch(self.line(place));
-    }
-
-    /// The id of the entry with this key, [`NO_WORD`] or [`UNKNOWN`].
+    /// What stands for this key, [`NO_WORD`] or [`UNKNOWN`].
     #[inline(always)]
     pub(super) fn get(&self, key: Key) -> u32 {
-        Portable::look(self.line(self.place(key)), &key)
+        self.line(key.hash()).get(key)
     }
 
-    /// Where a key's line is.
+    /// The number of a line.
     #[inline(always)]
-    fn place(&self, key: Key) -> u32 {
-        (key.hash() >> self.shift) as u32
+    fn place(&self, hash: u32) -> usize {
+        (hash >> self.shift) as usize
     }
 
-    /// The line at a place that [`Words::place`] gave.
+    /// The line of keys with this hash.
     #[inline(always)]
-    fn line(&self, place: u32) -> &Line {
-        debug_assert!((place as usize) < self.lines.len());
+    pub(super) fn line(&self, hash: u32) -> &Line {
+        let place = self.place(hash);
+        debug_assert!(place < self.lines.len());
         // SAFETY: a place has as many bits as the number of lines, which is a power of two, says (see `empty` and `double`).
-        unsafe { self.lines.get_unchecked(place as usize) }
-    }
-
-    /// The ids of the parts of `text` between neighboring `bounds`, of which there are at most [`BATCH`]: [`NO_WORD`] or [`UNKNOWN`]
-    /// where they are not here. Which these are goes into `missed`; returns how many.
-    pub(super) fn find(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        batch: &mut Batch,
-        ids: &mut [u32],
-        missed: &mut [u8; BATCH],
-    ) -> usize {
-        match simd::level() {
-            // SAFETY: the level says what the processor has.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.find_avx512(text, bounds, batch, ids, missed) },
-            // SAFETY: the level says what the processor has.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.find_avx2(text, bounds, batch, ids, missed) },
-            _ => self.find_at::<Portable>(text, bounds, batch, ids, missed),
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn find_avx2(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        batch: &mut Batch,
-        ids: &mut [u32],
-        missed: &mut [u8; BATCH],
-    ) -> usize {
-        self.find_at::<x86::Avx2>(text, bounds, batch, ids, missed)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    fn find_avx512(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        batch: &mut Batch,
-        ids: &mut [u32],
-        missed: &mut [u8; BATCH],
-    ) -> usize {
-        self.find_at::<x86::Avx512>(text, bounds, batch, ids, missed)
-    }
-
-    #[inline(always)]
-    fn find_at<L: Look>(
-        &self,
-        text: &[u8],
-        bounds: &[u32],
-        batch: &mut Batch,
-        ids: &mut [u32],
-        missed: &mut [u8; BATCH],
-    ) -> usize {
-        let count = ids.len().min(bounds.len().saturating_sub(1)).min(BATCH);
-        // Lengths that the compiler knows to be enough spare a check in each step.
-        let (Some(bounds), Some(ids)) = (bounds.get(..=count), ids.get_mut(..count)) else { return 0 };
-        let Batch { keys, places } = batch;
-        // Those of which sixteen bytes can be read where they stand.
-        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()).min(count);
-        if let Some(last) = text.len().checked_sub(16) {
-            for at in 0..inside {
-                let start = (bounds[at] as usize).min(last);
-                // SAFETY: `start` is at least 16 bytes from the end.
-                let sixteen = unsafe { text.as_ptr().add(start).cast::<[u8; 16]>().read_unaligned() };
-                keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
-                places[at] = self.place(keys[at]);
-                self.prefetch_line(places[at]);
-            }
-        }
-        for at in inside..count {
-            let mut sixteen = [0; 16];
-            let rest = &text[bounds[at] as usize..];
-            sixteen[..rest.len()].copy_from_slice(rest);
-            keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
-            places[at] = self.place(keys[at]);
-            self.prefetch_line(places[at]);
-        }
-        let mut num_missed = 0;
-        for at in 0..count {
-            ids[at] = L::look(self.line(places[at]), &keys[at]);
-            missed[num_missed & (BATCH - 1)] = at as u8;
-            num_missed += (ids[at] / NO_ID) as usize;
-        }
-        num_missed
+        unsafe { self.lines.get_unchecked(place) }
     }
 }
 
@@ -381,19 +228,11 @@ mod tests {
     fn every_entry_is_found_or_may_be_there() {
         let contents: Vec<String> = (0..20_000u32).map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B1))).collect();
         let words = Words::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());
-        let get = |text: &str| {
-            let (mut ids, mut missed) = ([0; 2], [0; BATCH]);
-            let both = [text, "the end of which is beyond the reach of any key"].concat();
-            let bounds = [0, text.len() as u32, both.len() as u32];
-            let found = words.find(both.as_bytes(), &bounds, &mut Batch::default(), &mut ids, &mut missed);
-            let last = words.find(text.as_bytes(), &bounds[..2], &mut Batch::default(), &mut ids[1..], &mut missed);
-            assert_eq!((ids[0], found - 1), (ids[1], last)); // the second part is never a word
-            ids[0]
-        };
+        let get = |text: &str| words.get(Key::of(text.as_bytes()));
         let lost = contents.iter().zip(0..).filter(|&(content, id)| get(content) != id).collect::<Vec<_>>();
         assert!(lost.iter().all(|(content, _)| get(content) == UNKNOWN) && lost.len() < 1_000, "{}", lost.len());
-        for other in ["", "x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
-            assert!(other.is_empty() || get(other) >= UNKNOWN, "{other}");
+        for other in ["x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
+            assert!([NO_WORD, UNKNOWN].contains(&get(other)), "{other}");
         }
     }
 }

@@ -162,12 +162,14 @@ impl Starts {
             let leads = B::load(bytes).within(0xE0, 0xEF);
             let mut maybe = leads & (leads << 3 | before) & !self.bits[block];
             before = leads >> 61;
+            let mut cuts = 0;
             while maybe != 0 {
                 let bit = maybe.trailing_zeros();
                 maybe &= maybe - 1;
                 let left = at + bit as usize - 3;
-                self.bits[block] |= u64::from(seams.between(seams::pair(&text[left..]))) << bit;
+                cuts |= u64::from(seams.between(seams::pair(&text[left..]))) << bit;
             }
+            self.bits[block] |= cuts;
         }
     }
 

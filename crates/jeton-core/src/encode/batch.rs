@@ -1,0 +1,367 @@
+//! Some hundreds of pretokens → their tokens, as far as they are in `words` or `hot`.
+//!
+//! Each step is done for all before the next begins, so that no pretoken waits for memory alone: keys are made and their lines fetched; lines
+//! are looked at; what is not in `words` is looked for in `hot`, likewise; tokens are written. None of these loops branches on what is
+//! found, for that cannot be predicted; what is nowhere is listed for the caller. The price is the number of instructions, some
+//! sixty a pretoken with vectors.
+
+use super::hot::{self, Hot};
+use super::words::{Key, Line, Words, NO_ID};
+use super::BATCH;
+use crate::simd::{self, Level};
+
+/// Pretokens that are looked up together.
+pub(super) struct Batch {
+    keys: [Key; BATCH],
+    hashes: [u32; BATCH],
+    found: [u32; BATCH + GAP], // what `words` has; some beyond the last are read
+    missed: [Missed; BATCH],   // those that are not there
+    left: [Left; BATCH],
+}
+
+/// A pretoken that is not in `words`, and what `hot` has for it.
+#[derive(Default, Clone, Copy)]
+struct Missed {
+    at: u32,
+    found: u32,
+}
+
+/// A pretoken that is nowhere.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Left {
+    /// Its number in the batch.
+    pub(super) at: u32,
+    /// Before which id of the list its tokens belong.
+    pub(super) before: u32,
+    /// What `words` says: no word, or that it may be one.
+    pub(super) found: u32,
+}
+
+/// Ids that are copied at once: copies of fixed length cost less.
+const GAP: usize = 16;
+
+const _: () = assert!(BATCH.is_multiple_of(64) && hot::LIST == GAP);
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            keys: [Key::default(); BATCH],
+            hashes: [0; BATCH],
+            found: [0; BATCH + GAP],
+            missed: [Missed::default(); BATCH],
+            left: [Left::default(); BATCH],
+        }
+    }
+}
+
+/// The id that a line has for a key, or what it says about keys that are not there.
+trait Look {
+    fn look(line: &Line, key: &Key) -> u32;
+    /// A bit for each that is no id.
+    fn no_ids(found: &[u32; 64]) -> u64;
+}
+
+struct Portable;
+
+impl Look for Portable {
+    #[inline(always)]
+    fn look(line: &Line, key: &Key) -> u32 {
+        line.get(*key)
+    }
+
+    #[inline(always)]
+    fn no_ids(found: &[u32; 64]) -> u64 {
+        (0..64).fold(0, |bits, at| bits | u64::from(found[at] / NO_ID) << at)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Key, Line, Look};
+
+    /// Of two bits a key, one for each half that is the same: the number of the first key with both halves, else 3. What the two highest
+    /// bits are does not matter.
+    const NUMBERS: [u8; 256] = numbers();
+
+    const fn numbers() -> [u8; 256] {
+        let mut numbers = [3; 256];
+        let mut same = 0;
+        while same < 256 {
+            let mut number = 3;
+            while number > 0 {
+                number -= 1;
+                if same >> (2 * number) & 0b11 == 0b11 {
+                    numbers[same] = number as u8;
+                }
+            }
+            same += 1;
+        }
+        numbers
+    }
+
+    /// Only code that runs after AVX2 was found uses it.
+    pub(super) struct Avx2;
+
+    impl Look for Avx2 {
+        #[inline(always)]
+        fn look(line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads lie within the key and the line's 48 bytes of keys; AVX2 is there (see the type).
+            let same = unsafe {
+                let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
+                let keys = line.keys.as_ptr().cast::<__m128i>();
+                let two = _mm256_cmpeq_epi64(_mm256_loadu_si256(keys.cast()), _mm256_broadcastsi128_si256(key));
+                let third = _mm_cmpeq_epi64(_mm_loadu_si128(keys.add(2)), key);
+                _mm256_movemask_pd(_mm256_castsi256_pd(two)) | _mm_movemask_pd(_mm_castsi128_pd(third)) << 4
+            };
+            line.ids[usize::from(NUMBERS[same as usize & 0xFF] & 3)]
+        }
+
+        #[inline(always)]
+        fn no_ids(found: &[u32; 64]) -> u64 {
+            found.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| {
+                // SAFETY: the load is of eight; AVX is there (see the type).
+                let highest = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
+                bits << 8 | u64::from(highest as u8)
+            })
+        }
+    }
+
+    /// Only code that runs after AVX-512 F was found uses it.
+    pub(super) struct Avx512;
+
+    impl Look for Avx512 {
+        #[inline(always)]
+        fn look(line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads are of one key and of one line; AVX-512 is there (see the type).
+            let same = unsafe {
+                let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
+                _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(line).cast()), key)
+            };
+            line.ids[usize::from(NUMBERS[usize::from(same)] & 3)]
+        }
+
+        #[inline(always)]
+        fn no_ids(found: &[u32; 64]) -> u64 {
+            found.as_chunks::<16>().0.iter().rev().fold(0, |bits, sixteen| {
+                // SAFETY: the load is of sixteen; AVX-512 is there (see the type).
+                let below = unsafe {
+                    _mm512_cmplt_epi32_mask(_mm512_loadu_si512(sixteen.as_ptr().cast()), _mm512_setzero_si512())
+                };
+                bits << 16 | u64::from(below)
+            })
+        }
+    }
+}
+
+impl Batch {
+    /// Appends to `ids` the tokens of the parts of `text` between neighboring `bounds`, which ascend, and of which there are at most [`BATCH`] + 1.
+    /// Returns those that are nowhere.
+    pub(super) fn find(
+        &mut self,
+        words: &Words,
+        hot: &Hot,
+        text: &[u8],
+        bounds: &[u32],
+        ids: &mut Vec<u32>,
+    ) -> &[Left] {
+        let left = match simd::level() {
+            // SAFETY: the level says what the processor has.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { self.find_avx512(words, hot, text, bounds, ids) },
+            // SAFETY: the level says what the processor has.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { self.find_avx2(words, hot, text, bounds, ids) },
+            _ => self.find_at::<Portable>(words, hot, text, bounds, ids),
+        };
+        &self.left[..left]
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn find_avx2(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
+        self.find_at::<x86::Avx2>(words, hot, text, bounds, ids)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
+    fn find_avx512(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
+        self.find_at::<x86::Avx512>(words, hot, text, bounds, ids)
+    }
+
+    #[inline(always)]
+    fn find_at<L: Look>(
+        &mut self,
+        words: &Words,
+        hot: &Hot,
+        text: &[u8],
+        bounds: &[u32],
+        ids: &mut Vec<u32>,
+    ) -> usize {
+        let count = bounds.len().saturating_sub(1).min(BATCH);
+        self.make_keys(words, text, bounds, count);
+        let missed = self.look::<L>(words, count);
+        self.look_again::<L>(hot, missed);
+        self.write(hot, count, missed, ids)
+    }
+
+    /// Keys and hashes; lines are fetched.
+    #[inline(always)]
+    fn make_keys(&mut self, words: &Words, text: &[u8], bounds: &[u32], count: usize) {
+        // Those of which sixteen bytes can be read where they stand.
+        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
+        if let Some(last) = text.len().checked_sub(16) {
+            let neighbors = bounds[..inside].iter().zip(&bounds[1..]);
+            for ((&start, &end), (key, hash)) in neighbors.zip(self.keys.iter_mut().zip(&mut self.hashes)) {
+                // SAFETY: it starts at least 16 bytes from the end.
+                let sixteen = unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
+                *key = Key::new(sixteen, (end - start) as usize);
+                *hash = key.hash();
+                words.prefetch(*hash);
+            }
+        }
+        for at in inside..count {
+            let mut sixteen = [0; 16];
+            let rest = &text[bounds[at] as usize..];
+            sixteen[..rest.len()].copy_from_slice(rest);
+            self.keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
+            self.hashes[at] = self.keys[at].hash();
+            words.prefetch(self.hashes[at]);
+        }
+    }
+
+    /// Looks all up in `words`, and lists those that are not there.
+    #[inline(always)]
+    fn look<L: Look>(&mut self, words: &Words, count: usize) -> usize {
+        let keys = self.keys[..count].iter().zip(&self.hashes);
+        for ((key, &hash), found) in keys.zip(&mut self.found) {
+            *found = L::look(words.line(hash), key);
+        }
+        let mut missed = 0;
+        for (sixty_four, from) in self.found.as_chunks::<64>().0.iter().zip((0..count).step_by(64)) {
+            let valid = u64::MAX >> (64 - (count - from).min(64));
+            let mut bits = L::no_ids(sixty_four) & valid;
+            while bits != 0 {
+                let at = from as u32 + bits.trailing_zeros();
+                self.missed[missed % BATCH].at = at;
+                missed += 1;
+                bits &= bits - 1;
+            }
+        }
+        missed
+    }
+
+    /// Looks those up in `hot`, and fetches their tokens.
+    #[inline(always)]
+    fn look_again<L: Look>(&mut self, hot: &Hot, missed: usize) {
+        let Self { keys, hashes, missed: list, .. } = self;
+        list[..missed].iter().for_each(|missed| hot.prefetch(hashes[missed.at as usize % BATCH]));
+        for Missed { at, found } in &mut list[..missed] {
+            let at = *at as usize % BATCH;
+            *found = L::look(hot.line(hashes[at]), &keys[at]);
+            hot.prefetch_list(*found);
+        }
+    }
+
+    /// Appends what was found; returns how many are left.
+    #[inline(always)]
+    fn write(&mut self, hot: &Hot, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
+        let Self { found: words, missed: list, left, .. } = self;
+        ids.reserve(hot::MOST * count + GAP);
+        let (start, mut len) = (ids.as_mut_ptr(), ids.len());
+        // SAFETY: a pretoken has at most `MOST` tokens, and there is room for `GAP` behind those of all.
+        let write = |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
+        let write_words = |len: usize, from: usize, to: usize| {
+            for at in (from..to.max(from + 1)).step_by(GAP) {
+                words[at..].first_chunk().into_iter().for_each(|sixteen| write(len + at - from, sixteen));
+            }
+            len + to - from
+        };
+        let (mut num_left, mut from) = (0, 0);
+        for &Missed { at, found } in &list[..missed] {
+            let at = at as usize % BATCH;
+            len = write_words(len, from, at);
+            write(len, hot.list(found));
+            left[num_left % BATCH] = Left { at: at as u32, before: len as u32, found: words[at] };
+            num_left += usize::from(hot::num_tokens(found) == 0);
+            len += hot::num_tokens(found);
+            from = at + 1;
+        }
+        len = write_words(len, from, count);
+        // SAFETY: all up to there were written.
+        unsafe { ids.set_len(len) };
+        num_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words;
+    use super::*;
+
+    /// Texts of all lengths around a key's, some of which are words and some lately met.
+    fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
+        let mut next = |most: u64| {
+            *chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            *chance >> 33 & (most - 1)
+        };
+        (0..count).map(|_| (0..=next(16) + next(4)).map(|_| b'a' + next(4) as u8 * next(2) as u8).collect()).collect()
+    }
+
+    #[test]
+    fn all_levels_find_what_the_tables_have() {
+        let mut chance = 7;
+        let mut kinds = [0; 3]; // words, met lately, left
+        for round in 0..300 {
+            let parts = parts(round % (BATCH + 1), &mut chance);
+            let entries = (0..).zip(&parts).filter(|(i, _)| i % 7 < 5);
+            let words = Words::new(entries.map(|(i, part)| (part.as_slice(), i)), [0, 1_000][round % 2]);
+            let mut hot = Hot::new(9, 9);
+            for (i, part) in (0..).zip(&parts).filter(|(i, part)| i % 7 == 5 && part.len() <= words::MOST) {
+                let tokens: Vec<u32> = (0..1 + i % hot::MOST as u32).map(|k| 1_000 * k + i).collect();
+                hot.put(Key::of(part), &tokens);
+            }
+            let (mut ids, mut left) = (vec![77; 3], Vec::new());
+            for (at, part) in (0..).zip(&parts) {
+                let (key, before) = (Key::of(part), ids.len() as u32);
+                let found = words.get(key);
+                let kind = if found < NO_ID {
+                    ids.push(found);
+                    0
+                } else if hot.append(hot.get(key), &mut ids) > 0 {
+                    1
+                } else {
+                    left.push((at, before, found));
+                    2
+                };
+                kinds[kind] += 1;
+            }
+            let text = parts.concat();
+            let ends = parts.iter().scan(0, |end, part| {
+                *end += part.len() as u32;
+                Some(*end)
+            });
+            let bounds: Vec<u32> = std::iter::once(0).chain(ends).collect();
+            let check = |find: &dyn Fn(&mut Batch, &mut Vec<u32>) -> usize| {
+                let (mut batch, mut found) = (Batch::default(), vec![77; 3]);
+                let num_left = find(&mut batch, &mut found);
+                let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
+                assert_eq!((&found, &those), (&ids, &left));
+            };
+            check(&|batch, ids| batch.find_at::<Portable>(&words, &hot, &text, &bounds, ids));
+            #[cfg(target_arch = "x86_64")]
+            {
+                if simd::level() >= Level::Avx2 {
+                    // SAFETY: the level says what the processor has.
+                    check(&|batch, ids| unsafe { batch.find_avx2(&words, &hot, &text, &bounds, ids) });
+                }
+                if simd::level() >= Level::Avx512 {
+                    // SAFETY: likewise.
+                    check(&|batch, ids| unsafe { batch.find_avx512(&words, &hot, &text, &bounds, ids) });
+                }
+            }
+        }
+        assert!(kinds.iter().all(|&kind| kind > 1_000), "{kinds:?}");
+    }
+}
