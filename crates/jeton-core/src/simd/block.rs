@@ -12,6 +12,8 @@ pub(crate) trait Block: Copy {
     fn within(self, low: u8, high: u8) -> u64;
     /// The bytes of characters that are not ASCII.
     fn wide(self) -> u64;
+    /// The bytes that have this bit.
+    fn having(self, bit: u8) -> u64;
 
     /// Where the bits of a mask are, counted from `base`, at the front of `places`. What stands behind them is anything.
     #[inline(always)]
@@ -89,6 +91,11 @@ impl Block for Portable {
     fn wide(self) -> u64 {
         self.gather(|word| word)
     }
+
+    #[inline(always)]
+    fn having(self, bit: u8) -> u64 {
+        self.gather(|word| word << bit.leading_zeros())
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -130,6 +137,15 @@ mod x86 {
         #[inline(always)]
         fn wide(self) -> u64 {
             self.masks(|half| half)
+        }
+
+        #[inline(always)]
+        fn having(self, bit: u8) -> u64 {
+            // SAFETY: AVX2 is there (see the type).
+            self.masks(|half| unsafe {
+                let bit = _mm256_set1_epi8(bit as i8);
+                _mm256_cmpeq_epi8(_mm256_and_si256(half, bit), bit)
+            })
         }
     }
 
@@ -175,6 +191,12 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn having(self, bit: u8) -> u64 {
+            // SAFETY: AVX-512 BW is there (see the type).
+            unsafe { _mm512_test_epi8_mask(self.0, _mm512_set1_epi8(bit as i8)) }
+        }
+
+        #[inline(always)]
         fn places(mask: u64, base: u32, places: &mut [u32; 64]) {
             let mut count = 0;
             for from in [0, 16, 32, 48] {
@@ -208,6 +230,9 @@ mod tests {
                 bytes.iter().enumerate().fold(0, |mask, (i, &byte)| mask | u64::from(is(byte)) << i)
             };
             assert_eq!(block.wide(), mask(&|byte| byte >= 0x80));
+            for bit in (0..8).map(|shift| 1 << shift) {
+                assert_eq!(block.having(bit), mask(&|byte| byte & bit != 0), "{bit}");
+            }
             for byte in [0, 9, 32, 39, 47, 127, 128, 0xE4, 255, start] {
                 assert_eq!(block.equal(byte), mask(&|other| other == byte), "{byte}");
             }

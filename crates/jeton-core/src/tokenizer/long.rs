@@ -18,6 +18,8 @@ const LONG_TEXT: usize = 1 << 20;
 
 /// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
 const USUAL_BYTES_PER_TOKEN: usize = 4;
+/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
+const FEW_BYTES_PER_TOKEN: usize = 2;
 
 /// Texts of a batch are handed to threads in groups of about this many bytes.
 const GROUP: usize = 1 << 18;
@@ -152,7 +154,7 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let expected = bytes / USUAL_BYTES_PER_TOKEN;
+        let expected = bytes / if bytes < LONG_TEXT { USUAL_BYTES_PER_TOKEN } else { FEW_BYTES_PER_TOKEN };
         let mut out = Written { counts_only, expected, ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);

@@ -36,12 +36,8 @@ struct Before {
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// The end of a character that began in the block before.
-#[derive(Default)]
-struct Spill {
-    class: usize,
-    bytes: u64,
-}
+/// The classes of the first bytes of a block, which may belong to a character that began in the one before.
+type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {
     class.trailing_zeros() as usize
@@ -74,6 +70,9 @@ fn classify<B: Block>(block: B, classes: &Classes, text: &[u8], at: usize, spill
 }
 
 /// Adds the characters that are not ASCII.
+///
+/// Each writes its class to four bytes, from its first on; the next character's go over what is too much, and what is not
+/// that of a character is masked.
 #[inline(always)]
 fn classify_wide<B: Block>(
     block: B,
@@ -84,27 +83,35 @@ fn classify_wide<B: Block>(
     spill: &mut Spill,
     masks: &mut Masks,
 ) {
-    masks[spill.class] |= spill.bytes;
-    *spill = Spill::default();
-    let leads = wide & !block.within(0x80, 0xBF);
-    // Han from U+5000 on, and most of U+4E00 to U+4FFF: letters without case, by their first byte alone.
-    let han = block.within(0xE5, 0xE9) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
-    masks[index(CASELESS)] |= han | han << 1 | han << 2;
-    if han >> 62 != 0 {
-        *spill = Spill { class: index(CASELESS), bytes: if han >> 63 != 0 { 0b11 } else { 0b1 } };
-    }
-    let mut rest = leads & !han;
+    // Letters without case by their first byte alone: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to U+CFFF.
+    let caseless = block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
+    let mut kinds = [0; 64 + 4];
+    kinds[..4].copy_from_slice(spill);
+    let mut rest = wide & !block.within(0x80, 0xBF) & !caseless;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
         rest &= rest - 1;
-        let (class, length) = classes.wide(text, at + first);
-        let class = index(class);
-        let bytes = (1u64 << length) - 1;
-        masks[class] |= bytes << first;
-        if first + length > 64 {
-            *spill = Spill { class, bytes: bytes >> (64 - first) };
-        }
+        let class = classes.wide_in(four(text, at + first));
+        kinds[first..first + 4].fill(class);
     }
+    let own = caseless | caseless << 1 | caseless << 2;
+    masks[index(CASELESS)] |= own;
+    if caseless >> 62 != 0 {
+        kinds[64..].fill(CASELESS);
+    }
+    let [kinds, after] = [&kinds[..64], &kinds[64..]];
+    spill.copy_from_slice(after);
+    let (kinds, wide) = (B::load(kinds.first_chunk().unwrap_or(&[0; 64])), wide & !own);
+    for class in [UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, OTHER] {
+        masks[index(class)] |= kinds.having(class) & wide;
+    }
+}
+
+/// Four bytes of a text, or what there is and zeros.
+#[inline(always)]
+fn four(text: &[u8], at: usize) -> [u8; 4] {
+    let rest = &text[at..];
+    rest.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| rest.get(i).copied().unwrap_or(0)))
 }
 
 impl Starts {
