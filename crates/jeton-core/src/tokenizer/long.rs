@@ -11,6 +11,7 @@ use crate::model::{Scratch, Specials};
 use crate::pages;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
+use crate::simd;
 
 /// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes less than
 /// 50 ms, and starting threads would cost more than a tenth of the work.
@@ -251,7 +252,9 @@ impl Tokenizer {
             }
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
             let run = self.run(permit, false, bytes, go_on, |run| {
-                texts.iter().try_for_each(|&text| {
+                let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
+                texts.iter().zip(following).try_for_each(|(&text, following)| {
+                    following.iter().take(4096).step_by(64).for_each(simd::prefetch);
                     self.run_text(text, permit, run)?;
                     run.end_of_text();
                     Ok(())
