@@ -66,7 +66,7 @@ type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
 /// log2 of the lines of `hot`, at first and at most: 2 MiB, and 16.
-const HOT_BITS: [u32; 2] = [14, 17];
+const HOT_BITS: [u32; 2] = [15, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
 const SHORT_BITS: [u32; 2] = [13, 18];
