@@ -228,6 +228,21 @@ def test_a_lone_surrogate_is_named_with_its_place(kind: str) -> None:
         assert caught.value.position == 2
 
 
+def test_a_lone_surrogate_in_a_long_text_of_a_batch(tok: jeton.Tokenizer) -> None:
+    for place in (0, 255, 700):
+        text = "今天é" * 300
+        with pytest.raises(jeton.InvalidTextError, match="surrogate") as caught:
+            tok.encode_batch(["今" * 400, text[:place] + "\udfff" + text[place:], "b"])
+        assert caught.value.position == place
+
+
+@given(st.lists(st.text(st.sampled_from("aé今😀\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff"), min_size=250), max_size=4))
+def test_long_strings_of_a_batch_are_the_same_as_one_by_one(texts: list[str]) -> None:
+    tok = tokenizer("byte cl100k")
+    assert [ids.tolist() for ids in tok.encode_batch(texts)] == [tok.encode(text) for text in texts]
+    assert [tok.decode(ids) for ids in tok.encode_batch(texts)] == texts
+
+
 def test_what_is_no_text_is_a_type_error(tok: jeton.Tokenizer) -> None:
     for wrong in (None, 3, ["text"], bytearray(b"x")):
         with pytest.raises(TypeError, match="str or bytes"):

@@ -31,16 +31,18 @@ pub fn large<T>(room: &mut [MaybeUninit<T>]) {
 
 /// Room for `more` values, twice as much as there was where that is more, in large pages if it fills some.
 #[inline]
-pub fn reserve<T>(list: &mut Vec<T>, more: usize) {
+pub fn reserve<T: Copy>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         grow(list, more);
     }
 }
 
 #[cold]
-fn grow<T>(list: &mut Vec<T>, more: usize) {
-    list.reserve_exact(more.max(list.len()));
-    large(list.spare_capacity_mut());
+fn grow<T: Copy>(list: &mut Vec<T>, more: usize) {
+    let mut larger = Vec::with_capacity(list.len() + more.max(list.len()));
+    large(larger.spare_capacity_mut()); // before anything is copied there
+    larger.extend_from_slice(list);
+    *list = larger;
 }
 
 /// A list of fixed length, in large pages if it fills at least half of one.

@@ -1,11 +1,15 @@
 //! Python arguments as the core takes them.
 
+use std::ops::{Range, RangeInclusive};
+
 use jeton_core::error::Error;
 use jeton_core::pretokenize::Pretokenizer;
+use jeton_core::simd::utf8;
 use jeton_core::tokenizer::{Input, Permission};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use pyo3::{ffi, intern};
 
 use crate::error::{self, InvalidTextError};
 
@@ -15,7 +19,7 @@ pub fn find_invalid_utf8(py: Python<'_>, data: &[u8]) -> Option<usize> {
     py.detach(|| std::str::from_utf8(data).err().map(|error| error.valid_up_to()))
 }
 
-/// A text the caller handed in; borrowed from the Python object.
+/// A text the caller handed in; borrowed from the Python object, or from [`Wide`].
 pub enum Text<'a> {
     /// `str`
     Str(&'a str),
@@ -57,6 +61,55 @@ impl<'a> Text<'a> {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
             Text::Bytes(_) => at,
         })
+    }
+}
+
+/// UTF-8 of those strings of a batch that are not ASCII. Python's own would stay in memory as long as the strings.
+pub struct Wide {
+    bytes: Vec<u8>,
+    spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or holds half a character
+}
+
+/// Characters of a string for which a detour pays, and of one that fits the second cache.
+const WORTH_A_DETOUR: RangeInclusive<usize> = 256..=1 << 16;
+
+impl Wide {
+    /// Takes what it should of some texts.
+    pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>]) -> PyResult<Self> {
+        let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
+        let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
+            let Ok(text) = Bound::cast::<PyString>(object) else { return Ok(None) };
+            let len = text.len()?;
+            let is_worth = WORTH_A_DETOUR.contains(&len) && !is_ascii.call1((text,))?.is_truthy()?;
+            Ok(is_worth.then_some((text, len)))
+        };
+        let texts = objects.iter().map(worth).collect::<PyResult<Vec<_>>>()?;
+        let lens = || texts.iter().flatten().map(|&(_, len)| len);
+        let mut points = vec![0; lens().max().unwrap_or(0)];
+        let mut bytes = utf8::room_for(lens().sum());
+        let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
+            let Some((text, len)) = text else { return Ok(None) };
+            // SAFETY: the string is one, and there is room for its characters.
+            let copied =
+                unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), points.as_mut_ptr(), len as ffi::Py_ssize_t, 0) };
+            if copied.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            let start = bytes.len();
+            Ok(utf8::append(&points[..len], &mut bytes).then_some(start..bytes.len()))
+        };
+        let spans = texts.into_iter().map(span).collect::<PyResult<_>>()?;
+        Ok(Self { bytes, spans })
+    }
+
+    /// The texts, of which this was made.
+    pub fn texts<'a>(&'a self, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Text<'a>>> {
+        let text = |(object, span): (&'a Bound<'_, PyAny>, &Option<Range<usize>>)| match span {
+            // SAFETY: `utf8::append` wrote it, and gave its ends.
+            Some(span) => Ok(Text::Str(unsafe { str::from_utf8_unchecked(&self.bytes[span.clone()]) })),
+            None => Text::of(object),
+        };
+        objects.iter().zip(&self.spans).map(text).collect()
     }
 }
 

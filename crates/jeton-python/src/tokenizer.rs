@@ -13,7 +13,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
-use crate::arguments::{self, Text};
+use crate::arguments::{self, Text, Wide};
 use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
@@ -97,7 +97,8 @@ impl Tokenizer {
         template: bool,
     ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
         let permit = self.permit(py, special)?;
-        let borrowed = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let wide = Wide::of(py, &texts)?;
+        let borrowed = wide.texts(&texts)?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.go_on(0)));

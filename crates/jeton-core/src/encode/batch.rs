@@ -191,14 +191,7 @@ impl Batch {
     }
 
     #[inline(always)]
-    fn find_at<L: Look>(
-        &mut self,
-        words: &Words,
-        hot: &Hot,
-        text: &[u8],
-        bounds: &[u32],
-        ids: &mut Vec<u32>,
-    ) -> usize {
+    fn find_at<L: Look>(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
         let count = bounds.len().saturating_sub(1).min(BATCH);
         self.make_keys(words, text, bounds, count);
         let missed = self.look::<L>(words, count);
@@ -215,7 +208,8 @@ impl Batch {
             let neighbors = bounds[..inside].iter().zip(&bounds[1..]);
             for ((&start, &end), (key, hash)) in neighbors.zip(self.keys.iter_mut().zip(&mut self.hashes)) {
                 // SAFETY: it starts at least 16 bytes from the end.
-                let sixteen = unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
+                let sixteen =
+                    unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
                 *key = Key::new(sixteen, (end - start) as usize);
                 *hash = key.hash();
                 words.prefetch(*hash);
@@ -271,7 +265,8 @@ impl Batch {
         ids.reserve(hot::MOST * count + GAP);
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
         // SAFETY: a pretoken has at most `MOST` tokens, and there is room for `GAP` behind those of all.
-        let write = |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
+        let write =
+            |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_words = |len: usize, from: usize, to: usize| {
             for at in (from..to.max(from + 1)).step_by(GAP) {
                 words[at..].first_chunk().into_iter().for_each(|sixteen| write(len + at - from, sixteen));

@@ -89,7 +89,7 @@ impl Line {
 /// The table.
 pub(super) struct Words {
     lines: Table<Line>,
-    shift: u32, // of a hash, to the number of a line
+    shift: u32,         // of a hash, to the number of a line
     longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
 }
 

@@ -18,9 +18,9 @@ use crate::simd;
 const LONG_TEXT: usize = 1 << 20;
 
 /// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
-const USUAL_BYTES_PER_TOKEN: usize = 4;
+const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 /// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
-const FEW_BYTES_PER_TOKEN: usize = 2;
+const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 
 /// Texts of a batch are handed to threads in groups of about this many bytes.
 const GROUP: usize = 1 << 18;
@@ -155,7 +155,8 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let expected = bytes / if bytes < LONG_TEXT { USUAL_BYTES_PER_TOKEN } else { FEW_BYTES_PER_TOKEN };
+        let expected = bytes as f32 / if bytes < LONG_TEXT { USUAL_BYTES_PER_TOKEN } else { FEW_BYTES_PER_TOKEN };
+        let expected = expected as usize;
         let mut out = Written { counts_only, expected, ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);

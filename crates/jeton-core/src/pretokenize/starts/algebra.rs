@@ -84,7 +84,8 @@ fn classify_wide<B: Block>(
     masks: &mut Masks,
 ) {
     // Letters without case by their first byte alone: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to U+CFFF.
-    let caseless = block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
+    let caseless =
+        block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
     kinds[..4].copy_from_slice(spill);
     let mut rest = wide & !block.within(0x80, 0xBF) & !caseless;
