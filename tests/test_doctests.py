@@ -34,7 +34,7 @@ def test_every_public_name_has_an_example() -> None:
         if ">>>" not in (inspect.getdoc(thing) or ""):
             without.append(name)
         for method, member in vars(thing).items() if name in ("Tokenizer", "Counts") else ():
-            function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            function = inspect.unwrap(member.__func__ if isinstance(member, classmethod | staticmethod) else member)
             if (
                 inspect.isfunction(function)
                 and not method.startswith("_")

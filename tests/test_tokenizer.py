@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import hashlib
+import inspect
 import os
 import pickle
 import tempfile
@@ -208,6 +210,32 @@ def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
     assert tok.encode_batch([]).offsets.tolist() == [0]
     some: list[str | bytes] = ["", b"\xff"]
     assert [ids.tolist() for ids in tok.encode_batch(iter(some))] == [[], tok.encode(b"\xff")]
+
+
+def test_encode_without_a_frame_is_still_a_method(tok: jeton.Tokenizer) -> None:
+    method = tok.encode
+    assert inspect.ismethod(method)
+    assert method.__self__ is tok
+    assert {method, tok.encode} == {method}
+    assert inspect.signature(method) == inspect.signature(jeton.Tokenizer.encode.__get__(tok))  # type: ignore[attr-defined]
+    assert (method.__doc__ or "").startswith("The ids of a text")
+    assert "Tokenizer.encode" in repr(method)
+    assert pickle.loads(pickle.dumps(method))("the old") == method("the old") == method(text="the old")
+    for wrong in ((), ("a", "b", "c")):
+        with pytest.raises(TypeError, match="positional argument"):
+            method(*wrong)
+
+
+def test_encode_may_be_overridden_and_replaced(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Louder(jeton.Tokenizer):
+        def encode(self, text: str | bytes, *args: Any, **options: Any) -> list[int]:
+            return [7, *super().encode(text, *args, **options)]
+
+    louder = copy.copy(tok)
+    louder.__class__ = Louder
+    assert louder.encode("the") == [7, *tok.encode("the")]
+    monkeypatch.setattr(jeton.Tokenizer, "encode", lambda self, text: [len(text)])
+    assert tok.encode("the") == [3]
 
 
 # ── text that is none ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 """The binding to the Rust core. Everything here is private: what it means and which options exist is said above it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, final
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ __all__ = [
     "apply_template",
     "character_map",
     "decode_parts",
+    "direct",
     "find_added",
     "find_invalid_text",
     "find_invalid_utf8",
@@ -52,6 +53,7 @@ __all__ = [
     "write_sentencepiece",
 ]
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
@@ -66,6 +68,7 @@ def apply_template(
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...
+def direct(plain: object) -> Callable[[_Method], _Method]: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

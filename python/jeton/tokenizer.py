@@ -143,6 +143,7 @@ class Tokenizer:
 
     # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @_core.direct(_PLAIN)  # a text alone takes no Python frame
     def encode(
         self,
         text: str | bytes,
@@ -188,17 +189,6 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        if (
-            self._defaults is _PLAIN
-            and special is None
-            and pair is None
-            and add_special_tokens is None
-            and not dropout
-            and alpha is None
-            and nbest is None
-            and seed is None
-        ):
-            return self._core.encode(text)  # short texts take hardly longer than the lines below
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
         drawn = noise(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(

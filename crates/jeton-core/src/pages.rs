@@ -39,7 +39,11 @@ pub fn reserve<T: Copy>(list: &mut Vec<T>, more: usize) {
 
 #[cold]
 fn grow<T: Copy>(list: &mut Vec<T>, more: usize) {
-    let mut larger = Vec::with_capacity(list.len() + more.max(list.len()));
+    let more = more.max(list.len());
+    if (list.len() + more) * size_of::<T>() < LARGE {
+        return list.reserve_exact(more);
+    }
+    let mut larger = Vec::with_capacity(list.len() + more);
     large(larger.spare_capacity_mut()); // before anything is copied there
     larger.extend_from_slice(list);
     *list = larger;

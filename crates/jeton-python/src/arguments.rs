@@ -1,6 +1,6 @@
 //! Python arguments as the core takes them.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize::Pretokenizer;
@@ -64,14 +64,19 @@ impl<'a> Text<'a> {
     }
 }
 
-/// UTF-8 of those strings of a batch that are not ASCII. Python's own would stay in memory as long as the strings.
+/// UTF-8 of strings that are not ASCII. Python's own would stay in memory as long as the strings.
+#[derive(Default)]
 pub struct Wide {
     bytes: Vec<u8>,
     spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or holds half a character
 }
 
-/// Characters of a string for which a detour pays, and of one that fits the second cache.
-const WORTH_A_DETOUR: RangeInclusive<usize> = 256..=1 << 16;
+/// Characters of a string for which a detour pays, in a batch and alone.
+const WORTH_A_DETOUR: usize = 256;
+const LONG: usize = 1 << 14;
+
+/// Characters that are copied at once, and fit the second cache.
+const STEP: usize = 1 << 15;
 
 impl Wide {
     /// Takes what it should of some texts.
@@ -80,23 +85,25 @@ impl Wide {
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
             let Ok(text) = Bound::cast::<PyString>(object) else { return Ok(None) };
             let len = text.len()?;
-            let is_worth = WORTH_A_DETOUR.contains(&len) && !is_ascii.call1((text,))?.is_truthy()?;
+            let is_worth = len >= WORTH_A_DETOUR && !is_ascii.call1((text,))?.is_truthy()?;
             Ok(is_worth.then_some((text, len)))
         };
         let texts = objects.iter().map(worth).collect::<PyResult<Vec<_>>>()?;
         let lens = || texts.iter().flatten().map(|&(_, len)| len);
-        let mut points = vec![0; lens().max().unwrap_or(0)];
+        let mut points = vec![0; lens().max().unwrap_or(0).min(STEP)];
         let mut bytes = utf8::room_for(lens().sum());
         let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
             let Some((text, len)) = text else { return Ok(None) };
-            // SAFETY: the string is one, and there is room for its characters.
-            let copied =
-                unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), points.as_mut_ptr(), len as ffi::Py_ssize_t, 0) };
-            if copied.is_null() {
-                return Err(PyErr::fetch(py));
-            }
             let start = bytes.len();
-            Ok(utf8::append(&points[..len], &mut bytes).then_some(start..bytes.len()))
+            for from in (0..len).step_by(STEP) {
+                let points = &mut points[..STEP.min(len - from)];
+                copy_points(text, len, from, points)?;
+                if !utf8::append(points, &mut bytes) {
+                    bytes.truncate(start);
+                    return Ok(None);
+                }
+            }
+            Ok(Some(start..bytes.len()))
         };
         let spans = texts.into_iter().map(span).collect::<PyResult<_>>()?;
         Ok(Self { bytes, spans })
@@ -104,13 +111,44 @@ impl Wide {
 
     /// The texts, of which this was made.
     pub fn texts<'a>(&'a self, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Text<'a>>> {
-        let text = |(object, span): (&'a Bound<'_, PyAny>, &Option<Range<usize>>)| match span {
-            // SAFETY: `utf8::append` wrote it, and gave its ends.
+        objects.iter().zip(&self.spans).map(|(object, span)| self.text(object, span.as_ref())).collect()
+    }
+
+    /// One text, which it takes first, if it is long.
+    pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
+        if object.cast::<PyString>().ok().map_or(Ok(0), |text| text.len())? >= LONG {
+            *self = Self::of(object.py(), std::slice::from_ref(object))?;
+        }
+        self.text(object, self.spans.first().and_then(Option::as_ref))
+    }
+
+    fn text<'a>(&'a self, object: &'a Bound<'_, PyAny>, span: Option<&Range<usize>>) -> PyResult<Text<'a>> {
+        match span {
+            // SAFETY: `utf8::append` wrote it, and its ends are between characters.
             Some(span) => Ok(Text::Str(unsafe { str::from_utf8_unchecked(&self.bytes[span.clone()]) })),
             None => Text::of(object),
-        };
-        objects.iter().zip(&self.spans).map(text).collect()
+        }
     }
+}
+
+/// Copies the code points of a string of `len` from a place on.
+fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut [u32]) -> PyResult<()> {
+    let (py, size) = (text.py(), points.len() as ffi::Py_ssize_t);
+    let part = if points.len() == len {
+        text.clone()
+    } else {
+        let from = from as ffi::Py_ssize_t;
+        // SAFETY: the string is one, and it has so many characters; what comes back is a string of ours, or an error.
+        unsafe {
+            Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
+        }
+    };
+    // SAFETY: the string is one, and there is room for its characters.
+    let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
+    if copied.is_null() {
+        return Err(PyErr::fetch(py));
+    }
+    Ok(())
 }
 
 fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {

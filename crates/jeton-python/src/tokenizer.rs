@@ -123,7 +123,8 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         threads: usize,
     ) -> PyResult<usize> {
-        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let mut wide = Wide::default();
+        let (text, permit) = (wide.one(text)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
@@ -382,14 +383,15 @@ impl Tokenizer {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
     }
 
-    fn encode_long(
+    pub fn encode_long(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
         threads: usize,
     ) -> PyResult<Vec<u32>> {
-        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let mut wide = Wide::default();
+        let (text, permit) = (wide.one(text)?, self.permit(py, special)?);
         if text.bytes().len() < SHORT {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));
@@ -411,8 +413,10 @@ impl Tokenizer {
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
-        let permission = special.map_or(Ok(core::Permission::None), arguments::permission)?;
-        self.0.permit(&permission).map_err(|failed| error::plain(py, failed))
+        match special {
+            None => Ok(self.0.permit_none()),
+            Some(special) => self.0.permit(&arguments::permission(special)?).map_err(|failed| error::plain(py, failed)),
+        }
     }
 
     fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {

@@ -16,7 +16,7 @@
 //! The tables are made when texts of [`WORTH_TABLES`] bytes are asked for; until then, and where a model has none, every pretoken takes the
 //! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 4 MiB, kept for the next call, and 40 MiB that the memos of all may
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 6 MiB, kept for the next call, and 36 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
@@ -65,7 +65,7 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the lines of `hot`, at first and at most: 2 MiB, and 16.
+/// log2 of the lines of `hot`, at first and at most: 4 MiB, and 16.
 const HOT_BITS: [u32; 2] = [15, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
@@ -73,7 +73,7 @@ const SHORT_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Bytes by which the memos of all workers together may grow.
-const MOST_GROWTH: usize = 40 << 20;
+const MOST_GROWTH: usize = 36 << 20;
 
 /// Ids that are copied together.
 const FIXED: usize = 16;

@@ -5,7 +5,7 @@
 //! predicted. Entries go in by rising id, so those for which there is no room are rare ones; their line says that it
 //! is incomplete.
 //!
-//! The table is made once and only read, so all threads share it. Memory: 64 bytes for 1.5 entries.
+//! The table is made once and only read, so all threads share it. Memory: 64 bytes for one or two entries.
 //!
 //! Many are looked for at once, in `batch`.
 
@@ -107,7 +107,7 @@ fn longer_hash(text: &[u8]) -> usize {
 impl Words {
     /// Of `(content, id)` by falling importance; contents are not empty. Those of more than 15 bytes are not here.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
-        let bits = (count * 2 / 3).max(16).next_power_of_two().trailing_zeros();
+        let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
         let mut words = Self { longer: vec![0; 1 << (LONGER_BITS - 6)].into(), ..Self::empty(bits) };
         for (content, id) in entries {
             if content.len() > MOST {

@@ -73,8 +73,38 @@ mod x86 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        let (fours, rest) = points.as_chunks::<4>();
         pages::reserve(out, 4 * points.len() + STEP); // often there is room
+        let (sixteens, rest) = points.as_chunks::<16>();
+        for sixteen in sixteens {
+            if !append_ascii(sixteen, out) && !append_any(sixteen, out) {
+                return false;
+            }
+        }
+        append_any(rest, out)
+    }
+
+    /// Appends sixteen characters if all are ASCII. There has to be room.
+    #[inline(always)]
+    fn append_ascii(points: &[u32; 16], out: &mut Vec<u8>) -> bool {
+        // SAFETY: AVX2 is there, as `append` asks for; the loads are of sixteen points and the store is of as many bytes, for which there is room.
+        unsafe {
+            let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
+            let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
+            let is_ascii = _mm_testz_si128(all, _mm_set1_epi32(!0x7F)) == 1;
+            if is_ascii {
+                let bytes = _mm_packus_epi16(_mm_packus_epi32(a, b), _mm_packus_epi32(c, d));
+                _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
+                out.set_len(out.len() + 16);
+            }
+            is_ascii
+        }
+    }
+
+    /// Appends any characters, four by four. There has to be room.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn append_any(points: &[u32], out: &mut Vec<u8>) -> bool {
+        let (fours, rest) = points.as_chunks::<4>();
         for four in fours {
             // SAFETY: the load is of four.
             let c = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
@@ -97,7 +127,7 @@ mod x86 {
             let bytes = _mm_blendv_epi8(_mm_blendv_epi8(c, of_two, wide), of_three, three);
             let which = _mm_movemask_ps(_mm_castsi128_ps(wide)) | _mm_movemask_ps(_mm_castsi128_ps(three)) << 4;
             let (shuffle, len) = &SHUFFLES[which as usize & 0xFF];
-            // SAFETY: there is room for four bytes of each character and for a whole step behind them; up to `len` are written.
+            // SAFETY: there is room for four bytes of each character and for a whole step behind them all; up to `len` are written.
             unsafe {
                 let shuffled = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), shuffled);

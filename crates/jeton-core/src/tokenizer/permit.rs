@@ -52,6 +52,12 @@ impl Permit<'_> {
 }
 
 impl Tokenizer {
+    /// The permission for none, which is the usual one.
+    #[inline]
+    pub fn permit_none(&self) -> Permit<'_> {
+        Permit { matchers: Cow::Borrowed(&self.matchers[0]), refused: None, permission: Permission::None }
+    }
+
     /// Makes a permission ready.
     ///
     /// # Errors
