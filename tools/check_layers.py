@@ -25,6 +25,7 @@ MAY_USE = {
     "memory": {"error", "pages"},
     "pages": set(),
     "simd": set(),
+    "utf8": {"pages", "simd"},
     "byte_alphabet": SHARED,
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},

@@ -17,6 +17,7 @@ pub mod memory;
 mod pages;
 pub mod parallel;
 pub mod simd;
+pub mod utf8;
 
 // What both flows share
 pub mod alphabet;

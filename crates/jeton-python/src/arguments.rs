@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::simd::utf8;
 use jeton_core::tokenizer::{Input, Permission};
+use jeton_core::utf8;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};

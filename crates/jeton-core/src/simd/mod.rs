@@ -4,7 +4,6 @@
 //! results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and measurements.
 
 pub(crate) mod block;
-pub mod utf8;
 
 use std::sync::OnceLock;
 

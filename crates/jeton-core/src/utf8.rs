@@ -4,8 +4,8 @@
 //! beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their lengths closes the gaps, as
 //! simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
-use super::Level;
 use crate::pages;
+use crate::simd::{self, Level};
 
 /// Bytes that are written at once.
 const STEP: usize = 16;
@@ -21,7 +21,7 @@ pub fn room_for(points: usize) -> Vec<u8> {
 /// U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();
-    let done = match super::level() {
+    let done = match simd::level() {
         // SAFETY: the level says what the processor has.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 => unsafe { x86::append(points, out) },
