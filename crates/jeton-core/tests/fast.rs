@@ -119,10 +119,11 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
 
 /// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added up.
 fn make_words(random: &mut Random) -> Made {
-    const LETTERS: [&str; 13] = ["▁", "a", "b", "c", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
+    const LETTERS: [&str; 16] =
+        ["▁", "a", ".", "b", "1", "c", "(", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
     let kind = random.below(4);
     let mut contents: Vec<(Kind, String)> =
-        LETTERS[..random.below(3) + 9].iter().map(|&c| (Kind::Token, c.into())).collect();
+        LETTERS[..random.below(3) + 12].iter().map(|&c| (Kind::Token, c.into())).collect();
     let mut known: HashSet<String> = contents.iter().map(|(_, content)| content.clone()).collect();
     let mut merges = Vec::new();
     let inside = random.below(6) == 0; // pieces may reach over the start of a word
@@ -193,7 +194,7 @@ fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
         let times = if random.below(12) == 0 { 1 + random.below(100) } else { 1 };
         let part = match random.below(4) {
             0 => "▁".as_bytes(),
-            1 => ["z", " ", "Ж", "😀", "zz", "\u{2582}", "\u{2600}"][random.below(7)].as_bytes(),
+            1 => ["z", " ", "Ж", "😀", "zz", "\u{2582}", "\u{2600}", "a.", ")b"][random.below(9)].as_bytes(),
             _ => &contents[random.below(contents.len())],
         };
         text.extend(part.repeat(times));

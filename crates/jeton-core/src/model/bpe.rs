@@ -20,7 +20,6 @@ pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
 use crate::error::{Error, Result};
 use crate::interrupt::GoOn;
-use crate::seams::Seams;
 use crate::vocab::{show, Kind, Vocab};
 
 /// Where the ranks come from.
@@ -184,7 +183,7 @@ impl Bpe {
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
         let is_known =
             |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
-        let seams = is_free.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
+        let seams = is_free.then(|| Cuts::seams(vocab));
         Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }
 

@@ -1,5 +1,5 @@
 //! Where a pretoken falls into parts that the model encodes by themselves: before a `▁` that follows something else, around each
-//! character that is spelled in bytes, and at seams.
+//! character that is spelled in bytes, at seams, and where letters and punctuation meet that no piece holds beside each other.
 //!
 //! SentencePiece's models and their descendants have whole texts for pretokens. Where no piece reaches over the start of a word,
 //! and nothing merges with the bytes of an unknown character, their ids are those of the parts in a row, and parts repeat.
@@ -8,25 +8,37 @@
 
 use super::unknown::char_len;
 use crate::alphabet::WORD_START;
-use crate::seams::{self, Seams};
+use crate::seams::{self, Joints, Seams};
 use crate::simd::block::{self, Block};
 use crate::simd::{self, Level};
+use crate::vocab::Vocab;
 
 /// Where to cut.
 #[derive(Debug, Clone)]
 pub struct Cuts {
     alone: Box<[u64; 1 << 10]>, // a bit for each character up to U+FFFF that is a part of its own
     ascii: Vec<(u8, u8)>,       // the same for ASCII, as ranges
-    seams: Option<Seams>,
+    seams: Option<(Seams, Joints)>,
+    letters: Vec<(u8, u8)>, // of the joints, as ranges
+    ends: Vec<(u8, u8)>,
+    begins: Vec<(u8, u8)>,
 }
 
 const MARK: u32 = WORD_START as u32;
 const MARK_BYTES: [u8; 3] = [0xE2, 0x96, 0x81];
 
 impl Cuts {
+    /// Those of a vocabulary.
+    pub(super) fn seams(vocab: &Vocab) -> (Seams, Joints) {
+        let contents = || vocab.iter().map(|entry| entry.2);
+        (Seams::new(contents(), [].into_iter()), Joints::new(contents()))
+    }
+
     /// Where these characters are parts of their own.
-    pub(super) fn new(is_alone: impl Fn(char) -> bool, seams: Option<Seams>) -> Self {
-        let mut cuts = Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams };
+    pub(super) fn new(is_alone: impl Fn(char) -> bool, seams: Option<(Seams, Joints)>) -> Self {
+        let ranges = |kind| seams.as_ref().map_or_else(Vec::new, |(_, joints)| joints.ranges(kind));
+        let [letters, ends, begins] = [Joints::LETTER, Joints::ENDS, Joints::BEGINS].map(ranges);
+        let mut cuts = Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams, letters, ends, begins };
         for c in (0..1 << 16).filter_map(char::from_u32).filter(|&c| is_alone(c)) {
             cuts.alone[c as usize / 64] |= 1 << (c as u32 % 64);
             match (cuts.ascii.last_mut(), u8::try_from(c)) {
@@ -78,9 +90,14 @@ impl Cuts {
                 let [one, two, three] = MARK_BYTES;
                 let marks = first.equal(one) & second.equal(two) & third.equal(three);
                 if first.wide() & !(marks | marks << 1 | marks << 2) == 0 {
-                    let alone = self.ascii.iter().fold(0, |alone, &(low, high)| alone | first.within(low, high));
+                    let any =
+                        |ranges: &[(u8, u8)]| ranges.iter().fold(0, |all, &(low, high)| all | first.within(low, high));
+                    let alone = any(&self.ascii);
                     let mut starts = marks & !(marks << 3 | u64::from(after_mark));
                     starts |= alone | alone << 1 | u64::from(after_alone);
+                    let letters = any(&self.letters);
+                    starts |= letters << 1 & any(&self.ends) | any(&self.begins) << 1 & letters;
+                    starts |= u64::from(at > 0 && self.is_joint(text, at));
                     starts &= u64::MAX << u32::from(at == 0);
                     while starts != 0 {
                         bounds.push(at as u32 + starts.trailing_zeros());
@@ -104,6 +121,7 @@ impl Cuts {
                     && (is_alone
                         || after_alone
                         || is_mark && !after_mark
+                        || len == 1 && self.is_joint(text, at)
                         || is_three && after_three && self.is_seam(text, at))
                 {
                     bounds.push(at as u32);
@@ -119,7 +137,13 @@ impl Cuts {
     /// Between two characters of three bytes, the second at `at`.
     #[inline(always)]
     fn is_seam(&self, text: &[u8], at: usize) -> bool {
-        self.seams.as_ref().is_some_and(|seams| seams.between(seams::pair(&text[at - 3..])))
+        self.seams.as_ref().is_some_and(|(seams, _)| seams.between(seams::pair(&text[at - 3..])))
+    }
+
+    /// Between a letter and something else, the second at `at`.
+    #[inline(always)]
+    fn is_joint(&self, text: &[u8], at: usize) -> bool {
+        self.seams.as_ref().is_some_and(|(_, joints)| joints.between(text[at - 1], text[at]))
     }
 
     #[inline(always)]
@@ -162,7 +186,8 @@ mod tests {
 
     #[test]
     fn parts_of_a_text() {
-        let seams = Seams::new(["中文", "▁▁"].map(str::as_bytes).into_iter(), [].into_iter());
+        let tokens = || ["中文", "▁▁", "x.", ".y", "1z"].map(str::as_bytes).into_iter();
+        let seams = (Seams::new(tokens(), [].into_iter()), Joints::new(tokens()));
         let cuts = Cuts::new(|c| c == '\n' || c == '\t' || c == '龘', Some(seams));
         let parts = [
             "▁the",
@@ -181,6 +206,13 @@ mod tests {
             "字",
             "▁x",
             "\t",
+            "\n",
+            "y.y",
+            "1(",
+            "f",
+            "((1z",
+            "1",
+            "▁oldx",
             "\n",
             "y",
         ];

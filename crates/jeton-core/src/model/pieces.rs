@@ -29,7 +29,6 @@ use super::{Out, Scratch};
 use crate::alphabet::WORD_START;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
-use crate::seams::Seams;
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -109,7 +108,7 @@ impl Pieces {
             user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
         let spells = self.unknown.is_spelled() && !self.has_odd;
         let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
-        let seams = spells.then(|| Seams::new(vocab.iter().map(|entry| entry.2), [].into_iter()));
+        let seams = spells.then(|| Cuts::seams(vocab));
         Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c), seams))
     }
 
