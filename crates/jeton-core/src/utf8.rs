@@ -10,10 +10,13 @@ use crate::simd::{self, Level};
 /// Bytes that are written at once.
 const STEP: usize = 16;
 
+/// Bytes of room that are asked for before it is known how many there will be.
+const MOST_AT_ONCE: usize = 1 << 28;
+
 /// Room for the UTF-8 of so many characters, at least of most texts.
 pub fn room_for(points: usize) -> Vec<u8> {
     let mut room = Vec::new();
-    pages::reserve(&mut room, 3 * points + STEP);
+    pages::reserve(&mut room, (3 * points).min(MOST_AT_ONCE) + STEP);
     room
 }
 

@@ -19,8 +19,10 @@ const LONG_TEXT: usize = 1 << 20;
 
 /// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
+/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all. Not of very long ones, for which
+/// a system may refuse so much.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
+const VERY_LONG: usize = 1 << 28;
 
 /// Texts of a batch are handed to threads in groups of about this many bytes.
 const GROUP: usize = 1 << 18;
@@ -155,7 +157,8 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let expected = bytes as f32 / if bytes < LONG_TEXT { USUAL_BYTES_PER_TOKEN } else { FEW_BYTES_PER_TOKEN };
+        let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
+        let expected = bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN };
         let expected = expected as usize;
         let mut out = Written { counts_only, expected, ..Written::default() };
         self.encoder.with_worker(|worker| {
