@@ -7,7 +7,6 @@ Whatever happens before, a full disk or a killed process, the old file stays as 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -32,7 +31,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = os.path.realpath(path)  # a link stays a link, to the new content
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
     # Not tempfile: its files are the owner's alone, where `open` would make one that the user's umask decides.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:

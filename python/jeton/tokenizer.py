@@ -3,6 +3,8 @@
 It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches
 are safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
 
+What draws and explains is imported when it is asked for: it would take as long as loading a vocabulary.
+
 Left out: how a token is spelled (`spelling`), which options of chance a model takes (`chance`), what an explanation
 says (`explanation`); and files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above
 and announces itself to `FILES`.
@@ -22,11 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 from . import _core
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
-from .drawing import Tree, to_card
-from .encoding import Encoding, TokenBatch
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
-from .explanation import Explanation, entry_tree, explained
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .chat import Chat
+    from .drawing import Tree
+    from .encoding import Encoding, TokenBatch
+    from .explanation import Explanation
 
 __all__ = ["FILES", "Tokenizer"]
 
@@ -283,6 +285,8 @@ class Tokenizer:
             raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
         import numpy as np
 
+        from .encoding import TokenBatch
+
         ids, offsets = self._core.encode_batch(
             list(texts),
             self._permission(special),
@@ -313,6 +317,8 @@ class Tokenizer:
             [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
+        from .encoding import Encoding
+
         columns, pretokens, dropped = self._core.tokenize(
             text, self._permission(special), pair=pair, template=self._adds(add_special_tokens)
         )
@@ -365,6 +371,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no pair left has a merge: stop
               ids [256]
         """
+        from .explanation import Explanation, explained
+
         data = _bytes(text)
         allowed = self._permission(special)
         parts = self._core.explain(text, allowed)
@@ -386,6 +394,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> [node.id for node in tok.tree(256).nodes]
             [97, 98, 256]
         """
+        from .explanation import entry_tree
+
         self.id_to_bytes(id)
         model = self._definition.model
         merges = isinstance(model, Bpe | Pieces)
@@ -759,6 +769,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
 
     def _repr_html_(self) -> str:
+        from .drawing import to_card
+
         pattern, model = self._definition.pattern, self._definition.model
         special = list(self._special_tokens)
         holes = f" up to id {self.vocab_size - 1:,}" if self.num_tokens != self.vocab_size else ""

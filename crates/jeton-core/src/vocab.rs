@@ -5,8 +5,10 @@
 //! instead (a special token may be spelled like an ordinary entry).
 //!
 //! Cost: 5 bytes an entry beside its content, 5 more for the look-up table.
+//!
+//! Where an entry's content begins also says whether its kind matters when it is decoded, so decoding needs one look for most.
 
-use hashbrown::HashTable;
+use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -48,11 +50,132 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// bytes with a huge id must not take gigabytes.
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
+/// Entries of a vocabulary in the making, in any order, with their contents in one piece.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct List {
+    contents: Vec<u8>,
+    rows: Vec<(u32, Kind, usize)>, // id, kind, where in `contents` its own ends
+}
+
+impl List {
+    /// With room for so many entries of a few bytes.
+    pub fn with_capacity(num_entries: usize) -> Self {
+        Self { contents: Vec::with_capacity(num_entries * 8), rows: Vec::with_capacity(num_entries) }
+    }
+
+    /// One more.
+    pub fn push(&mut self, id: u32, kind: Kind, content: &[u8]) {
+        self.contents.extend_from_slice(content);
+        self.rows.push((id, kind, self.contents.len()));
+    }
+
+    /// One more, whose content `write` appends; returns that content.
+    ///
+    /// # Errors
+    /// What `write` returns; the list is as it was then.
+    pub fn push_with<E>(
+        &mut self,
+        id: u32,
+        kind: Kind,
+        write: impl FnOnce(&mut Vec<u8>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<&[u8], E> {
+        let start = self.contents.len();
+        if let Err(error) = write(&mut self.contents) {
+            self.contents.truncate(start);
+            return Err(error);
+        }
+        self.rows.push((id, kind, self.contents.len()));
+        Ok(&self.contents[start..])
+    }
+
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The entry at a place of the list, which must have as many.
+    pub fn at(&self, place: usize) -> (u32, Kind, &[u8]) {
+        let (id, kind, end) = self.rows[place];
+        let start = place.checked_sub(1).map_or(0, |before| self.rows[before].2);
+        (id, kind, &self.contents[start..end])
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Kind, &[u8])> + Clone {
+        let starts = std::iter::once(0).chain(self.rows.iter().map(|row| row.2));
+        self.rows.iter().zip(starts).map(|(&(id, kind, end), start)| (id, kind, &self.contents[start..end]))
+    }
+
+    /// The highest id plus one.
+    pub fn next_id(&self) -> u32 {
+        self.rows.iter().map(|row| row.0 + 1).max().unwrap_or(0)
+    }
+
+    /// Another kind for those of which `wanted` says so.
+    pub fn change_kinds(&mut self, kind: Kind, wanted: impl Fn(u32, Kind) -> bool) {
+        self.rows.iter_mut().filter(|row| wanted(row.0, row.1)).for_each(|row| row.1 = kind);
+    }
+}
+
+impl<C: AsRef<[u8]>> Extend<(u32, Kind, C)> for List {
+    fn extend<I: IntoIterator<Item = (u32, Kind, C)>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|(id, kind, content)| self.push(id, kind, content.as_ref()));
+    }
+}
+
+impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
+    fn from_iter<I: IntoIterator<Item = (u32, Kind, C)>>(entries: I) -> Self {
+        let entries = entries.into_iter();
+        let mut list = Self::with_capacity(entries.size_hint().0);
+        list.extend(entries);
+        list
+    }
+}
+
+/// Set in a start where the entry does not simply decode to its content: a hole, a special token, the end of a word.
+const ODD: u32 = 1 << 31;
+
+/// Where the content of an entry lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Place {
+    /// Its bytes.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        ((self.end & !ODD) - (self.start & !ODD)) as usize
+    }
+
+    /// It has none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the kind matters for what it decodes to.
+    #[inline(always)]
+    pub fn is_odd(self) -> bool {
+        self.start & ODD != 0
+    }
+
+    #[inline(always)]
+    fn start(self) -> usize {
+        (self.start & !ODD) as usize
+    }
+}
+
 /// id ↔ bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Vocab {
-    arena: Vec<u8>,
-    starts: Vec<u32>, // id -> start in arena; one more at the end
+    arena: Vec<u8>,   // and as many bytes more as may be read at once
+    starts: Vec<u32>, // id -> start in arena, and whether it is odd; one more at the end
     kinds: Vec<Kind>,
     table: HashTable<u32>, // ids of model entries, by content
     num_tokens: usize,
@@ -60,6 +183,9 @@ pub struct Vocab {
 }
 
 impl Vocab {
+    /// So many bytes may be read from where any content begins.
+    pub const PADDING: usize = 16;
+
     /// A vocabulary from `(id, kind, content)` in any order.
     ///
     /// # Errors
@@ -73,14 +199,16 @@ impl Vocab {
         for (id, kind, content) in entries {
             vocab.push(id, kind, content)?;
         }
+        vocab.arena.extend([0; Self::PADDING]);
         Ok(vocab)
     }
 
     /// Room for everything at once: growing step by step would hash every entry again and again.
     fn reserve(&mut self, entries: &[(u32, Kind, &[u8])]) {
-        let Self { table, arena, .. } = self;
-        table.reserve(entries.len(), |_| 0); // empty as yet, so nothing is hashed
-        arena.reserve(entries.iter().map(|entry| entry.2.len()).sum::<usize>().min(MAX_BYTES));
+        self.table.reserve(entries.len(), |_| 0); // empty as yet, so nothing is hashed
+        self.arena.reserve(entries.iter().map(|entry| entry.2.len()).sum::<usize>().min(MAX_BYTES) + Self::PADDING);
+        self.starts.reserve(entries.last().map_or(0, |entry| entry.0.min(MAX_ID) as usize + 1));
+        self.kinds.reserve(self.starts.capacity());
     }
 
     fn push(&mut self, id: u32, kind: Kind, content: &[u8]) -> Result<()> {
@@ -98,8 +226,10 @@ impl Vocab {
             return Err(Error::config("the tokens of the vocabulary spell more than 1 GiB"));
         }
         let here = self.arena.len() as u32;
-        self.starts.resize(id as usize + 1, here);
+        self.starts.pop(); // the end, where now something begins
+        self.starts.resize(id as usize, here | ODD); // holes
         self.kinds.resize(id as usize, Kind::Hole);
+        self.starts.push(if matches!(kind, Kind::Special | Kind::EndsWord) { here | ODD } else { here });
         self.arena.extend_from_slice(content);
         self.starts.push(self.arena.len() as u32);
         self.kinds.push(kind);
@@ -111,15 +241,22 @@ impl Vocab {
             return Err(Error::config(format!("the token with id {id} is empty")));
         }
         if matches!(kind, Kind::Token | Kind::EndsWord | Kind::Unused) {
-            if let Some(other) = self.find(content, kind == Kind::EndsWord) {
-                return Err(Error::config(format!("ids {other} and {id} have the same content, {:?}", show(content))));
-            }
-            let key = self.key(content, kind == Kind::EndsWord);
+            let ends_word = kind == Kind::EndsWord;
+            let key = self.key(content, ends_word);
             let Self { arena, starts, kinds, table, hash, .. } = self;
-            table.insert_unique(key, id, |&i| {
-                let content = &arena[starts[i as usize] as usize..starts[i as usize + 1] as usize];
-                hash.bytes(content) ^ u64::from(kinds[i as usize] == Kind::EndsWord)
-            });
+            let at = |id: u32| {
+                let [start, end] = [starts[id as usize], starts[id as usize + 1]].map(|place| (place & !ODD) as usize);
+                (&arena[start..end], kinds[id as usize] == Kind::EndsWord)
+            };
+            let rehash = |&id: &u32| hash.bytes(at(id).0) ^ u64::from(at(id).1);
+            match table.entry(key, |&other| at(other) == (content, ends_word), rehash) {
+                Entry::Vacant(free) => free.insert(id),
+                Entry::Occupied(taken) => {
+                    let other = taken.get();
+                    let content = show(content);
+                    return Err(Error::config(format!("ids {other} and {id} have the same content, {content:?}")));
+                }
+            };
         }
         Ok(())
     }
@@ -152,10 +289,28 @@ impl Vocab {
     /// The content of `id`: empty for a hole.
     #[inline]
     pub fn content(&self, id: u32) -> &[u8] {
+        self.place(id).map_or(&[], |place| self.at(place))
+    }
+
+    /// Where the content of `id` lies; nowhere only past the end.
+    #[inline(always)]
+    pub fn place(&self, id: u32) -> Option<Place> {
         match self.starts.get(id as usize..id as usize + 2) {
-            Some(&[start, end]) => &self.arena[start as usize..end as usize],
-            _ => &[],
+            Some(&[start, end]) => Some(Place { start, end }),
+            _ => None,
         }
+    }
+
+    /// The content that lies there.
+    #[inline(always)]
+    pub fn at(&self, place: Place) -> &[u8] {
+        &self.arena[place.start()..place.start() + place.len()]
+    }
+
+    /// What begins there, the content first.
+    #[inline(always)]
+    pub fn padded(&self, place: Place) -> &[u8] {
+        &self.arena[place.start()..place.start() + Self::PADDING]
     }
 
     /// Appends what `id` adds to decoded text: its content, and a space where it ends a word.

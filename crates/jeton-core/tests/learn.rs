@@ -207,7 +207,7 @@ proptest! {
                     plain = merge_everywhere(&plain, (left, right), new);
                 }
                 prop_assert_eq!(&ids, &plain);
-                let story = bpe.explain(text, &|| true).unwrap();
+                let story = bpe.explain(&vocab, text, &|| true).unwrap();
                 prop_assert_eq!(story.symbols.len() - story.steps.len(), ids.len());
             }
         }

@@ -317,3 +317,27 @@ fn special_tokens_never_come_out_of_merges() {
     assert_eq!(encode(&model, &vocab, "ba").0, [3]);
     assert_eq!(model.as_bpe().unwrap().merges(&vocab).unwrap().len(), 3);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Before the table of pairs is there merges are found by the bytes of two neighbors, also where ranks do not grow along merges.
+    #[test]
+    fn ranks_by_contents_and_by_pairs_are_one(
+        words in prop::collection::vec("[abc]{2,6}", 1..60),
+        texts in prop::collection::vec("[abcd]{0,12}|[abc]{60,200}", 1..12),
+    ) {
+        let bytes = (0..=255u8).map(|byte| vec![byte]).chain(words.into_iter().map(String::into_bytes));
+        let mut contents: Vec<Vec<u8>> = bytes.collect();
+        let mut seen = std::collections::HashSet::new();
+        contents.retain(|content| seen.insert(content.clone()));
+        let vocab = Vocab::new((0..).zip(&contents).map(|(id, content)| (id, Kind::Token, &content[..]))).unwrap();
+        let model = Model::from_json(r#"{"type":"BPE","ranks":"tokens","whole_first":true}"#, &vocab, vec![], &[]).unwrap();
+        let by_contents: Vec<_> = texts.iter().map(|text| encode(&model, &vocab, text)).collect();
+        let Model::Bpe(bpe) = &model else { unreachable!() };
+        for (text, found) in texts.iter().zip(&by_contents) {
+            bpe.explain(&vocab, text.as_bytes(), &|| true).unwrap(); // makes the pairs
+            prop_assert_eq!(&encode(&model, &vocab, text), found, "{}", text);
+        }
+    }
+}

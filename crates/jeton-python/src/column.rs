@@ -4,6 +4,8 @@
 
 use std::ffi::c_int;
 
+use jeton_core::pages;
+use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -37,6 +39,19 @@ impl From<Vec<i64>> for Column {
         offsets.iter_mut().for_each(|offset| *offset = offset.to_le());
         Self(Integers::Offsets(offsets))
     }
+}
+
+/// A copy of u32, little-endian, which somebody else may change.
+pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
+    let mut ids = Vec::new();
+    pages::reserve(&mut ids, bytes.item_count() / 4);
+    ids.resize(bytes.item_count() / 4, 0);
+    let len = std::mem::size_of_val(&ids[..]);
+    // SAFETY: all bytes of the ids, which may have any value and which nobody else has.
+    let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
+    bytes.copy_to_slice(py, room)?;
+    ids.iter_mut().for_each(|id| *id = u32::from_le(*id));
+    Ok(ids)
 }
 
 #[pymethods]

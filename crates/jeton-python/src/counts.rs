@@ -190,24 +190,25 @@ type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 /// The entries that symbols and merges make.
 fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) -> Result<Vocabulary, Error> {
     let mut vocabulary = Vocabulary::default();
+    let mut content = Vec::new();
     for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {
-        let mut content = Vec::new();
+        content.clear();
         symbol.content(level, &mut content);
         let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };
-        vocabulary.entries.push((id, kind, content));
+        vocabulary.entries.push(id, kind, &content);
     }
     let mut spelled = 0;
     for merge in merges {
-        let entry = |id: u32| &vocabulary.entries[(id - symbols.first_id) as usize];
-        let content = [entry(merge.left).2.as_slice(), entry(merge.right).2.as_slice()].concat();
+        let entry = |id: u32| vocabulary.entries.at((id - symbols.first_id) as usize);
+        let ((_, _, left), (_, kind, right)) = (entry(merge.left), entry(merge.right));
+        let content = [left, right].concat();
         spelled += content.len();
         if spelled > jeton_core::vocab::MAX_BYTES {
             return Err(Error::training(
                 "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
             ));
         }
-        let kind = entry(merge.right).1;
-        vocabulary.entries.push((merge.result, kind, content));
+        vocabulary.entries.push(merge.result, kind, &content);
         vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
     }
     Ok(vocabulary)

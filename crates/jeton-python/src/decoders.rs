@@ -23,11 +23,9 @@ pub fn decode_parts<'py>(
     skip_special: bool,
 ) -> PyResult<(Bound<'py, PyBytes>, String)> {
     let decode = || {
-        let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
-        let vocab = Vocab::new(entries)?;
+        let vocab = Vocab::new(vocabulary.entries.iter())?;
         let decoder = Decoder::from_json(parts_json, &vocab, byte_level, None)?;
-        let mut bytes = Vec::new();
-        decoder.decode(&vocab, &ids, skip_special, &mut bytes)?;
+        let bytes = decoder.decode(&vocab, &ids, skip_special)?.into_vec();
         Ok((bytes, decoder.decode_text(&vocab, &ids, skip_special)?))
     };
     let (bytes, text) = py.detach(decode).map_err(|failed| error::plain(py, failed))?;

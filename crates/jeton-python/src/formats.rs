@@ -6,7 +6,7 @@ use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
-use jeton_core::vocab::Kind;
+use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -26,7 +26,13 @@ pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> 
         let facts = model.facts.to_json()?;
         let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
         let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's masks take the white space before them
-        Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
+        Ok((
+            facts,
+            Vocabulary {
+                entries: entries.into_iter().collect(),
+                extras: Extras { scores, flags, ..Extras::default() },
+            },
+        ))
     };
     py.detach(read).map_err(|failed| error::plain(py, failed))
 }
@@ -68,7 +74,8 @@ impl TekkenFile {
         let first = special.len() as u32;
         let special = (0..).zip(special).map(|(id, token)| (id, Kind::Special, token.into_bytes()));
         let ranked = (first..).zip(self.0.tokens.iter().take(num_ranked));
-        let entries = special.chain(ranked.map(|(id, token)| (id, Kind::Token, token.clone()))).collect();
+        let mut entries: List = special.collect();
+        entries.extend(ranked.map(|(id, token)| (id, Kind::Token, token)));
         Vocabulary { entries, extras: Extras::default() }
     }
 
@@ -92,7 +99,7 @@ pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<Str
 #[pyfunction]
 pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
     let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
+    Ok((Vocabulary { entries: file.entries.into_iter().collect(), extras: Extras::default() }, file.has_upper_case))
 }
 
 #[pyfunction]

@@ -20,8 +20,7 @@ impl BareModel {
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str, scores: Vec<f64>) -> PyResult<Self> {
         let build = || {
-            let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
-            let vocab = Vocab::new(entries)?;
+            let vocab = Vocab::new(vocabulary.entries.iter())?;
             let model = Model::from_json(options, &vocab, vocabulary.extras.merges.clone(), &scores)?;
             Ok(Self { vocab, model })
         };

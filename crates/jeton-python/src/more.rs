@@ -95,7 +95,7 @@ pub fn learn_more(
         rule: rules.as_ref().map(|rules| rules as &dyn Rule),
         ..run.options()
     };
-    let next_id = vocabulary.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0);
+    let next_id = vocabulary.entries.next_id();
     let known = Tokens { tokenizer: &tokenizer.0, by_character, next_id };
     let merges = run.learn(py, |watch| learn::learn_more(&counts.0, &known, &options, watch))?;
     let mut vocabulary = Vocabulary { entries: vocabulary.entries.clone(), extras: vocabulary.extras.clone() };
@@ -108,7 +108,7 @@ pub fn learn_more(
 
 fn extend(vocabulary: &mut Vocabulary, merges: &[Merge]) -> Result<()> {
     let mut contents: std::collections::HashMap<u32, Vec<u8>> =
-        vocabulary.entries.iter().map(|(id, _, content)| (*id, content.clone())).collect();
+        vocabulary.entries.iter().map(|(id, _, content)| (id, content.to_vec())).collect();
     let mut spelled = 0;
     for merge in merges {
         let content = [merge.left, merge.right].map(|id| contents.get(&id).map_or(&[][..], Vec::as_slice)).concat();
@@ -118,7 +118,7 @@ fn extend(vocabulary: &mut Vocabulary, merges: &[Merge]) -> Result<()> {
                 "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
             ));
         }
-        vocabulary.entries.push((merge.result, Kind::Token, content.clone()));
+        vocabulary.entries.push(merge.result, Kind::Token, &content);
         vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
         contents.insert(merge.result, content);
     }

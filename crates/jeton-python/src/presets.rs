@@ -60,7 +60,7 @@ pub fn learn_hf(
     let asked = hf::Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let found = run.learn(py, |watch| hf::learn(&counts.0, &asked, &run.options(), watch))?;
     let hf::Learned { entries, num_symbols, merges } = found;
-    let mut vocabulary = Vocabulary { entries, ..Vocabulary::default() };
+    let mut vocabulary = Vocabulary { entries: entries.into_iter().collect(), ..Vocabulary::default() };
     if keeps_merges {
         vocabulary.extras.merges = merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect();
     }
@@ -93,11 +93,11 @@ fn numbered(found: sentencepiece::Learned, reserved: Vec<Reserved>) -> Learned {
     let highest = taken.iter().chain(&ids).max().map_or(0, |&id| id as usize + 1);
     vocabulary.extras.scores = vec![0.0; highest];
     for (id, kind, content) in reserved {
-        vocabulary.entries.push((id, Kind::from_u8(kind).unwrap_or(Kind::Special), content.into_bytes()));
+        vocabulary.entries.push(id, Kind::from_u8(kind).unwrap_or(Kind::Special), content.as_bytes());
     }
     for (place, (&id, piece)) in ids.iter().zip(found.pieces).enumerate() {
         vocabulary.extras.scores[id as usize] = -(place as f64);
-        vocabulary.entries.push((id, Kind::Token, piece.into_bytes()));
+        vocabulary.entries.push(id, Kind::Token, piece.as_bytes());
     }
     let mut merges = found.merges;
     for merge in &mut merges {

@@ -34,10 +34,8 @@ impl Tokenizer {
     /// `options`: a `Definition` as JSON.
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str) -> PyResult<Self> {
-        let build = || {
-            let entries = vocabulary.entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()));
-            core::Tokenizer::from_json(options, Vocab::new(entries)?, vocabulary.extras.clone())
-        };
+        let build =
+            || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
@@ -221,9 +219,7 @@ impl Tokenizer {
         ids: PyBuffer<u8>,
         skip_special: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = ids.to_vec(py)?;
-        let ids: Vec<u32> = ids.chunks_exact(4).map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]])).collect();
-        self.decode_slice(py, &ids, skip_special)
+        self.decode_slice(py, &column::ids(py, &ids)?, skip_special)
     }
 
     /// The highest id plus one.
@@ -301,7 +297,7 @@ impl Tokenizer {
 
     /// The entries and merges, to build another tokenizer from.
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
-        let entries = self.0.vocab().iter().map(|(id, kind, content)| (id, kind, content.to_vec())).collect();
+        let entries = self.0.vocab().iter().collect();
         let merges = if self.has_merges() { self.merges(py)? } else { Vec::new() };
         let (scores, flags) = (self.0.scores().to_vec(), self.0.all_flags().to_vec());
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
@@ -420,10 +416,12 @@ impl Tokenizer {
     }
 
     fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
-        let mut bytes = Vec::new();
-        let done = py.detach(|| self.0.decode(ids, skip_special, &mut bytes));
-        done.map_err(|failed| error::plain(py, failed))?;
-        Ok(PyBytes::new(py, &bytes))
+        let done = py.detach(|| self.0.decode(ids, skip_special));
+        let decoded = done.map_err(|failed| error::plain(py, failed))?;
+        PyBytes::new_with(py, decoded.len(), |room| {
+            py.detach(|| decoded.write(room));
+            Ok(())
+        })
     }
 }
 

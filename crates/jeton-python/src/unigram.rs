@@ -38,15 +38,14 @@ fn numbered(model: Model, reserved: Vec<(u32, u8, String)>) -> Vocabulary {
     let free = (0..).filter(|id| !taken.contains(id));
     let mut vocabulary = Vocabulary::default();
     for (id, kind, content) in reserved {
-        vocabulary.entries.push((id, Kind::from_u8(kind).unwrap_or(Kind::Special), content.into_bytes()));
+        vocabulary.entries.push(id, Kind::from_u8(kind).unwrap_or(Kind::Special), content.as_bytes());
     }
     let mut scores = Vec::with_capacity(model.pieces.len());
     for (id, (piece, score)) in free.zip(model.pieces) {
-        vocabulary.entries.push((id, Kind::Token, piece.into_bytes()));
+        vocabulary.entries.push(id, Kind::Token, piece.as_bytes());
         scores.push((id, score));
     }
-    let highest = vocabulary.entries.iter().map(|entry| entry.0 as usize + 1).max().unwrap_or(0);
-    vocabulary.extras.scores = vec![0.0; highest];
+    vocabulary.extras.scores = vec![0.0; vocabulary.entries.next_id() as usize];
     for (id, score) in scores {
         vocabulary.extras.scores[id as usize] = score;
     }

@@ -5,20 +5,17 @@ use std::collections::{HashMap, HashSet};
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::tokenizer::Extras;
-use jeton_core::vocab::Kind;
+use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
 
-/// One entry: id, kind, content.
-pub type Entry = (u32, Kind, Vec<u8>);
-
 /// Entries and merges.
 #[pyclass(frozen, module = "jeton._core")]
 #[derive(Clone, Default)]
 pub struct Vocabulary {
-    pub entries: Vec<Entry>,
+    pub entries: List,
     pub extras: Extras,
 }
 
@@ -48,8 +45,7 @@ impl Vocabulary {
     /// From tiktoken's rank file.
     #[staticmethod]
     fn from_ranks(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let tokens = py.detach(|| ranks::read(data)).map_err(|failed| error::plain(py, failed))?;
-        let entries = tokens.into_iter().map(|(rank, bytes)| (rank, Kind::Token, bytes)).collect();
+        let entries = py.detach(|| ranks::read(data)).map_err(|failed| error::plain(py, failed))?;
         Ok(Self { entries, extras: Extras::default() })
     }
 
@@ -58,7 +54,11 @@ impl Vocabulary {
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
-        let mut entries: Vec<Entry> = self.entries.iter().filter(|entry| !taken.contains(&entry.0)).cloned().collect();
+        let is_taken = |id: u32| taken.contains(&id);
+        let mut entries = match self.entries.iter().any(|entry| is_taken(entry.0)) {
+            true => self.entries.iter().filter(|entry| !is_taken(entry.0)).collect(),
+            false => self.entries.clone(),
+        };
         let mut extras = self.extras.clone();
         extras.flags.retain(|(id, _)| !taken.contains(id));
         let flagged = ids.iter().copied().zip(flags.unwrap_or_default());
@@ -70,7 +70,7 @@ impl Vocabulary {
 
     /// The entries with ids under `limit`, and the merges that make them.
     fn prefix(&self, limit: u32) -> Self {
-        let entries = self.entries.iter().filter(|entry| entry.0 < limit).cloned().collect();
+        let entries = self.entries.iter().filter(|entry| entry.0 < limit).collect();
         let mut extras = self.extras.clone();
         extras.merges.retain(|&(_, _, result)| result < limit);
         extras.flags.retain(|&(id, _)| id < limit);
@@ -82,9 +82,7 @@ impl Vocabulary {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 6"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
         let mut made = self.clone();
-        for entry in made.entries.iter_mut().filter(|entry| entry.1 == Kind::Token && wanted.contains(&entry.0)) {
-            entry.1 = kind;
-        }
+        made.entries.change_kinds(kind, |id, before| before == Kind::Token && wanted.contains(&id));
         Ok(made)
     }
 
@@ -100,14 +98,14 @@ impl Vocabulary {
 
     /// The highest id plus one.
     fn next_id(&self) -> u32 {
-        self.entries.iter().map(|entry| entry.0 + 1).max().unwrap_or(0)
+        self.entries.next_id()
     }
 
     /// Ids, kinds, contents, in the order of the entries; merges.
     #[allow(clippy::type_complexity)]
     fn columns<'py>(&self, py: Python<'py>) -> (Vec<u32>, Vec<u8>, Vec<Bound<'py, PyBytes>>, Vec<(u32, u32, u32)>) {
         let entries = || self.entries.iter();
-        let contents = entries().map(|entry| PyBytes::new(py, &entry.2)).collect();
+        let contents = entries().map(|entry| PyBytes::new(py, entry.2)).collect();
         let kinds = entries().map(|entry| entry.1 as u8).collect();
         (entries().map(|entry| entry.0).collect(), kinds, contents, self.extras.merges.clone())
     }
@@ -117,10 +115,14 @@ impl Vocabulary {
         self.entries.iter().map(|entry| entry.0).collect()
     }
 
+    /// The lowest of these ids that an entry has.
+    fn first_of(&self, ids: HashSet<u32>) -> Option<u32> {
+        self.entries.iter().map(|entry| entry.0).filter(|id| ids.contains(id)).min()
+    }
+
     /// The id of the entry with this content that does not end a word.
     fn find(&self, content: &[u8]) -> Option<u32> {
-        let same = |entry: &&Entry| entry.1 == Kind::Token && entry.2 == content;
-        self.entries.iter().find(same).map(|entry| entry.0)
+        self.entries.iter().find(|entry| entry.1 == Kind::Token && entry.2 == content).map(|entry| entry.0)
     }
 
     fn __len__(&self) -> usize {
@@ -203,7 +205,7 @@ impl SpelledVocabulary {
                 })?;
                 Ok((id, kind, content))
             })
-            .collect::<jeton_core::error::Result<Vec<Entry>>>()
+            .collect::<jeton_core::error::Result<List>>()
         };
         let entries = py.detach(read).map_err(|failed| error::plain(py, failed))?;
         let (merges, scores) = (self.file.merges.clone(), columns.scores.clone());

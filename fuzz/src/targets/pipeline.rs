@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use jeton_core::decode::Decoded;
 use jeton_core::error::{ErrorKind, Result};
 use jeton_core::model::{Noise, Scratch};
 use jeton_core::tokenizer::{Encoding, Permission, Tokenizer};
@@ -159,8 +160,8 @@ fn one_text(
         }
         framing(tok, text, &spans)?;
     }
-    let mut bytes = Vec::new();
-    tok.decode(&ids, false, &mut bytes).map_err(|error| format!("what was encoded cannot be decoded: {error}"))?;
+    let decoded = tok.decode(&ids, false);
+    let bytes = decoded.map_err(|error| format!("what was encoded cannot be decoded: {error}"))?.into_vec();
     tok.decode_text(&ids, true).map_err(|error| format!("what was encoded cannot be decoded: {error}"))?;
     if is_lossless(tok, case) && bytes != text {
         return Err("a byte-level tokenizer that drops nothing does not give the text back".into());
@@ -323,8 +324,7 @@ fn batch(tok: &Tokenizer, texts: &[Vec<u8>], permission: &Permission) -> Check {
 
 fn decoding(tok: &Tokenizer, ids: &[u32]) -> Check {
     for skip in [false, true] {
-        let mut bytes = Vec::new();
-        let decoded = tok.decode(ids, skip, &mut bytes);
+        let decoded = tok.decode(ids, skip).map(Decoded::into_vec);
         let text = tok.decode_text(ids, skip);
         if decoded.is_ok() != text.is_ok() {
             return Err("decode and decode_text do not agree on what can be decoded".into());

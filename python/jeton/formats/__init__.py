@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
-from . import bpe_pair, folder, listing, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
 from .foreign import code_files, refuse_code
 from .naming import LOSSES
@@ -27,6 +27,13 @@ MAX_FILE_BYTES = 1 << 30
 # Blank bytes before it too, where a line end and a brace could also begin a SentencePiece model.
 _IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
 
+
+def _write_listing(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
+    from . import listing  # which draws, and loading needs nothing that does
+
+    listing.write(tok, path)
+
+
 _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
     "tokenizer.json": tokenizer_json.write,
     "folder": folder.write,
@@ -35,7 +42,7 @@ _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]
     "tekken": tekken.write,
     "vocab.txt": vocab_txt.write,
     "merges.txt": bpe_pair.write,
-    "vocab": lambda tok, path, _: listing.write(tok, path),
+    "vocab": _write_listing,
 }
 FORMATS = tuple(_WRITERS)
 _NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}

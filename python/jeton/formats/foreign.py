@@ -8,7 +8,6 @@ are only parts that the code would put together (a SentencePiece model, a rank f
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -19,7 +18,6 @@ from .config import read_object
 
 __all__ = ["WHOLE", "code_files", "refuse_code"]
 
-_LOG = logging.getLogger("jeton")
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
 # Says everything by itself. Where there is one, other files are not needed, the first before the second.
@@ -61,7 +59,9 @@ def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]
             place="tokenizer_config.json",
             feature="auto_map",
         )
-    _LOG.warning("%s also names code of its own (%s), which Jeton never runs: this is its %s", name, named, whole)
+    import logging  # which few need, and which takes a while to import
+
+    logging.getLogger("jeton").warning("%s also names code of its own (%s), which Jeton never runs: this is its %s", name, named, whole)
 
 
 def _automatic(config: dict[str, Any]) -> str | None:

@@ -29,8 +29,7 @@ __all__ = ["looks_like", "read", "write"]
 
 def looks_like(data: bytes) -> bool:
     """Whether the content begins like a rank file."""
-    first = data.split(b"\n", 1)[0].rstrip(b"\r")
-    return re.fullmatch(rb"[A-Za-z0-9+/]+={0,2} [0-9]+", first) is not None
+    return re.match(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r*(\n|\Z)", data) is not None
 
 
 def read(
@@ -87,8 +86,8 @@ def read(
             raise FormatError(
                 f"byte 0x{missing[0]:02x} has no rank, so not every text could be encoded", place="the whole file"
             )
-        taken = set(vocabulary.ids()) & set(special_tokens.values())
-        if not taken:
+        taken = vocabulary.first_of(set(special_tokens.values()))
+        if taken is None:
             vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
             return Tokenizer(definition, vocabulary)
     except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
@@ -96,7 +95,7 @@ def read(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
     raise ConfigError(
-        f"id {min(taken)} is given to a special token and is the rank of a token", option="special_tokens"
+        f"id {taken} is given to a special token and is the rank of a token", option="special_tokens"
     )
 
 

@@ -11,6 +11,7 @@
 //! (`Decode`). Plain version: `reference/step06_decode.py`.
 //! Left out: `Replace` by a regex other than ` \z`, SentencePiece's denormalizer.
 
+mod contents;
 mod parts;
 mod pieces;
 mod sentence;
@@ -23,6 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
+use contents::Contents;
 use parts::Plan;
 use pieces::Pieces;
 use steps::{Alphabet, Step};
@@ -33,35 +35,61 @@ pub struct Decoder {
     plan: Plan,
 }
 
-/// Puts the contents together.
-///
-/// # Errors
-/// [`ErrorKind::UnknownId`] for an id outside the vocabulary or in a hole of it.
-pub fn decode(vocab: &Vocab, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
-    let mut space_at_end = false;
-    each(vocab, ids, skip_special, |id, kind| {
-        vocab.write_decoded(id, out);
-        space_at_end = kind == Kind::EndsWord;
-    })?;
-    if space_at_end {
-        out.pop();
-    }
-    Ok(())
-}
-
 /// Calls `with` for every id that is not skipped.
 fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: impl FnMut(u32, Kind)) -> Result<()> {
     for (position, &id) in ids.iter().enumerate() {
         match vocab.kind(id) {
-            Kind::Hole => {
-                let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1) as u32);
-                return Err(ErrorKind::UnknownId { id, position, num_tokens, highest }.into());
-            }
+            Kind::Hole => return Err(unknown(vocab, id, position)),
             Kind::Special if skip_special => {}
             kind => with(id, kind),
         }
     }
     Ok(())
+}
+
+fn unknown(vocab: &Vocab, id: u32, position: usize) -> Error {
+    let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1) as u32);
+    ErrorKind::UnknownId { id, position, num_tokens, highest }.into()
+}
+
+/// What ids decode to: its length is known, and it is written where it is wanted.
+#[derive(Debug, Clone)]
+pub enum Decoded<'a> {
+    /// It is put together there.
+    Contents(Contents<'a>),
+    /// It had to be made.
+    Made(Vec<u8>),
+}
+
+impl Decoded<'_> {
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Contents(contents) => contents.len(),
+            Self::Made(bytes) => bytes.len(),
+        }
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes it into `room`, which has as many bytes.
+    pub fn write(&self, room: &mut [u8]) {
+        match self {
+            Self::Contents(contents) => contents.write(room),
+            Self::Made(bytes) => room.copy_from_slice(bytes),
+        }
+    }
+
+    /// As a list.
+    pub fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Contents(contents) => contents.into_vec(),
+            Self::Made(bytes) => bytes,
+        }
+    }
 }
 
 impl Decoder {
@@ -75,22 +103,21 @@ impl Decoder {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
 
-    /// Appends the bytes of `ids`.
+    /// The bytes of `ids`.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownId`] for an id outside the vocabulary or in a hole of it.
-    pub fn decode(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
-        match &self.plan {
-            Plan::Contents { .. } => decode(vocab, ids, skip_special, out),
+    pub fn decode<'a>(&self, vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
+        Ok(match &self.plan {
+            Plan::Contents { .. } => Decoded::Contents(Contents::new(vocab, ids, skip_special)?),
             Plan::Sentence(sentence) => {
-                let mut writing = sentence.start(out.len(), false);
-                each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), out))
+                let mut bytes = Vec::new();
+                let mut writing = sentence.start(0, false);
+                each(vocab, ids, skip_special, |id, kind| writing.put(id, kind, vocab.content(id), &mut bytes))?;
+                Decoded::Made(bytes)
             }
-            Plan::Steps(chain) => {
-                out.extend_from_slice(&chain.run(vocab, ids, skip_special, false)?);
-                Ok(())
-            }
-        }
+            Plan::Steps(chain) => Decoded::Made(chain.run(vocab, ids, skip_special, false)?),
+        })
     }
 
     /// The text of `ids`, with U+FFFD where the bytes are not UTF-8: as many of them as the library would put.
@@ -100,7 +127,7 @@ impl Decoder {
     pub fn decode_text(&self, vocab: &Vocab, ids: &[u32], skip_special: bool) -> Result<String> {
         let mut bytes = Vec::new();
         match &self.plan {
-            Plan::Contents { reads_added: None } => decode(vocab, ids, skip_special, &mut bytes)?,
+            Plan::Contents { reads_added: None } => bytes = Contents::new(vocab, ids, skip_special)?.into_vec(),
             Plan::Contents { reads_added: Some(alphabet) } => each(vocab, ids, skip_special, |id, kind| match kind {
                 Kind::Added | Kind::Special => alphabet.read_or_copy(vocab.content(id), &mut bytes),
                 _ => vocab.write_decoded(id, &mut bytes),

@@ -12,8 +12,7 @@ fn tokens(contents: &[&str]) -> Vocab {
 
 fn decoded(parts: &str, vocab: &Vocab, ids: &[u32]) -> (Vec<u8>, String) {
     let decoder = Decoder::from_json(parts, vocab, false, None).unwrap();
-    let mut bytes = Vec::new();
-    decoder.decode(vocab, ids, false, &mut bytes).unwrap();
+    let bytes = decoder.decode(vocab, ids, false).unwrap().into_vec();
     (bytes, decoder.decode_text(vocab, ids, false).unwrap())
 }
 
@@ -42,11 +41,45 @@ fn without_parts_contents_are_put_together() {
     let vocab = vocab(&[(Kind::EndsWord, "the"), (Kind::Token, "c"), (Kind::Special, "<s>")]);
     assert_eq!(decoded("null", &vocab, &[2, 0, 1, 0]).1, "<s>the cthe");
     let decoder = Decoder::from_json("null", &vocab, true, None).unwrap();
-    let mut out = b"kept".to_vec();
-    decoder.decode(&vocab, &[2, 1], true, &mut out).unwrap();
-    assert_eq!(out, b"keptc");
-    let error = decoder.decode(&vocab, &[1, 7], true, &mut out).unwrap_err();
+    assert_eq!(decoder.decode(&vocab, &[2, 1], true).unwrap().into_vec(), b"c");
+    let error = decoder.decode(&vocab, &[1, 7], true).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::UnknownId { id: 7, position: 1, .. }));
+}
+
+/// Contents of every length around that of a step, spaces after some, holes between: as one by one.
+#[test]
+fn contents_of_all_lengths_are_put_together() {
+    let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
+    let kinds = [Kind::Token, Kind::EndsWord, Kind::Special, Kind::Added, Kind::Token];
+    let kind = |id: u32| if id == 0 { Kind::EndsWord } else { kinds[id as usize % kinds.len()] };
+    let entries = (0..).zip(&contents).map(|(id, content)| (3 * id, kind(id), &content[..]));
+    let vocab = Vocab::new(entries).unwrap();
+    let decoder = Decoder::from_json("null", &vocab, true, None).unwrap();
+    let mut seed = 1u32;
+    let mut random = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed >> 16
+    };
+    for round in 0..2_000 {
+        let ids: Vec<u32> = (0..round % 40).map(|_| random() % contents.len() as u32 * 3).collect();
+        for skip in [false, true] {
+            let kept = || ids.iter().map(|id| id / 3).filter(|&id| !(skip && kind(id) == Kind::Special));
+            let mut wanted = Vec::new();
+            for id in kept() {
+                wanted.extend_from_slice(&contents[id as usize]);
+                wanted.extend((kind(id) == Kind::EndsWord).then_some(b' '));
+            }
+            if kept().last().is_some_and(|id| kind(id) == Kind::EndsWord) {
+                wanted.pop();
+            }
+            assert_eq!(decoder.decode(&vocab, &ids, skip).unwrap().into_vec(), wanted, "{ids:?}");
+        }
+    }
+    let highest = vocab.len() as u32 - 1;
+    for hole in [1, 2, highest - 1, highest + 1, u32::MAX] {
+        let error = decoder.decode(&vocab, &[3, hole], false).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnknownId { id, position: 1, .. } if *id == hole));
+    }
 }
 
 #[test]
@@ -73,9 +106,7 @@ fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
     // HF reads added tokens in the byte alphabet where it can; the bytes of the token are what encoding found.
     let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
-    let mut bytes = Vec::new();
-    decoder.decode(&vocab, &[2, 1], false, &mut bytes).unwrap();
-    assert_eq!(bytes, "é!é".as_bytes());
+    assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), "é!é".as_bytes());
 }
 
 #[test]

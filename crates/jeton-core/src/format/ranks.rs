@@ -7,14 +7,14 @@ use base64::prelude::{Engine, BASE64_STANDARD};
 use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::error::{Error, Result};
 use crate::model::bpe::Bpe;
-use crate::vocab::{Kind, Vocab, MAX_ID};
+use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Reads a rank file into `(rank, bytes)`, in the file's order.
+/// Reads a rank file into tokens whose ids are their ranks, in the file's order.
 ///
 /// # Errors
 /// [`Error::format`] with the line.
-pub fn read(file: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
-    let mut tokens = Vec::with_capacity(file.len() / 16);
+pub fn read(file: &[u8]) -> Result<List> {
+    let mut tokens = List::with_capacity(file.len() / 16);
     let mut taken: Vec<bool> = Vec::new(); // rank -> a line has it
     for (number, line) in file.split(|&byte| byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -26,19 +26,22 @@ pub fn read(file: &[u8]) -> Result<Vec<(u32, Vec<u8>)>> {
         let (Some(spelled), Some(rank)) = (fields.next(), fields.next()) else {
             return Err(wrong("expected base64, a space and a rank"));
         };
-        let bytes = BASE64_STANDARD.decode(spelled).map_err(|error| wrong(&format!("not base64: {error}")))?;
+        let number = std::str::from_utf8(rank).ok().and_then(|rank| rank.parse().ok());
+        let rank = number.unwrap_or(u32::MAX);
+        let bytes = tokens
+            .push_with(rank, Kind::Token, |bytes| BASE64_STANDARD.decode_vec(spelled, bytes))
+            .map_err(|error| wrong(&format!("not base64: {error}")))?;
         if bytes.is_empty() {
             return Err(wrong("an empty token"));
         }
-        let rank =
-            std::str::from_utf8(rank).ok().and_then(|rank| rank.parse().ok()).filter(|&rank: &u32| rank <= MAX_ID);
-        let rank = rank.ok_or_else(|| wrong("the rank is not a number between 0 and 2^24"))?;
+        if rank > MAX_ID {
+            return Err(wrong("the rank is not a number between 0 and 2^24"));
+        }
         let at = rank as usize;
         taken.resize(taken.len().max(at + 1), false);
         if std::mem::replace(&mut taken[at], true) {
             return Err(wrong(&format!("the rank {rank} is given twice")));
         }
-        tokens.push((rank, bytes));
     }
     Ok(tokens)
 }

@@ -6,14 +6,18 @@
 //! that do not grow along merges, files that no trainer wrote) it holds every split into two tokens, so that look-ups by
 //! pair and by bytes agree for any file.
 //!
+//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs (the tables of the fast way,
+//! explanations); until then merges are found by bytes.
+//!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use super::cuts::Cuts;
 use super::entries::Entries;
-use super::merging::Merger;
+use super::merging::{Look, Merger};
 use super::pairs::{Merge, Pairs};
 use super::Out;
 pub use super::Scratch;
@@ -39,9 +43,11 @@ pub struct Bpe {
     /// Where the ranks come from.
     pub ranks: Ranks,
     merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
-    pub(super) merger: Merger,
+    pairs: OnceLock<Pairs>,
+    word_start: Option<u32>,
     whole_first: bool,
     pub(super) added: Entries, // added tokens that are entries of the model, too
+    longest: usize,            // bytes of the longest token, where merges may be found by contents; else 0
 }
 
 impl Bpe {
@@ -64,23 +70,26 @@ impl Bpe {
             return Err(Error::config("the end-of-word mark is not in the vocabulary"));
         }
         let mut model = Self {
-            merger: Merger::new(Pairs::with_capacity(merges.len())),
             alphabet,
             ranks: Ranks::Merges,
             merges,
+            pairs: OnceLock::new(),
+            word_start: None,
             whole_first,
             added: Entries::default(),
+            longest: 0,
         };
-        let mut joined = Vec::new();
+        let (mut pairs, mut joined) = (Pairs::with_capacity(model.merges.len()), Vec::new());
         for rank in 0..model.merges.len() {
-            model.add_merge(vocab, rank as u32, &mut joined)?;
+            model.add_merge(vocab, rank as u32, &mut joined, &mut pairs)?;
         }
-        model.merger.word_start = model.word_start(vocab);
+        model.pairs = pairs.into();
+        model.word_start = model.find_word_start(vocab);
         Ok(model)
     }
 
     /// Puts a merge of the list into the table.
-    fn add_merge(&mut self, vocab: &Vocab, rank: u32, joined: &mut Vec<u8>) -> Result<()> {
+    fn add_merge(&mut self, vocab: &Vocab, rank: u32, joined: &mut Vec<u8>, pairs: &mut Pairs) -> Result<()> {
         let (left, right, result) = self.merges[rank as usize];
         let wrong = |why: &str| Error::config(format!("merge {rank}, ({left}, {right}) -> {result}: {why}"));
         let (kinds, ends) = ([left, right, result].map(|id| vocab.kind(id)), |id| vocab.kind(id) == Kind::EndsWord);
@@ -110,7 +119,7 @@ impl Bpe {
             }
         }
         // No text may become a special token. The list itself stays as it is, for files.
-        if !kinds.contains(&Kind::Special) && self.merger.pairs.insert(left, right, Merge { rank, result }).is_some() {
+        if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }
         Ok(())
@@ -123,7 +132,7 @@ impl Bpe {
     }
 
     /// The symbol `▁`, if no merge joins it to something else on its left.
-    fn word_start(&self, vocab: &Vocab) -> Option<u32> {
+    fn find_word_start(&self, vocab: &Vocab) -> Option<u32> {
         let Alphabet { level: Level::Char, end: EndOfWord::None, .. } = self.alphabet else { return None };
         if !self.alphabet.prefix().is_empty() {
             return None;
@@ -135,36 +144,38 @@ impl Bpe {
 
     /// A model from a byte-level vocabulary whose ids are ranks.
     pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Self {
-        let mut merger = Merger::new(Pairs::with_capacity(vocab.num_tokens()));
-        let tokens = || vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
-        let lengths: BTreeSet<usize> = tokens().map(|(_, _, content)| content.len()).collect();
-        let mut scratch = Scratch::default();
-        for (result, _, content) in tokens() {
-            let merge = Merge { rank: result, result };
-            scratch.symbols.clear();
-            let known = alphabet.symbols(content, &mut scratch.symbols, None).is_ok();
-            if let (true, &[left, right]) = (known && merger.below(&mut scratch, result), &scratch.symbols[..]) {
-                merger.pairs.insert(left, right, merge);
-                continue;
-            }
-            // Only lengths that some token has: one huge token does not make every split of it a look-up.
-            let fits = |&&length: &&usize| length < content.len() && lengths.contains(&(content.len() - length));
-            for &middle in lengths.iter().filter(fits) {
-                let (left, right) = content.split_at(middle);
-                let Some(left) = vocab.find(left, false) else { continue };
-                if let Some(right) = vocab.find(right, false) {
-                    merger.pairs.insert(left, right, merge);
-                }
-            }
-        }
-        Self {
+        let longest = vocab.iter().map(|(_, _, content)| content.len()).max().unwrap_or(0);
+        let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty() && alphabet.bytes().is_some();
+        let model = Self {
             alphabet,
             ranks: Ranks::Tokens,
             merges: Vec::new(),
-            merger,
+            pairs: OnceLock::new(),
+            word_start: None,
             whole_first: true,
             added: Entries::default(),
+            longest: if is_plain && longest <= Contents::MOST { longest } else { 0 },
+        };
+        if model.longest == 0 {
+            model.pairs(vocab);
         }
+        model
+    }
+
+    /// The table of pairs. Where ranks are those of tokens it is made when it is first asked for: it takes as long as all else at loading.
+    pub(super) fn pairs(&self, vocab: &Vocab) -> &Pairs {
+        // Two who come at once both make it, and wait for nobody: in a process that was forked just now it would be forever.
+        match self.pairs.get() {
+            Some(pairs) => pairs,
+            None => {
+                let made = pairs_of_ranks(vocab, &self.alphabet);
+                self.pairs.get_or_init(|| made)
+            }
+        }
+    }
+
+    pub(super) fn merger(&self, vocab: &Vocab) -> Merger<'_, Pairs> {
+        Merger { merges: self.pairs(vocab), word_start: self.word_start }
     }
 
     /// A pretoken that is an entry is that entry, whatever the merges say.
@@ -174,7 +185,7 @@ impl Bpe {
 
     /// Where words fall apart, if they do.
     pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
-        if self.merger.word_start.is_none() || self.whole_first {
+        if self.word_start.is_none() || self.whole_first {
             return None;
         }
         // Bytes that stand for an unknown character are symbols, too, and might merge.
@@ -187,12 +198,6 @@ impl Bpe {
         Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }
 
-    /// The merge of two neighbors, if they have one.
-    #[inline]
-    pub fn merge(&self, left: u32, right: u32) -> Option<Merge> {
-        self.merger.get(left, right)
-    }
-
     /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each token out of its
     /// bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
@@ -202,7 +207,7 @@ impl Bpe {
         if self.ranks == Ranks::Merges {
             return Ok(self.merges.clone());
         }
-        let mut scratch = Scratch::default();
+        let (merger, mut scratch) = (self.merger(vocab), Scratch::default());
         let mut merges = Vec::with_capacity(vocab.num_tokens());
         for (id, kind, content) in vocab.iter() {
             if kind != Kind::Token || content.len() == 1 {
@@ -210,9 +215,11 @@ impl Bpe {
             }
             scratch.symbols.clear();
             self.alphabet.symbols(content, &mut scratch.symbols, None)?;
-            if let (true, &[left, right]) = (self.merger.below(&mut scratch, id), &scratch.symbols[..]) {
+            if let (true, &[left, right]) = (merger.below(&mut scratch, id), &scratch.symbols[..]) {
                 merges.push((left, right, id));
-            } else if let Some(last) = self.explain(content, &|| true)?.steps.pop().filter(|step| step.result == id) {
+            } else if let Some(last) =
+                self.explain(vocab, content, &|| true)?.steps.pop().filter(|step| step.result == id)
+            {
                 // Ranks that do not grow along merges: a token of higher rank comes first, as in ".:.:" of Llama 3.
                 merges.push((last.merged.left, last.merged.right, id));
             }
@@ -237,7 +244,11 @@ impl Bpe {
             return Ok(());
         }
         self.symbols(pretoken, scratch, out)?;
-        self.merger.run(pretoken.len(), go_on, scratch, out)
+        if self.longest > 0 && self.pairs.get().is_none() {
+            let contents = Contents { vocab, longest: self.longest };
+            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), go_on, scratch, out);
+        }
+        self.merger(vocab).run(pretoken.len(), go_on, scratch, out)
     }
 
     /// The entry that a pretoken is, whatever the merges say.
@@ -261,6 +272,61 @@ impl Bpe {
         scratch.starts.clear();
         let starts = out.ends.is_some().then_some(&mut scratch.starts);
         self.alphabet.symbols(pretoken, &mut scratch.symbols, starts)
+    }
+}
+
+/// The one pair of each token that lower ranks leave of its bytes; every pair that spells it where they leave more.
+fn pairs_of_ranks(vocab: &Vocab, alphabet: &Alphabet) -> Pairs {
+    let mut pairs = Pairs::with_capacity(vocab.num_tokens());
+    let tokens = || vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
+    let lengths: BTreeSet<usize> = tokens().map(|(_, _, content)| content.len()).collect();
+    let mut scratch = Scratch::default();
+    for (result, _, content) in tokens() {
+        let merge = Merge { rank: result, result };
+        scratch.symbols.clear();
+        let known = alphabet.symbols(content, &mut scratch.symbols, None).is_ok();
+        let merger = Merger { merges: &pairs, word_start: None };
+        if let (true, &[left, right]) = (known && merger.below(&mut scratch, result), &scratch.symbols[..]) {
+            pairs.insert(left, right, merge);
+            continue;
+        }
+        // Only lengths that some token has: one huge token does not make every split of it a look-up.
+        let fits = |&&length: &&usize| length < content.len() && lengths.contains(&(content.len() - length));
+        for &middle in lengths.iter().filter(fits) {
+            let (left, right) = content.split_at(middle);
+            let Some(left) = vocab.find(left, false) else { continue };
+            if let Some(right) = vocab.find(right, false) {
+                pairs.insert(left, right, merge);
+            }
+        }
+    }
+    pairs
+}
+
+/// Ranks of tokens found as tiktoken does: neighbors merge if together they are a token.
+struct Contents<'a> {
+    vocab: &'a Vocab,
+    longest: usize,
+}
+
+impl Contents<'_> {
+    /// Bytes of the longest token for which this is done: to put contents together takes as long as they are.
+    const MOST: usize = 256;
+}
+
+impl Look for Contents<'_> {
+    #[inline]
+    fn get(&self, left: u32, right: u32) -> Option<Merge> {
+        let (left, right) = (self.vocab.content(left), self.vocab.content(right));
+        let len = left.len() + right.len();
+        if len > self.longest {
+            return None;
+        }
+        let mut joined = [0; Self::MOST];
+        joined[..left.len()].copy_from_slice(left);
+        joined[left.len()..len].copy_from_slice(right);
+        let result = self.vocab.find(&joined[..len], false)?;
+        (self.vocab.kind(result) == Kind::Token).then_some(Merge { rank: result, result })
     }
 }
 

@@ -13,6 +13,7 @@ use super::noise::Noise;
 use super::{Out, Scratch};
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
+use crate::vocab::Vocab;
 
 impl Bpe {
     /// Appends the ids of one pretoken with `noise.dropout`.
@@ -21,6 +22,7 @@ impl Bpe {
     /// As [`Bpe::encode`].
     pub fn sample(
         &self,
+        vocab: &Vocab,
         pretoken: &[u8],
         noise: &mut Noise,
         go_on: GoOn<'_>,
@@ -29,7 +31,8 @@ impl Bpe {
     ) -> Result<()> {
         self.symbols(pretoken, scratch, out)?;
         let Scratch { symbols, nodes, heap, starts, .. } = scratch;
-        self.merger.fill(symbols, nodes, heap)?;
+        let merger = self.merger(vocab);
+        merger.fill(symbols, nodes, heap)?;
         let (mut looks, mut passed) = (Looks::new(go_on), Vec::new());
         while let Some(Reverse(entry)) = heap.pop() {
             looks.now_and_then()?;
@@ -39,10 +42,10 @@ impl Bpe {
             }
             heap.extend(passed.drain(..));
             let (rank, at) = ((entry >> 32) as u32, entry as u32);
-            let Some(merge) = self.merger.live(nodes, rank, at) else { continue };
+            let Some(merge) = merger.live(nodes, rank, at) else { continue };
             let before = join(nodes, at, merge.result);
-            self.merger.offer(nodes, heap, before);
-            self.merger.offer(nodes, heap, at);
+            merger.offer(nodes, heap, before);
+            merger.offer(nodes, heap, at);
         }
         write(nodes, starts, pretoken.len(), out);
         Ok(())

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::bpe::Bpe;
 use super::merging::{join, Merger, Node, NONE};
+use super::pairs::Pairs;
 use super::pieces::Pieces;
 use super::{Model, Scratch};
 use crate::alphabet::EndOfWord;
@@ -95,10 +96,10 @@ impl Bpe {
     ///
     /// # Errors
     /// As [`Bpe::encode`].
-    pub fn explain(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
+    pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        story(&self.merger, symbols, starts, go_on)
+        story(&self.merger(vocab), symbols, starts, go_on)
     }
 }
 
@@ -114,7 +115,7 @@ impl Pieces {
         }
         let mut scratch = Scratch::default();
         self.symbols(vocab, text, &mut scratch)?;
-        let mut story = story(&self.merger, scratch.symbols, scratch.starts, go_on)?;
+        let mut story = story(&self.merger(), scratch.symbols, scratch.starts, go_on)?;
         story.symbols.iter_mut().for_each(|symbol| *symbol = self.id_of(*symbol));
         Ok(Some(story))
     }
@@ -130,7 +131,7 @@ impl Model {
         let content = vocab.content(id);
         let story = match self {
             Self::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
-                model.explain(content, go_on).map(Some)
+                model.explain(vocab, content, go_on).map(Some)
             }
             Self::Pieces(model) => model.explain(vocab, content, go_on),
             _ => Ok(None),
@@ -142,7 +143,7 @@ impl Model {
     }
 }
 
-fn story(merger: &Merger, symbols: Vec<u32>, starts: Vec<usize>, go_on: GoOn<'_>) -> Result<Story> {
+fn story(merger: &Merger<'_, Pairs>, symbols: Vec<u32>, starts: Vec<usize>, go_on: GoOn<'_>) -> Result<Story> {
     let mut steps = Vec::new();
     if symbols.is_empty() {
         return Ok(Story { symbols, starts, steps });
@@ -175,7 +176,7 @@ fn story(merger: &Merger, symbols: Vec<u32>, starts: Vec<usize>, go_on: GoOn<'_>
 }
 
 /// The pair that starts at this place, if it can merge.
-fn candidate(merger: &Merger, nodes: &[Node], place: u32) -> Option<Candidate> {
+fn candidate(merger: &Merger<'_, Pairs>, nodes: &[Node], place: u32) -> Option<Candidate> {
     let node = nodes.get(place as usize)?;
     let (left, right) = (node.id, nodes.get(node.next as usize)?.id);
     let merge = merger.get(left, right)?;

@@ -31,23 +31,31 @@ pub(super) struct Node {
     pub(super) next: u32,
 }
 
+/// Where merges are looked up.
+pub(super) trait Look {
+    /// The merge of two neighbors, if they have one.
+    fn get(&self, left: u32, right: u32) -> Option<Merge>;
+}
+
+impl Look for Pairs {
+    #[inline]
+    fn get(&self, left: u32, right: u32) -> Option<Merge> {
+        self.get(left, right)
+    }
+}
+
 /// What merges.
-#[derive(Debug, Clone)]
-pub(super) struct Merger {
-    pub(super) pairs: Pairs,
+pub(super) struct Merger<'a, L> {
+    pub(super) merges: &'a L,
     /// The symbol `▁`, where nothing but itself ever merges with it from the left.
     pub(super) word_start: Option<u32>,
 }
 
-impl Merger {
-    pub(super) fn new(pairs: Pairs) -> Self {
-        Self { pairs, word_start: None }
-    }
-
+impl<L: Look> Merger<'_, L> {
     /// The merge of two neighbors, if they have one.
     #[inline]
     pub(super) fn get(&self, left: u32, right: u32) -> Option<Merge> {
-        self.pairs.get(left, right)
+        self.merges.get(left, right)
     }
 
     #[inline]

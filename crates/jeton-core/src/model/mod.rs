@@ -215,7 +215,7 @@ impl Model {
         }
         match self {
             Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => self.encode(vocab, pretoken, go_on, scratch, out),
-            Self::Bpe(model) => model.sample(pretoken, noise, go_on, scratch, out),
+            Self::Bpe(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
             Self::Pieces(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
             Self::Unigram(model) => model.sample(pretoken, noise, go_on, out),
             _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),

@@ -39,7 +39,8 @@ const FROZEN: u32 = 1 << 31;
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pub(super) merger: Merger,
+    pairs: Pairs,
+    word_start: Option<u32>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
     ascii: [u32; 128], // the pieces that are one ASCII character
@@ -84,18 +85,19 @@ impl Pieces {
                 }
             }
         }
-        let mut merger = Merger::new(pairs);
         let has_unused = vocab.iter().any(|entry| entry.1 == Kind::Unused);
-        if !has_inner {
-            merger.word_start = vocab.find(WORD_START.encode_utf8(&mut [0; 4]).as_bytes(), false);
-        }
+        let word_start = match has_inner {
+            true => None,
+            false => vocab.find(WORD_START.encode_utf8(&mut [0; 4]).as_bytes(), false),
+        };
         let is_whole = |(_, kind, content)| kind != Kind::Added || !has_inner_word_start(content);
-        let cuts_words = merger.word_start.is_some() && vocab.iter().all(is_whole);
+        let cuts_words = word_start.is_some() && vocab.iter().all(is_whole);
         let mut ascii = [UNKNOWN; 128];
         for (byte, id) in (0..).zip(&mut ascii) {
             *id = vocab.find(&[byte], false).unwrap_or(UNKNOWN);
         }
-        Ok(Self { merger, ranks, user_defined: added_trie(vocab), ascii, unknown, has_unused, cuts_words, has_odd })
+        let user_defined = added_trie(vocab);
+        Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd })
     }
 
     /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
@@ -119,7 +121,11 @@ impl Pieces {
 
     /// What merges, where nothing else happens.
     pub(super) fn plain_pairs(&self) -> Option<&Pairs> {
-        self.only_merges().then_some(&self.merger.pairs)
+        self.only_merges().then_some(&self.pairs)
+    }
+
+    pub(super) fn merger(&self) -> Merger<'_, Pairs> {
+        Merger { merges: &self.pairs, word_start: self.word_start }
     }
 
     /// The id of a symbol; of one that is no piece, the unknown token's.
@@ -155,12 +161,12 @@ impl Pieces {
             return self.by_the_rule(vocab, text, None, go_on, scratch, out);
         }
         if is_plain {
-            return self.merger.run(text.len(), go_on, scratch, out);
+            return self.merger().run(text.len(), go_on, scratch, out);
         }
         let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
         ids.clear();
         ends.clear();
-        self.merger.run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
+        self.merger().run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
         let mut writer = Writer::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
@@ -298,7 +304,7 @@ impl Pieces {
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         let [left, right] = symbols;
         if !self.has_odd || symbols.iter().all(|&id| id < UNKNOWN) {
-            return self.merger.get(left, right);
+            return self.pairs.get(left, right);
         }
         if symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;

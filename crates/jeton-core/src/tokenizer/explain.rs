@@ -102,7 +102,7 @@ impl Tokenizer {
         let why = match &self.model {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
-                return match model.explain(segment.bytes, go_on) {
+                return match model.explain(&self.vocab, segment.bytes, go_on) {
                     Ok(story) => Ok((Why::Merges(story), whole)),
                     // An entry as a whole, of units that are no entries: there is nothing to merge.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {

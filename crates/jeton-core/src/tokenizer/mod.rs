@@ -25,7 +25,7 @@ pub use permit::{Permission, Permit};
 pub use segments::{Place, Segment};
 pub use spans::Encoding;
 
-use crate::decode::Decoder;
+use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
 use crate::interrupt::GoOn;
@@ -202,12 +202,12 @@ impl Tokenizer {
         }
     }
 
-    /// Appends the bytes that `ids` decode to.
+    /// The bytes that `ids` decode to.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
-    pub fn decode(&self, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
-        self.decoder.decode(&self.vocab, ids, skip_special, out)
+    pub fn decode<'a>(&'a self, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
+        self.decoder.decode(&self.vocab, ids, skip_special)
     }
 
     /// The text that `ids` decode to, with U+FFFD where the bytes are no text.

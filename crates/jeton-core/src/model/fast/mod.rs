@@ -103,9 +103,10 @@ impl Fast {
                 if alphabet.end != EndOfWord::None || !alphabet.prefix().is_empty() {
                     return None;
                 }
-                let ranks = Ranks::new(&model.merger.pairs)?;
+                let pairs = model.pairs(vocab);
+                let ranks = Ranks::new(pairs)?;
                 let results = match model.ranks {
-                    bpe::Ranks::Merges => results(&model.merger.pairs)?,
+                    bpe::Ranks::Merges => results(pairs)?,
                     bpe::Ranks::Tokens => Vec::new(),
                 };
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });

@@ -84,7 +84,7 @@ impl Units {
         };
         // symbol -> lowest rank of a pair that it is part of
         let mut lowest = vec![NONE; vocab.len()];
-        for (left, right, merge) in model.merger.pairs.iter() {
+        for (left, right, merge) in model.pairs(vocab).iter() {
             for id in [left, right] {
                 lowest[id as usize] = merge.rank.min(lowest[id as usize]);
             }
@@ -105,7 +105,7 @@ impl Units {
             units.tops = Box::default();
         }
         let mut joined = Vec::new();
-        for (left, right, merge) in model.merger.pairs.iter() {
+        for (left, right, merge) in model.pairs(vocab).iter() {
             joined.clear();
             joined.extend_from_slice(vocab.content(left));
             joined.extend_from_slice(vocab.content(right));

@@ -1,0 +1,83 @@
+//! Contents put together, which is all that most vocabularies need: a look at every id, then a copy of every content.
+//!
+//! The first pass finds ids that there are not, and how long the text is, so it is written once, where it is wanted. The second copies
+//! sixteen bytes whatever the length, for a copy of as many as the content has would branch on it; what is too much is written over by the
+//! next content.
+
+use super::unknown;
+use crate::error::Result;
+use crate::pages;
+use crate::vocab::{Kind, Vocab};
+
+/// What is copied at once: few contents are longer.
+const STEP: usize = Vocab::PADDING;
+
+/// What `ids` decode to, not written yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Contents<'a> {
+    vocab: &'a Vocab,
+    ids: &'a [u32],
+    skip_special: bool,
+    len: usize,
+}
+
+impl<'a> Contents<'a> {
+    /// # Errors
+    /// [`crate::error::ErrorKind::UnknownId`] for an id outside the vocabulary or in a hole of it.
+    pub fn new(vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Self> {
+        let mut len = 0;
+        for (position, &id) in ids.iter().enumerate() {
+            let place = vocab.place(id).ok_or_else(|| unknown(vocab, id, position))?;
+            len += place.len();
+            if place.is_odd() {
+                len = match vocab.kind(id) {
+                    Kind::Hole => return Err(unknown(vocab, id, position)),
+                    Kind::Special if skip_special => len - place.len(),
+                    Kind::EndsWord => len + 1,
+                    _ => len,
+                };
+            }
+        }
+        // Of an entry that ends a word, as the last one that is not skipped, no space is left.
+        let is_written = |&&id: &&u32| !(skip_special && vocab.kind(id) == Kind::Special);
+        let last = ids.iter().rfind(is_written);
+        len -= usize::from(last.is_some_and(|&id| vocab.kind(id) == Kind::EndsWord));
+        Ok(Self { vocab, ids, skip_special, len })
+    }
+
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes it into `room`, which has as many bytes.
+    pub fn write(&self, room: &mut [u8]) {
+        let mut at = 0;
+        for &id in self.ids {
+            let Some(place) = self.vocab.place(id) else { continue };
+            let kind = if place.is_odd() { self.vocab.kind(id) } else { Kind::Token };
+            if kind == Kind::Special && self.skip_special {
+                continue;
+            }
+            let end = at + place.len();
+            match room.get_mut(at..at + STEP) {
+                Some(room) if place.len() <= STEP => room.copy_from_slice(self.vocab.padded(place)),
+                _ => room[at..end].copy_from_slice(self.vocab.at(place)),
+            }
+            at = end;
+            if kind == Kind::EndsWord && at < room.len() {
+                room[at] = b' ';
+                at += 1;
+            }
+        }
+    }
+
+    /// As a list.
+    pub fn into_vec(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        pages::reserve(&mut bytes, self.len);
+        bytes.resize(self.len, 0);
+        self.write(&mut bytes);
+        bytes
+    }
+}
