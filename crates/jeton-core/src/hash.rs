@@ -28,16 +28,12 @@ impl Hash {
     #[inline]
     pub fn bytes(self, bytes: &[u8]) -> u64 {
         let mut h = self.0 ^ (bytes.len() as u64).wrapping_mul(MIX);
-        let mut chunks = bytes.chunks_exact(8);
-        for chunk in &mut chunks {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
+        let mut rest = bytes;
+        while let Some((&word, more)) = rest.split_first_chunk().filter(|_| rest.len() > 8) {
             h = fold(h ^ u64::from_le_bytes(word));
+            rest = more;
         }
-        let rest = chunks.remainder();
-        let mut word = [0; 8];
-        word[..rest.len()].copy_from_slice(rest);
-        fold(h ^ u64::from_le_bytes(word))
+        fold(h ^ last_word(bytes))
     }
 
     /// Of two integers.
@@ -51,6 +47,19 @@ impl Hash {
     #[inline]
     pub fn int(self, value: u64) -> u64 {
         fold(self.0 ^ value)
+    }
+}
+
+/// The last eight bytes; of fewer all, in a number that no other bytes of this length have.
+#[inline]
+fn last_word(bytes: &[u8]) -> u64 {
+    let half = |four: &[u8; 4]| u64::from(u32::from_le_bytes(*four));
+    match (bytes.last_chunk(), bytes.first_chunk(), bytes.last_chunk(), bytes) {
+        (Some(&word), ..) => u64::from_le_bytes(word),
+        (_, Some(first), Some(last), _) => half(first) | half(last) << 32,
+        (.., &[first, .., last]) => u64::from(first) | u64::from(bytes[bytes.len() / 2]) << 8 | u64::from(last) << 16,
+        (.., &[only]) => u64::from(only),
+        _ => 0,
     }
 }
 

@@ -321,10 +321,17 @@ impl Vocab {
         }
     }
 
+    /// A content of at most 16 bytes as a number, little-endian.
+    #[inline(always)]
+    pub fn number(&self, place: Place) -> u128 {
+        let all = self.padded(place).first_chunk().map_or(0, |&bytes| u128::from_le_bytes(bytes));
+        all & u128::MAX.checked_shr(128 - 8 * place.len() as u32).unwrap_or(0)
+    }
+
     /// The model entry with this content.
     #[inline]
     pub fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
-        let same = |&id: &u32| self.content(id) == content && (self.kind(id) == Kind::EndsWord) == ends_word;
+        let same = |&id: &u32| same(self.content(id), content) && (self.kind(id) == Kind::EndsWord) == ends_word;
         self.table.find(self.key(content, ends_word), same).copied()
     }
 
@@ -332,6 +339,20 @@ impl Vocab {
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind, &[u8])> {
         let ids = 0..self.len() as u32;
         ids.map(|id| (id, self.kind(id), self.content(id))).filter(|entry| entry.1 != Kind::Hole)
+    }
+}
+
+/// Whether two contents are the same. Most are short, and to call a function for them takes longer than to compare.
+#[inline]
+fn same(one: &[u8], other: &[u8]) -> bool {
+    let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());
+    let halves = |content: &[u8]| content.first_chunk::<4>().copied().zip(content.last_chunk::<4>().copied());
+    match one.len() {
+        len if len != other.len() => false,
+        1..4 => one.iter().eq(other),
+        4..8 => halves(one) == halves(other),
+        8..=16 => words(one) == words(other),
+        _ => one == other,
     }
 }
 

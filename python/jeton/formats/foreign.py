@@ -61,7 +61,9 @@ def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]
         )
     import logging  # which few need, and which takes a while to import
 
-    logging.getLogger("jeton").warning("%s also names code of its own (%s), which Jeton never runs: this is its %s", name, named, whole)
+    logging.getLogger("jeton").warning(
+        "%s also names code of its own (%s), which Jeton never runs: this is its %s", name, named, whole
+    )
 
 
 def _automatic(config: dict[str, Any]) -> str | None:

@@ -94,9 +94,7 @@ def read(
         raise FormatError(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
-    raise ConfigError(
-        f"id {taken} is given to a special token and is the rank of a token", option="special_tokens"
-    )
+    raise ConfigError(f"id {taken} is given to a special token and is the rank of a token", option="special_tokens")
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

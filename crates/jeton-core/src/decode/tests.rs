@@ -69,7 +69,7 @@ fn contents_of_all_lengths_are_put_together() {
                 wanted.extend_from_slice(&contents[id as usize]);
                 wanted.extend((kind(id) == Kind::EndsWord).then_some(b' '));
             }
-            if kept().last().is_some_and(|id| kind(id) == Kind::EndsWord) {
+            if kept().next_back().is_some_and(|id| kind(id) == Kind::EndsWord) {
                 wanted.pop();
             }
             assert_eq!(decoder.decode(&vocab, &ids, skip).unwrap().into_vec(), wanted, "{ids:?}");

@@ -13,8 +13,8 @@
 //! `hot`. What is left waits until some hundreds of them are there, also from many short texts: longer ones may be in `memo`, and those
 //! that are new are merged side by side.
 //!
-//! The tables are made when texts of [`WORTH_TABLES`] bytes are asked for; until then, and where a model has none, every pretoken takes the
-//! plain way, so that a tokenizer which counts one prompt loads as fast as it can.
+//! The tables are made when going without them has cost about as much as they do, first `words`, which cost least; until then, and where a model
+//! has none, every pretoken takes the plain way, so that a tokenizer which counts one prompt loads as fast as it can.
 //!
 //! Memory: the tables once; a [`Worker`] for each thread at work, about 6 MiB, kept for the next call, and 36 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
@@ -22,6 +22,7 @@
 mod batch;
 mod hot;
 mod memo;
+mod slot;
 mod words;
 
 use std::ops::Range;
@@ -31,6 +32,7 @@ use std::sync::{Mutex, OnceLock};
 use self::batch::Batch;
 use self::hot::Hot;
 use self::memo::Memo;
+use self::slot::Slot;
 use self::words::{Key, Words, NO_WORD};
 use crate::error::Result;
 use crate::interrupt::GoOn;
@@ -81,16 +83,19 @@ const FIXED: usize = 16;
 /// Bytes beyond each waiting pretoken that may be read.
 const PADDING: usize = 64;
 
-/// Bytes of text from which on the tables pay: to make o200k's takes as long as a few MB take without.
-const WORTH_TABLES: usize = 1 << 20;
+/// What tables cost for each entry of the vocabulary, in bytes of text without them: half a microsecond, and ten to eighty nanoseconds a byte.
+const COST_OF_AN_ENTRY: usize = 16;
 
-/// [`WORTH_TABLES`], or 0 where `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
-fn worth_tables() -> usize {
-    static WORTH: OnceLock<usize> = OnceLock::new();
-    *WORTH.get_or_init(|| match std::env::var("JETON_TABLES").as_deref() {
-        Ok("always") => 0,
-        _ => WORTH_TABLES,
-    })
+/// The same of words alone, where all entries are some.
+const COST_OF_A_WORD: usize = 2;
+
+/// What a byte costs that has to be merged without tables, in bytes that are found as a whole.
+const COST_OF_MERGING: usize = 4;
+
+/// Whether `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
+fn always() -> bool {
+    static ALWAYS: OnceLock<bool> = OnceLock::new();
+    *ALWAYS.get_or_init(|| std::env::var("JETON_TABLES").as_deref() == Ok("always"))
 }
 
 /// [`MOST_GROWTH`], or what `JETON_CACHE_MB` in the environment says.
@@ -105,19 +110,19 @@ fn most_growth() -> usize {
 /// What all threads share.
 #[derive(Debug)]
 pub struct Encoder {
+    words: OnceLock<Option<Words>>, // pretokens that are one token
     tables: OnceLock<Tables>,
     growth: AtomicUsize, // bytes that memos have grown by
     making: Mutex<()>,   // held by who makes them; nobody waits for it
-    seen: AtomicUsize,   // bytes of text
+    spent: AtomicUsize,  // in bytes of text, without tables
+    worth: [usize; 2],   // how much of that words are worth, and all tables
     cuts: Option<Cuts>,  // where pretokens are cut further
-    #[allow(clippy::vec_box)] // a worker is large, and moves in and out
-    workers: Mutex<Vec<Box<Worker>>>,
+    workers: [Slot<Worker>; MOST_WORKERS],
 }
 
-/// What is made of a model.
+/// What merging goes by.
 #[derive(Debug)]
 struct Tables {
-    words: Option<Words>,
     fast: Option<Fast>,
     seams: Option<Seams>, // where pretokens are cut further
 }
@@ -155,6 +160,7 @@ pub struct Worker {
     short_memo: ShortMemo,
     long_memo: LongMemo,
     growth: usize, // bytes that the memos have grown by
+    merged: usize, // bytes that were merged without tables
 }
 
 /// What remembers, and grows if it may.
@@ -190,25 +196,27 @@ pub struct Written {
 
 impl Tables {
     fn new(vocab: &Vocab, model: &Model) -> Self {
-        let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
         let fast = Fast::new(vocab, model);
-        let words = match (model.as_bpe(), &fast) {
-            (Some(bpe), _) if bpe.whole_first() => {
-                let added = bpe.added_entries().map(|id| (vocab.content(id), id));
-                let entries = tokens().map(|(id, _, content)| (content, id)).chain(added);
-                Some(Words::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
-            }
-            (_, Some(fast)) => {
-                // The entries that their own merges make.
-                let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
-                let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)));
-                Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
-            }
-            _ => None,
-        };
-        let seams =
-            fast.as_ref().filter(|fast| words.is_some() && fast.merges_bytes()).map(|fast| fast.seams(vocab, model));
-        Self { words, fast, seams }
+        let seams = fast.as_ref().filter(|fast| fast.merges_bytes()).map(|fast| fast.seams(vocab, model));
+        Self { fast, seams }
+    }
+}
+
+/// The pretokens that are one token: all entries where these come first, else those that their own merges make.
+fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>) -> Option<Words> {
+    let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
+    match (model.as_bpe(), fast) {
+        (Some(bpe), _) if bpe.whole_first() => {
+            let added = bpe.added_entries().map(|id| (vocab.content(id), id));
+            let entries = tokens().map(|(id, _, content)| (content, id)).chain(added);
+            Some(Words::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
+        }
+        (_, Some(fast)) => {
+            let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
+            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)));
+            Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
+        }
+        _ => None,
     }
 }
 
@@ -216,31 +224,39 @@ impl Encoder {
     /// For a model.
     pub fn new(vocab: &Vocab, model: &Model) -> Self {
         Self {
+            words: OnceLock::new(),
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
             making: Mutex::default(),
-            seen: AtomicUsize::new(0),
+            spent: AtomicUsize::new(0),
+            worth: [COST_OF_A_WORD, COST_OF_AN_ENTRY].map(|cost| if always() { 0 } else { vocab.num_tokens() * cost }),
             cuts: model.cuts(vocab),
-            workers: Mutex::default(),
+            workers: Default::default(),
         }
     }
 
-    /// `bytes` of text will be encoded: makes the tables where they pay.
+    /// So many more `bytes` of text are to be encoded: makes the tables where they pay.
     pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize) {
         if self.tables.get().is_some() {
             return;
         }
-        let before = self.seen.fetch_add(bytes.min(WORTH_TABLES), Ordering::Relaxed);
-        if before.saturating_add(bytes) >= worth_tables() {
-            // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
-            if let Ok(_guard) = self.making.try_lock() {
-                self.tables.get_or_init(|| Tables::new(vocab, model));
-            }
+        // Not added as one: what is lost where two come at once does no harm, and a short text waits for nobody.
+        let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
+        self.spent.store(spent, Ordering::Relaxed);
+        let [for_words, for_tables] = self.worth;
+        let words_alone = spent < for_tables;
+        if spent < for_words || words_alone && (self.words.get().is_some() || !model.finds_wholes_first()) {
+            return;
+        }
+        // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
+        if let Ok(_guard) = self.making.try_lock() {
+            let tables = (!words_alone).then(|| self.tables.get_or_init(|| Tables::new(vocab, model)));
+            self.words.get_or_init(|| words(vocab, model, tables.and_then(|tables| tables.fast.as_ref())));
         }
     }
 
     fn words(&self) -> Option<&Words> {
-        self.tables.get()?.words.as_ref()
+        self.words.get()?.as_ref()
     }
 
     fn fast(&self) -> Option<&Fast> {
@@ -249,18 +265,17 @@ impl Encoder {
 
     /// Runs `work` with a worker that nobody else has.
     pub fn with_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
-        // A process that was forked while another thread held the lock would wait forever; a new worker costs a fraction of a millisecond.
-        let kept = self.workers.try_lock().ok().and_then(|mut workers| workers.pop());
-        let mut worker = kept.unwrap_or_default();
-        if self.words().is_some() && worker.hot.is_small() {
-            worker.hot = Hot::new(HOT_BITS[0], HOT_BITS[1]);
-        }
+        let mut worker = self.workers.iter().find_map(Slot::take).unwrap_or_default();
+        worker.prepare(self);
         let result = work(&mut worker);
         worker.clear();
         let growth = worker.growth;
-        match self.workers.try_lock() {
-            Ok(mut workers) if workers.len() < MOST_WORKERS => workers.push(worker),
-            _ => drop(self.growth.fetch_sub(growth, Ordering::Relaxed)),
+        let mut left = Some(worker);
+        for slot in &self.workers {
+            left = left.and_then(|worker| slot.put(worker));
+        }
+        if left.is_some() {
+            self.growth.fetch_sub(growth, Ordering::Relaxed);
         }
         result
     }
@@ -305,11 +320,19 @@ impl Default for Worker {
             short_memo: ShortMemo::new(SHORT_BITS[0], SHORT_BITS[1]),
             long_memo: LongMemo::new(LONG_BITS[0], LONG_BITS[1]),
             growth: 0,
+            merged: 0,
         }
     }
 }
 
 impl Worker {
+    /// Makes room for what words are looked up for, where there are some.
+    fn prepare(&mut self, encoder: &Encoder) {
+        if self.hot.is_small() && encoder.words().is_some() {
+            self.hot = Hot::new(HOT_BITS[0], HOT_BITS[1]);
+        }
+    }
+
     /// Forgets what waits, and gives back what a long pretoken took.
     fn clear(&mut self) {
         self.ids.clear();
@@ -426,7 +449,11 @@ impl Run<'_> {
     fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, begin: [bool; 2]) {
         let Some(words) = self.encoder.words().filter(|_| is_text) else {
             for (i, range) in bounds.windows(2).enumerate() {
-                self.miss(&text[range[0] as usize..range[1] as usize], true, is_text, begin[usize::from(i > 0)]);
+                let pretoken = &text[range[0] as usize..range[1] as usize];
+                match self.model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken)) {
+                    Some(id) => self.worker.ids.push(id),
+                    None => self.miss(pretoken, false, is_text, begin[usize::from(i > 0)]),
+                }
             }
             return;
         };
@@ -466,6 +493,16 @@ impl Run<'_> {
         if !(self.go_on)() {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }
+        let done = if self.worker.misses.is_empty() { Ok(()) } else { self.find_all() };
+        if done.is_ok() {
+            self.write();
+        }
+        self.worker.clear();
+        done
+    }
+
+    /// The ids of all that waits for them.
+    fn find_all(&mut self) -> Result<()> {
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
         let Worker { hot, short_memo, long_memo, growth, .. } = &mut *self.worker;
         self.encoder.let_grow(hot, growth);
@@ -473,12 +510,13 @@ impl Run<'_> {
         self.encoder.let_grow(long_memo, growth);
         let num = self.worker.misses.len();
         self.worker.found.resize(num, Found::default());
-        let done = (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)));
-        if done.is_ok() {
-            self.write();
+        (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
+        if self.encoder.tables.get().is_none() {
+            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // once it was counted as text
+            self.encoder.prepare(self.vocab, self.model, cost);
+            self.worker.prepare(self.encoder);
         }
-        self.worker.clear();
-        done
+        Ok(())
     }
 
     /// The ids of some misses, by their numbers.
@@ -500,6 +538,7 @@ impl Run<'_> {
             short_keys,
             long_keys,
             misses,
+            merged,
             ..
         } = &mut **worker;
         // What is looked for in `words` is remembered in `hot`, if it is as short.
@@ -575,6 +614,7 @@ impl Run<'_> {
                     continue;
                 }
             } else if plain[i] {
+                *merged += text.len();
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
                 model.encode(vocab, text, *go_on, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };

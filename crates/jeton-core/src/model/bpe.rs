@@ -317,16 +317,22 @@ impl Contents<'_> {
 impl Look for Contents<'_> {
     #[inline]
     fn get(&self, left: u32, right: u32) -> Option<Merge> {
-        let (left, right) = (self.vocab.content(left), self.vocab.content(right));
+        let vocab = self.vocab;
+        let (left, right) = (vocab.place(left)?, vocab.place(right)?);
         let len = left.len() + right.len();
         if len > self.longest {
             return None;
         }
-        let mut joined = [0; Self::MOST];
-        joined[..left.len()].copy_from_slice(left);
-        joined[left.len()..len].copy_from_slice(right);
-        let result = self.vocab.find(&joined[..len], false)?;
-        (self.vocab.kind(result) == Kind::Token).then_some(Merge { rank: result, result })
+        let result = if len <= Vocab::PADDING {
+            let right = vocab.number(right).checked_shl(8 * left.len() as u32).unwrap_or(0);
+            vocab.find(&(vocab.number(left) | right).to_le_bytes()[..len], false)?
+        } else {
+            let mut joined = [0; Self::MOST];
+            joined[..left.len()].copy_from_slice(vocab.at(left));
+            joined[left.len()..len].copy_from_slice(vocab.at(right));
+            vocab.find(&joined[..len], false)?
+        };
+        (vocab.kind(result) == Kind::Token).then_some(Merge { rank: result, result })
     }
 }
 

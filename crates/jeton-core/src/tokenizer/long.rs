@@ -83,7 +83,11 @@ impl Tokenizer {
         threads: usize,
         watch: Watch<'_>,
     ) -> Result<Vec<u32>> {
-        let mut parts = self.in_parts(text.into(), permit, threads, watch, false)?;
+        let text = text.into();
+        if text.bytes.len() < LONG_TEXT {
+            return Ok(self.whole(text, permit, watch, false)?.ids);
+        }
+        let mut parts = self.in_parts(text, permit, threads, watch, false)?;
         if let [only] = &mut parts[..] {
             return Ok(std::mem::take(&mut only.ids));
         }
@@ -104,10 +108,22 @@ impl Tokenizer {
         threads: usize,
         watch: Watch<'_>,
     ) -> Result<usize> {
-        Ok(self.in_parts(text.into(), permit, threads, watch, true)?.iter().map(|part| part.count).sum())
+        let text = text.into();
+        if text.bytes.len() < LONG_TEXT {
+            return Ok(self.whole(text, permit, watch, true)?.count);
+        }
+        Ok(self.in_parts(text, permit, threads, watch, true)?.iter().map(|part| part.count).sum())
     }
 
-    /// What a text becomes, in one result for each part it was cut in.
+    /// What a text becomes that is not long.
+    fn whole(&self, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>, counts_only: bool) -> Result<Written> {
+        let bytes = text.bytes.len();
+        self.prepare(bytes);
+        let done = self.run(permit, counts_only, bytes, &|| true, |run| self.run_text(text, permit, run));
+        done.or_else(|error| self.plainly(error, text, permit, watch))
+    }
+
+    /// What a long text becomes, in one result for each part it was cut in.
     fn in_parts(
         &self,
         text: Input<'_>,
@@ -120,10 +136,6 @@ impl Tokenizer {
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
-        } else if text.bytes.len() < LONG_TEXT {
-            let bytes = text.bytes.len();
-            let run = self.run(permit, counts_only, bytes, &|| true, |run| self.run_text(text, permit, run));
-            run.map(|written| vec![written])
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
             let work = |_, go_on: GoOn<'_>| {
@@ -133,19 +145,22 @@ impl Tokenizer {
         } else {
             self.stretches_in_parts(text, permit, threads, watch, counts_only)
         };
-        match done {
-            Err(error) if !matches!(error.kind(), ErrorKind::Interrupted) => {
-                let plain = |_, go_on: GoOn<'_>| {
-                    let mut ids = Vec::new();
-                    self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
-                    Ok(Written { count: ids.len(), ids, ..Written::default() })
-                };
-                parallel::jobs(1, usize::from(text.bytes.len() >= BYTES_WORTH_A_THREAD), watch, plain)
-                    .into_iter()
-                    .collect()
-            }
-            done => done,
+        done.or_else(|error| Ok(vec![self.plainly(error, text, permit, watch)?]))
+    }
+
+    /// A text that cannot be encoded the fast way: the plain one may, or knows the place where it cannot.
+    #[cold]
+    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>) -> Result<Written> {
+        if matches!(error.kind(), ErrorKind::Interrupted) {
+            return Err(error);
         }
+        let plain = |_, go_on: GoOn<'_>| {
+            let mut ids = Vec::new();
+            self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
+            Ok(Written { count: ids.len(), ids, ..Written::default() })
+        };
+        let threads = usize::from(text.bytes.len() >= BYTES_WORTH_A_THREAD);
+        parallel::jobs(1, threads, watch, plain).pop().unwrap_or(Err(error))
     }
 
     /// Runs `work` on this thread, with all that encoding so many bytes takes.

@@ -1,0 +1,90 @@
+//! A place that holds one thing, or nothing, and where nobody waits.
+//!
+//! In a process that was forked while another thread held a lock, whoever takes the lock waits forever. And to take a lock twice costs as much as to
+//! encode a word.
+
+use std::fmt;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The place.
+pub struct Slot<T: Send>(AtomicPtr<T>);
+
+impl<T: Send> Slot<T> {
+    /// What is there, if nobody was faster.
+    pub fn take(&self) -> Option<Box<T>> {
+        let there = self.0.swap(ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: `put` got it from a box, and whoever takes it finds nothing left.
+        (!there.is_null()).then(|| unsafe { Box::from_raw(there) })
+    }
+
+    /// Leaves it there, or gives it back where something is.
+    pub fn put(&self, thing: Box<T>) -> Option<Box<T>> {
+        let thing = Box::into_raw(thing);
+        let done = self.0.compare_exchange(ptr::null_mut(), thing, Ordering::Release, Ordering::Relaxed);
+        // SAFETY: it was a box a moment ago, and nobody else has seen it.
+        done.err().map(|_| unsafe { Box::from_raw(thing) })
+    }
+}
+
+impl<T: Send> Default for Slot<T> {
+    fn default() -> Self {
+        Self(AtomicPtr::default())
+    }
+}
+
+impl<T: Send> Drop for Slot<T> {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
+impl<T: Send> fmt::Debug for Slot<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.load(Ordering::Relaxed).is_null() { "Slot(empty)" } else { "Slot(full)" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    #[test]
+    fn what_is_put_is_taken_once() {
+        let slot = Slot::default();
+        assert!(slot.take().is_none());
+        assert!(slot.put(Box::new(1)).is_none());
+        assert_eq!(slot.put(Box::new(2)), Some(Box::new(2)));
+        assert_eq!(slot.take(), Some(Box::new(1)));
+        assert!(slot.take().is_none());
+    }
+
+    #[test]
+    fn threads_lose_nothing() {
+        struct Counted<'a>(&'a AtomicUsize);
+        impl Drop for Counted<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (made, gone) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        {
+            let slot = Slot::default();
+            let work = || {
+                for _ in 0..10_000 {
+                    let mine = slot.take().unwrap_or_else(|| {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        Box::new(Counted(&gone))
+                    });
+                    drop(slot.put(mine));
+                }
+            };
+            thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+            let kept = usize::from(!slot.0.load(Ordering::Relaxed).is_null());
+            assert_eq!(made.load(Ordering::Relaxed), gone.load(Ordering::Relaxed) + kept);
+        }
+        assert_eq!(made.load(Ordering::Relaxed), gone.load(Ordering::Relaxed));
+    }
+}
