@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
-SHARED = {"error", "hash", "interrupt", "memory", "pages", "simd"}
+SHARED = {"error", "hash", "interrupt", "memory", "pages", "simd", "slot", "spare"}
 BASE = SHARED | {"alphabet", "byte_alphabet", "seams", "vocab"}
 MAY_USE = {
     "error": set(),
@@ -25,7 +25,9 @@ MAY_USE = {
     "memory": {"error", "pages"},
     "pages": set(),
     "simd": set(),
-    "utf8": {"pages", "simd"},
+    "slot": set(),
+    "spare": {"slot"},
+    "utf8": {"simd", "spare"},
     "byte_alphabet": SHARED,
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},

@@ -259,6 +259,7 @@ class Vocabulary:
 @final
 class Tokenizer:
     def __new__(cls, vocabulary: Vocabulary, options: str) -> Tokenizer: ...
+    def make_tables(self) -> None: ...
     def encode(
         self,
         text: str | bytes,

@@ -14,9 +14,11 @@ pub mod error;
 pub mod hash;
 pub mod interrupt;
 pub mod memory;
-pub mod pages;
+mod pages;
 pub mod parallel;
 pub mod simd;
+mod slot;
+pub mod spare;
 pub mod utf8;
 
 // What both flows share

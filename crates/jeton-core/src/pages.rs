@@ -1,8 +1,8 @@
 //! Large memory in large pages, where the system gives them to who asks.
 //!
-//! Memory that is touched for the first time costs a fault for every page of 4 KiB, on a virtual machine some microseconds: for a megabyte of
-//! fresh ids half as long as finding them takes. In pages of 2 MiB it is a tenth of that, and a table that is read here and there
-//! needs fewer translations of addresses.
+//! Memory that is touched for the first time costs a fault for every page of 4 KiB, and a table of hundreds of megabytes that is read here and there
+//! needs many translations of addresses. In pages of 2 MiB there are fewer of both. But on a virtual machine whose host has given the memory away, the
+//! first touch of such a page takes milliseconds: so this is for training's tables, not for those of encoding, which are small, and not for ids.
 //!
 //! Linux gives large pages where a program asks (`madvise`), and elsewhere nothing is done. Left out: small memory, for which the whole
 //! large page would be filled.
@@ -27,26 +27,6 @@ pub fn large<T>(room: &mut [MaybeUninit<T>]) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (first, last);
-}
-
-/// Room for `more` values, twice as much as there was where that is more, in large pages if it fills some.
-#[inline]
-pub fn reserve<T: Copy>(list: &mut Vec<T>, more: usize) {
-    if list.capacity() - list.len() < more {
-        grow(list, more);
-    }
-}
-
-#[cold]
-fn grow<T: Copy>(list: &mut Vec<T>, more: usize) {
-    let more = more.max(list.len());
-    if (list.len() + more) * size_of::<T>() < LARGE {
-        return list.reserve_exact(more);
-    }
-    let mut larger = Vec::with_capacity(list.len() + more);
-    large(larger.spare_capacity_mut()); // before anything is copied there
-    larger.extend_from_slice(list);
-    *list = larger;
 }
 
 /// A list of fixed length, in large pages if it fills at least half of one.

@@ -4,8 +4,8 @@
 //! beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their lengths closes the gaps, as
 //! simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
-use crate::pages;
 use crate::simd::{self, Level};
+use crate::spare;
 
 /// Bytes that are written at once.
 const STEP: usize = 16;
@@ -15,9 +15,7 @@ const MOST_AT_ONCE: usize = 1 << 28;
 
 /// Room for the UTF-8 of so many characters, at least of most texts.
 pub fn room_for(points: usize) -> Vec<u8> {
-    let mut room = Vec::new();
-    pages::reserve(&mut room, (3 * points).min(MOST_AT_ONCE) + STEP);
-    room
+    spare::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
 /// Appends the UTF-8 of `points`; false, and what was there before, where one is no character: half of a pair (U+D800 to U+DFFF) or beyond
@@ -49,7 +47,6 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{plain, STEP};
-    use crate::pages;
 
     /// Of four characters, low bits: which have more than one byte; high bits: which have three. Where the bytes of the text are, and how many.
     static SHUFFLES: [([u8; STEP], u8); 256] = shuffles();
@@ -76,7 +73,7 @@ mod x86 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        pages::reserve(out, 4 * points.len() + STEP); // often there is room
+        out.reserve(4 * points.len() + STEP); // often there is room
         let (sixteens, rest) = points.as_chunks::<16>();
         for sixteen in sixteens {
             if !append_ascii(sixteen, out) && !append_any(sixteen, out) {

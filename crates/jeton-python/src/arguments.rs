@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize::Pretokenizer;
+use jeton_core::spare;
 use jeton_core::tokenizer::{Input, Permission};
 use jeton_core::utf8;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
@@ -69,6 +70,12 @@ impl<'a> Text<'a> {
 pub struct Wide {
     bytes: Vec<u8>,
     spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or holds half a character
+}
+
+impl Drop for Wide {
+    fn drop(&mut self) {
+        spare::TEXTS.keep(std::mem::take(&mut self.bytes));
+    }
 }
 
 /// Characters of a string for which a detour pays, in a batch and alone.

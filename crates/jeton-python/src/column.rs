@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use jeton_core::pages;
+use jeton_core::spare;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -19,6 +19,9 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
+/// From so many ids on, what of their memory nobody wrote is none.
+const LARGE: usize = 1 << 19;
+
 enum Integers {
     Ids(Vec<u32>),
     Offsets(Vec<i64>),
@@ -27,7 +30,7 @@ enum Integers {
 impl From<Vec<u32>> for Column {
     fn from(mut ids: Vec<u32>) -> Self {
         ids.iter_mut().for_each(|id| *id = id.to_le()); // nothing, on most machines
-        if ids.capacity() - ids.len() > ids.len() / 4 {
+        if ids.capacity() - ids.len() > ids.len() / 4 && ids.capacity() < LARGE {
             ids.shrink_to_fit();
         }
         Self(Integers::Ids(ids))
@@ -43,15 +46,21 @@ impl From<Vec<i64>> for Column {
 
 /// A copy of u32, little-endian, which somebody else may change.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
-    let mut ids = Vec::new();
-    pages::reserve(&mut ids, bytes.item_count() / 4);
-    ids.resize(bytes.item_count() / 4, 0);
+    let mut ids = vec![0u32; bytes.item_count() / 4];
     let len = std::mem::size_of_val(&ids[..]);
     // SAFETY: all bytes of the ids, which may have any value and which nobody else has.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
     ids.iter_mut().for_each(|id| *id = u32::from_le(*id));
     Ok(ids)
+}
+
+impl Drop for Column {
+    fn drop(&mut self) {
+        if let Integers::Ids(ids) = &mut self.0 {
+            spare::IDS.keep(std::mem::take(ids));
+        }
+    }
 }
 
 #[pymethods]

@@ -39,6 +39,11 @@ impl Tokenizer {
         py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
+    /// Makes the tables of the fast way now, not when they pay.
+    fn make_tables(&self, py: Python<'_>) {
+        py.detach(|| self.0.prepare(usize::MAX));
+    }
+
     /// The ids of a text or a pair. `noise`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, noise=None))]
     fn encode(

@@ -7,6 +7,7 @@ Data goes to standard output and nothing else does; what a person is told goes t
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 import click
@@ -76,4 +77,5 @@ def main(args: list[str] | None = None) -> int:
         >>> main(["count", "--nonsense"])
         2
     """
+    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode little, and are over before tables would pay
     return run(_jeton, args)

@@ -108,7 +108,10 @@ def load(
     data = _read(path)
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     tok = _load(path, data, config, given, name)
-    return folder.with_config(tok, config) if config else tok
+    tok = folder.with_config(tok, config) if config else tok
+    if os.environ.get("JETON_TABLES") != "lazy":
+        tok._core.make_tables()
+    return tok
 
 
 def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:

@@ -6,7 +6,6 @@
 
 use super::unknown;
 use crate::error::Result;
-use crate::pages;
 use crate::vocab::{Kind, Vocab};
 
 /// What is copied at once: few contents are longer.
@@ -74,9 +73,7 @@ impl<'a> Contents<'a> {
 
     /// As a list.
     pub fn into_vec(self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        pages::reserve(&mut bytes, self.len);
-        bytes.resize(self.len, 0);
+        let mut bytes = vec![0; self.len];
         self.write(&mut bytes);
         bytes
     }

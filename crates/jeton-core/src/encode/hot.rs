@@ -8,7 +8,6 @@
 
 use super::words::{Key, Line, Words, NO_ID};
 use super::Remember;
-use crate::pages::Table;
 use crate::simd;
 
 /// Tokens of a pretoken at most: one for each byte.
@@ -39,7 +38,7 @@ const PADDING: usize = 5;
 /// The table.
 pub(super) struct Hot {
     words: Words,
-    ring: Table<[u32; 4]>,
+    ring: Box<[[u32; 4]]>,
     next: usize, // where the next list goes
     old: usize,  // where the first list of the last round is that is still there
     most: usize, // lines
@@ -49,7 +48,7 @@ pub(super) struct Hot {
 impl Hot {
     /// With 2^`bits` lines of three pretokens, at first, and 2^`most_bits` at most; of 128 bytes each, with their share of the ring.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
-        let ring = Table::filled([0; 4], (FOURS << bits) + PADDING);
+        let ring = vec![[0; 4]; (FOURS << bits) + PADDING].into();
         Self { words: Words::empty(bits), ring, next: 0, old: 0, most: 1 << most_bits, displaced: 0 }
     }
 
@@ -163,9 +162,9 @@ impl Remember for Hot {
             self.close_gap();
             self.next = end;
         }
-        let mut ring = Table::filled([0; 4], 2 * end + PADDING);
+        let mut ring = vec![[0; 4]; 2 * end + PADDING];
         ring[..end].copy_from_slice(&self.ring[..end]);
-        self.ring = ring;
+        self.ring = ring.into();
         self.old = 2 * end;
         self.displaced = 0;
     }

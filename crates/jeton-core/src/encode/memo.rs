@@ -5,7 +5,6 @@
 //! it; sooner costs more than it gives. Keys are exact. The plain version is to compute it again; no result depends on what is remembered.
 
 use super::Remember;
-use crate::pages::Table;
 use crate::simd;
 
 /// Words of 8 bytes, the last byte of which says how many bytes of text there are, and 0 in a free place.
@@ -19,9 +18,9 @@ struct Place<const WORDS: usize, const IDS: usize> {
 /// Pretokens up to `8 * WORDS - 2` bytes. Up to `IDS` ids stand beside the key, more of them in a ring: words of a script that the vocabulary hardly
 /// knows are many ids, nearly one for each byte.
 pub(super) struct Memo<const WORDS: usize, const IDS: usize> {
-    places: Table<Place<WORDS, IDS>>,
+    places: Box<[Place<WORDS, IDS>]>,
     shift: u32,
-    ring: Table<u32>, // ids where they are many; the oldest are overwritten
+    ring: Box<[u32]>, // ids where they are many; the oldest are overwritten
     written: u64,     // into the ring, ever
     most: usize,      // places
     displaced: usize, // what had to go since the table has this size
@@ -47,8 +46,8 @@ impl<const WORDS: usize, const IDS: usize> Memo<WORDS, IDS> {
     /// Room for 2^`bits` pretokens, at first, and for 2^`most_bits` at most.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let empty = Place { key: [0; WORDS], ids: [0; IDS] };
-        let places = Table::filled(empty, 1 << bits);
-        let ring = Table::filled(0, (IDS / 2) << bits);
+        let places = vec![empty; 1 << bits].into();
+        let ring = vec![0; (IDS / 2) << bits].into();
         Self { places, shift: 64 - bits.max(1), ring, written: 0, most: 1 << most_bits, displaced: 0 }
     }
 

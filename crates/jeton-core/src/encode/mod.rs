@@ -13,8 +13,8 @@
 //! `hot`. What is left waits until some hundreds of them are there, also from many short texts: longer ones may be in `memo`, and those
 //! that are new are merged side by side.
 //!
-//! The tables are made when going without them has cost about as much as they do, first `words`, which cost least; until then, and where a model
-//! has none, every pretoken takes the plain way, so that a tokenizer which counts one prompt loads as fast as it can.
+//! The tables are made when somebody says so, or when going without them has cost about as much as they do (`prepare`); until then, and where a model
+//! has none, every pretoken takes the plain way.
 //!
 //! Memory: the tables once; a [`Worker`] for each thread at work, about 6 MiB, kept for the next call, and 36 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
@@ -22,7 +22,6 @@
 mod batch;
 mod hot;
 mod memo;
-mod slot;
 mod words;
 
 use std::ops::Range;
@@ -32,15 +31,15 @@ use std::sync::{Mutex, OnceLock};
 use self::batch::Batch;
 use self::hot::Hot;
 use self::memo::Memo;
-use self::slot::Slot;
 use self::words::{Key, Words, NO_WORD};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
-use crate::pages;
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::seams::Seams;
+use crate::slot::Slot;
+use crate::spare;
 use crate::vocab::{Kind, Vocab};
 
 /// Pretokens whose keys are made, and whose lines are fetched, before the first is looked at.
@@ -86,9 +85,6 @@ const PADDING: usize = 64;
 /// What tables cost for each entry of the vocabulary, in bytes of text without them: half a microsecond, and ten to eighty nanoseconds a byte.
 const COST_OF_AN_ENTRY: usize = 16;
 
-/// The same of words alone, where all entries are some.
-const COST_OF_A_WORD: usize = 2;
-
 /// What a byte costs that has to be merged without tables, in bytes that are found as a whole.
 const COST_OF_MERGING: usize = 4;
 
@@ -110,19 +106,19 @@ fn most_growth() -> usize {
 /// What all threads share.
 #[derive(Debug)]
 pub struct Encoder {
-    words: OnceLock<Option<Words>>, // pretokens that are one token
     tables: OnceLock<Tables>,
     growth: AtomicUsize, // bytes that memos have grown by
     making: Mutex<()>,   // held by who makes them; nobody waits for it
     spent: AtomicUsize,  // in bytes of text, without tables
-    worth: [usize; 2],   // how much of that words are worth, and all tables
+    worth: usize,        // how much of that they are worth
     cuts: Option<Cuts>,  // where pretokens are cut further
     workers: [Slot<Worker>; MOST_WORKERS],
 }
 
-/// What merging goes by.
+/// What is made of a model.
 #[derive(Debug)]
 struct Tables {
+    words: Option<Words>, // pretokens that are one token
     fast: Option<Fast>,
     seams: Option<Seams>, // where pretokens are cut further
 }
@@ -198,7 +194,7 @@ impl Tables {
     fn new(vocab: &Vocab, model: &Model) -> Self {
         let fast = Fast::new(vocab, model);
         let seams = fast.as_ref().filter(|fast| fast.merges_bytes()).map(|fast| fast.seams(vocab, model));
-        Self { fast, seams }
+        Self { words: words(vocab, model, fast.as_ref()), fast, seams }
     }
 }
 
@@ -224,12 +220,11 @@ impl Encoder {
     /// For a model.
     pub fn new(vocab: &Vocab, model: &Model) -> Self {
         Self {
-            words: OnceLock::new(),
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
             making: Mutex::default(),
             spent: AtomicUsize::new(0),
-            worth: [COST_OF_A_WORD, COST_OF_AN_ENTRY].map(|cost| if always() { 0 } else { vocab.num_tokens() * cost }),
+            worth: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
             cuts: model.cuts(vocab),
             workers: Default::default(),
         }
@@ -243,20 +238,16 @@ impl Encoder {
         // Not added as one: what is lost where two come at once does no harm, and a short text waits for nobody.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
-        let [for_words, for_tables] = self.worth;
-        let words_alone = spent < for_tables;
-        if spent < for_words || words_alone && (self.words.get().is_some() || !model.finds_wholes_first()) {
-            return;
-        }
-        // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
-        if let Ok(_guard) = self.making.try_lock() {
-            let tables = (!words_alone).then(|| self.tables.get_or_init(|| Tables::new(vocab, model)));
-            self.words.get_or_init(|| words(vocab, model, tables.and_then(|tables| tables.fast.as_ref())));
+        if spent >= self.worth {
+            // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
+            if let Ok(_guard) = self.making.try_lock() {
+                self.tables.get_or_init(|| Tables::new(vocab, model));
+            }
         }
     }
 
     fn words(&self) -> Option<&Words> {
-        self.words.get()?.as_ref()
+        self.tables.get()?.words.as_ref()
     }
 
     fn fast(&self) -> Option<&Fast> {
@@ -639,8 +630,10 @@ impl Run<'_> {
         let before = out.count;
         out.count += total;
         if !out.counts_only {
-            let expected = out.expected.saturating_sub(out.ids.len());
-            pages::reserve(&mut out.ids, expected.max(total + FIXED));
+            if out.ids.capacity() == 0 {
+                out.ids = spare::IDS.take(out.expected.max(total + FIXED));
+            }
+            out.ids.reserve(total + FIXED);
         }
         let mut marks = marks.iter().peekable();
         let (mut from, mut filled) = (0, 0);

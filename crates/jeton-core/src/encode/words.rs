@@ -11,7 +11,6 @@
 
 use std::fmt;
 
-use crate::pages::Table;
 use crate::simd;
 
 /// Bytes of a key's text at most.
@@ -88,7 +87,7 @@ impl Line {
 
 /// The table.
 pub(super) struct Words {
-    lines: Table<Line>,
+    lines: Box<[Line]>,
     shift: u32,         // of a hash, to the number of a line
     longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
 }
@@ -129,7 +128,7 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: Table::filled(EMPTY, 1 << bits), shift: 32 - bits, longer: Box::default() }
+        Self { lines: vec![EMPTY; 1 << bits].into(), shift: 32 - bits, longer: Box::default() }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
@@ -165,7 +164,7 @@ impl Words {
     /// Twice as many lines, with the same entries.
     pub(super) fn double(&mut self) {
         let shift = self.shift - 1;
-        let mut lines = Table::filled(EMPTY, 2 * self.lines.len());
+        let mut lines = vec![EMPTY; 2 * self.lines.len()];
         for (line, both) in self.lines.iter().zip(lines.as_chunks_mut::<2>().0) {
             let mut used = [0; 2];
             for (&key, &id) in line.keys.iter().zip(&line.ids) {
@@ -176,7 +175,7 @@ impl Words {
                 }
             }
         }
-        *self = Self { lines, shift, longer: std::mem::take(&mut self.longer) };
+        *self = Self { lines: lines.into(), shift, longer: std::mem::take(&mut self.longer) };
     }
 
     /// Whether a text of more than 15 bytes may be an entry.

@@ -283,11 +283,6 @@ impl Model {
         }
     }
 
-    /// Whether a pretoken that is an entry is that entry, whatever else would come of it.
-    pub fn finds_wholes_first(&self) -> bool {
-        self.as_bpe().is_some_and(bpe::Bpe::whole_first)
-    }
-
     /// The BPE model by merges or ranks, if it is one.
     pub fn as_bpe(&self) -> Option<&bpe::Bpe> {
         match self {

@@ -3,7 +3,6 @@
 //! Open addressing with linear probing, 16 bytes a slot, at most half full. No entry is ever removed.
 
 use crate::hash::Hash;
-use crate::pages::Table;
 
 /// A merge as the encoder sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +24,7 @@ const EMPTY: u64 = u64::MAX; // (u32::MAX, u32::MAX): no vocabulary has that id
 /// (left, right) → merge.
 #[derive(Debug, Clone)]
 pub struct Pairs {
-    slots: Table<Slot>,
+    slots: Box<[Slot]>,
     shift: u32,
     len: usize,
     hash: Hash,
@@ -39,7 +38,7 @@ impl Pairs {
     /// A table for `capacity` pairs.
     pub fn with_capacity(capacity: usize) -> Self {
         let bits = (capacity.max(4) * 2).next_power_of_two().trailing_zeros();
-        let slots = Table::filled(Slot { key: EMPTY, merge: Merge { rank: 0, result: 0 } }, 1 << bits);
+        let slots = vec![Slot { key: EMPTY, merge: Merge { rank: 0, result: 0 } }; 1 << bits].into();
         Self { slots, shift: 64 - bits, len: 0, hash: Hash::default() }
     }
 

@@ -8,10 +8,10 @@ use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
 use crate::model::{Scratch, Specials};
-use crate::pages;
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::simd;
+use crate::spare;
 
 /// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes less than
 /// 50 ms, and starting threads would cost more than a tenth of the work.
@@ -67,7 +67,7 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay.
+    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for `usize::MAX` at once.
     pub fn prepare(&self, bytes: usize) {
         self.encoder.prepare(&self.vocab, &self.model, bytes);
     }
@@ -87,13 +87,10 @@ impl Tokenizer {
         if text.bytes.len() < LONG_TEXT {
             return Ok(self.whole(text, permit, watch, false)?.ids);
         }
-        let mut parts = self.in_parts(text, permit, threads, watch, false)?;
-        if let [only] = &mut parts[..] {
-            return Ok(std::mem::take(&mut only.ids));
-        }
-        let mut ids = Vec::new();
-        pages::reserve(&mut ids, parts.iter().map(|part| part.ids.len()).sum());
-        parts.iter().for_each(|part| ids.extend_from_slice(&part.ids));
+        let mut parts = self.in_parts(text, permit, threads, watch, false)?.into_iter();
+        let mut ids = parts.next().unwrap_or_default().ids; // the others go behind, where often there is room already
+        ids.reserve_exact(parts.as_slice().iter().map(|part| part.ids.len()).sum());
+        parts.for_each(|part| ids.extend_from_slice(&part.ids));
         Ok(ids)
     }
 
@@ -288,7 +285,7 @@ impl Tokenizer {
             |result: &Result<Option<Written>>| result.as_ref().ok()?.as_ref().map(|written| written.ids.len());
         let mut ids = Vec::new();
         if done.len() > 1 {
-            pages::reserve(&mut ids, done.iter().filter_map(written).sum());
+            ids = spare::IDS.take(done.iter().filter_map(written).sum());
         }
         for (group, result) in groups.iter().zip(done.drain(..)) {
             let written = match result {

@@ -10,7 +10,6 @@
 //! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on. `pairs` has them all, and is the plain version.
 
 use crate::model::pairs::Pairs;
-use crate::pages::Table;
 
 /// No rank.
 pub(super) const NONE: u32 = u32::MAX;
@@ -26,7 +25,7 @@ const EMPTY: u64 = u64::MAX; // (NO_SYMBOL, NO_SYMBOL) with no rank
 /// The table.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
-    slots: Table<u64>, // left << 44 | right << 24 | rank
+    slots: Box<[u64]>, // left << 44 | right << 24 | rank
     moves: Box<[u8]>,
     seed: u64,
     bucket_shift: u32,
@@ -63,7 +62,7 @@ impl Ranks {
         let num_buckets = num_slots / 4;
         let bucket_shift = 64 - num_buckets.trailing_zeros();
         let mut table = Self {
-            slots: Table::filled(EMPTY, num_slots),
+            slots: vec![EMPTY; num_slots].into(),
             moves: vec![0; num_buckets].into_boxed_slice(),
             seed,
             bucket_shift,

@@ -11,6 +11,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub struct Slot<T: Send>(AtomicPtr<T>);
 
 impl<T: Send> Slot<T> {
+    /// Nothing is there.
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
     /// What is there, if nobody was faster.
     pub fn take(&self) -> Option<Box<T>> {
         let there = self.0.swap(ptr::null_mut(), Ordering::Acquire);
@@ -29,7 +34,7 @@ impl<T: Send> Slot<T> {
 
 impl<T: Send> Default for Slot<T> {
     fn default() -> Self {
-        Self(AtomicPtr::default())
+        Self::new()
     }
 }
 
