@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import gc
 import gzip
 import hashlib
 import inspect
@@ -12,6 +13,7 @@ import pickle
 import tempfile
 import time
 import tomllib
+import weakref
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -210,6 +212,16 @@ def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
     assert tok.encode_batch([]).offsets.tolist() == [0]
     some: list[str | bytes] = ["", b"\xff"]
     assert [ids.tolist() for ids in tok.encode_batch(iter(some))] == [[], tok.encode(b"\xff")]
+
+
+def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
+    tok = jeton.train(["the old man told"], 260, progress=False)
+    tok.__dict__["kept"] = tok.encode
+    assert tok.__dict__["kept"]("the") == tok.encode("the")
+    gone = weakref.ref(tok)
+    del tok
+    gc.collect()
+    assert gone() is None
 
 
 def test_encode_without_a_frame_is_still_a_method(tok: jeton.Tokenizer) -> None:

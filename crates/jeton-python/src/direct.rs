@@ -3,6 +3,7 @@
 //! A decorator in Python, so that signature and documentation stand there. All that is not that one case goes to the decorated function, and
 //! what is asked about the method is asked of the method that Python would have made.
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use pyo3::{intern, IntoPyObjectExt};
@@ -119,6 +120,13 @@ impl Method {
 
     fn __hash__(&self) -> usize {
         self.object.as_ptr() as usize ^ self.function.as_ptr() as usize
+    }
+
+    /// So that an object which keeps its own method is collected with it.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        visit.call(&self.object)?;
+        visit.call(&self.core)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

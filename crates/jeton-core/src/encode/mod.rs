@@ -16,7 +16,7 @@
 //! The tables are made when somebody says so, or when going without them has cost about as much as they do (`prepare`); until then, and where a model
 //! has none, every pretoken takes the plain way.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 6 MiB, kept for the next call, and 36 MiB that the memos of all may
+//! Memory: the tables once; a [`Worker`] for each thread at work, about 10 MiB, kept for the next call, and 36 MiB that the memos of all may
 //! grow into (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
@@ -66,8 +66,8 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the lines of `hot`, at first and at most: 4 MiB, and 16.
-const HOT_BITS: [u32; 2] = [15, 17];
+/// log2 of the lines of `hot`, at first and at most: 8 MiB, and 16.
+const HOT_BITS: [u32; 2] = [16, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
 const SHORT_BITS: [u32; 2] = [13, 18];
