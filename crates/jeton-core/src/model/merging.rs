@@ -2,8 +2,8 @@
 //!
 //! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a tiny
 //! constant. A long one uses a linked list and places by rank ([`super::sweep`]), O(n log n) whatever the symbols. Where no merge reaches
-//! over the start of a word (`▁` after something else), a long sequence is cut there first: the parts cannot touch each
-//! other, and short ones fit the caches (1.7 MB of English as one pretoken: 0.12 s, the same without its spaces 0.47 s).
+//! over the start of a word (`▁` after something else), a long sequence is cut there first, for the parts cannot touch each
+//! other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do not get on.
 //!
 //! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part began.
 //! Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::pairs::{Merge, Pairs};
+use super::sweep::Sweep;
 use super::{Out, Scratch};
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
@@ -19,6 +20,13 @@ use crate::interrupt::{GoOn, Looks};
 /// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways cost the same
 /// within noise, and almost no pretoken is longer.
 const SHORT: usize = 64;
+
+/// Symbols of a long sequence that are merged together: their list and their places fit the caches.
+/// Short ones for tests, so that texts of a few hundred symbols have many.
+const STRETCH: usize = if cfg!(test) { 70 } else { 1 << 12 };
+
+/// Tokens that a stretch may give back.
+const MOST_BACK: usize = 64;
 
 /// No symbol, no rank, no place.
 pub(super) const NONE: u32 = u32::MAX;
@@ -168,7 +176,89 @@ impl<L: Look> Merger<'_, L> {
 
     /// The same for many symbols, straight into `out`.
     fn long(&self, end: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+        if scratch.symbols.len() > 2 * STRETCH {
+            let symbols = std::mem::take(&mut scratch.symbols);
+            let done = self.by_stretches(&symbols, end, go_on, scratch, out);
+            scratch.symbols = symbols;
+            if done? {
+                return Ok(());
+            }
+        }
         let Scratch { symbols, nodes, sweep, starts, .. } = scratch;
+        self.merge(symbols, go_on, nodes, sweep)?;
+        write(nodes, starts, end, out);
+        Ok(())
+    }
+
+    /// The same stretch by stretch; false, with nothing written, where that does not get on.
+    ///
+    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and gives tokens
+    /// back in the same way). So the last tokens of a stretch are dropped, the next one begins with them, and only its first token is
+    /// checked beside the one before. In a run a stretch comes again, and is known.
+    fn by_stretches(
+        &self,
+        symbols: &[u32],
+        end: usize,
+        go_on: GoOn<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<bool> {
+        let Scratch { nodes, sweep, starts, joint, .. } = scratch;
+        let from = out.len();
+        let mut kept: Vec<u32> = Vec::new(); // where the last tokens in `out` begin
+        let (mut at, mut back) = (0, 1);
+        let mut reached = 0; // where all before held once
+        let mut known = 0..0;
+        let mut good = None; // the last two that stayed beside each other
+        let mut looks = Looks::new(go_on);
+        while at < symbols.len() {
+            looks.now_and_then()?;
+            let to = symbols.len().min(at + STRETCH);
+            if symbols[known.clone()] != symbols[at..to] {
+                self.merge(&symbols[at..to], go_on, nodes, sweep)?;
+                known = at..to;
+            }
+            let width = (nodes[0].next as usize).min(to - at);
+            if let Some(&last) = kept.last() {
+                let pair = (out.ids[out.len() - 1], nodes[0].id);
+                if good != Some(pair) {
+                    self.merge(&symbols[last as usize..at + width], go_on, &mut joint.0, &mut joint.1)?;
+                    let boundary = at - last as usize;
+                    let stays = joint.0[0].next as usize == boundary && joint.0[boundary].next == NONE;
+                    if !stays {
+                        if back > MOST_BACK || back >= kept.len() {
+                            out.truncate(from);
+                            return Ok(false);
+                        }
+                        at = kept[kept.len() - back] as usize;
+                        kept.truncate(kept.len() - back);
+                        out.truncate(out.len() - back);
+                        back *= 2;
+                        continue;
+                    }
+                    good = Some(pair);
+                }
+            }
+            let count = count(nodes);
+            let dropped = if to == symbols.len() { 0 } else { (count / 16).max(2).min(count - 1) };
+            let mut place = 0;
+            for _ in 0..count - dropped {
+                let Node { id, next, .. } = nodes[place];
+                kept.push((at + place) as u32);
+                place = (next as usize).min(to - at);
+                out.push(id, starts.get(at + place).copied().unwrap_or(end));
+            }
+            at += place;
+            kept.drain(..kept.len().saturating_sub(2 * MOST_BACK));
+            if at > reached {
+                (reached, back) = (at, 1);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Merges all of `symbols`, in a list.
+    fn merge(&self, symbols: &[u32], go_on: GoOn<'_>, nodes: &mut Vec<Node>, sweep: &mut Sweep) -> Result<()> {
         link(symbols, nodes)?;
         sweep.clear();
         let mut looks = Looks::new(go_on);
@@ -188,7 +278,6 @@ impl<L: Look> Merger<'_, L> {
                 }
             }
         }
-        write(nodes, starts, end, out);
         Ok(())
     }
 
@@ -261,6 +350,11 @@ pub(super) fn join(nodes: &mut [Node], at: u32, result: u32) -> u32 {
     nodes[at as usize].prev
 }
 
+/// How many symbols stand in the list.
+fn count(nodes: &[Node]) -> usize {
+    std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
+}
+
 /// Appends what stands in the list; `starts` are read only where ends are wanted.
 pub(super) fn write(nodes: &[Node], starts: &[usize], end: usize, out: &mut Out<'_>) {
     let mut at = if nodes.is_empty() { NONE } else { 0 };
@@ -271,5 +365,63 @@ pub(super) fn write(nodes: &[Node], starts: &[usize], end: usize, out: &mut Out<
             ends.push(if next == NONE { end } else { starts[next as usize] });
         }
         at = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    /// Stretches give what the whole gives: random merges in the order of training or in none, random text and runs, and tokens that
+    /// are longer than a stretch.
+    #[test]
+    fn stretches_as_the_whole() {
+        let mut state = 7u64;
+        let mut draw = |below: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32 % below
+        };
+        let (mut stretched, mut not) = (0, 0);
+        for round in 0..400 {
+            let letters = 1 + draw(4);
+            let mut pairs = Pairs::with_capacity(64);
+            let mut symbols = letters;
+            for rank in 0..8 + draw(40) {
+                let (mut left, mut right) = (draw(symbols), draw(symbols));
+                if round % 8 == 1 {
+                    (left, right) = (symbols - 1, symbols - 1); // longer and longer, so that no stretch holds two
+                }
+                let rank = if round % 4 == 0 { draw(60) } else { rank }; // equal ranks, too
+                if pairs.get(left, right).is_none() {
+                    pairs.insert(left, right, Merge { rank, result: symbols });
+                    symbols += 1;
+                }
+            }
+            let merger = Merger { merges: &pairs, word_start: None };
+            let mut scratch = Scratch::default();
+            while scratch.symbols.len() < 1000 {
+                let (letter, times) = (draw(letters), if draw(9) == 0 { draw(400) } else { 1 });
+                scratch.symbols.extend(std::iter::repeat_n(letter, times as usize));
+            }
+            let symbols = scratch.symbols.clone();
+            scratch.starts = (0..symbols.len()).map(|i| 3 * i).collect();
+            let end = 3 * symbols.len();
+            let (mut ids, mut ends) = (vec![9], vec![9]);
+            let done =
+                merger.by_stretches(&symbols, end, &|| true, &mut scratch, &mut Out::with_ends(&mut ids, &mut ends));
+            let Scratch { nodes, sweep, starts, .. } = &mut scratch;
+            merger.merge(&symbols, &|| true, nodes, sweep).unwrap();
+            let (mut all, mut all_ends) = (vec![9], vec![9]);
+            if done.unwrap() {
+                write(nodes, starts, end, &mut Out::with_ends(&mut all, &mut all_ends));
+                stretched += 1;
+            } else {
+                not += 1;
+            }
+            assert_eq!((ids, ends), (all, all_ends), "round {round}");
+        }
+        assert!(stretched > 200 && not > 5, "{stretched} {not}");
     }
 }
