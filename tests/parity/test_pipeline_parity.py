@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,34 @@ def test_ids_and_offsets_like_hf(file: dict[str, Any], texts: list[str]) -> None
     for text in texts:
         ours, theirs = tok.tokenize(text), hf.encode(text)
         assert (text, ours.ids, list(ours.hf_offsets)) == (text, theirs.ids, theirs.offsets)
+
+
+def _split(regex: str, behavior: str, invert: bool = False) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
+
+
+@pytest.mark.parametrize("behavior", ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"])
+def test_thousands_of_pieces_go_through_many_stages(behavior: str) -> None:
+    chance = random.Random(behavior)
+    parts = ["the ", "a", "B12", "--", "!?", " ", "  ", "é", "中文", "\n", "²", "Ⅷ", "<x>", "'s", "\u2028", "9"]
+    text = "".join(chance.choices(parts, k=9_000))
+    stages = [
+        {"type": "Punctuation", "behavior": behavior},
+        {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True},
+        {"type": "Digits", "individual_digits": False},
+        _split("[0-9][0-9]", behavior),
+        _split("a|Ġ", behavior, invert=True),
+    ]
+    letters = [*range(33, 127), *range(161, 173), *range(174, 324)]  # of the byte alphabet
+    vocab = {"<unk>": 0} | {chr(code): id for id, code in enumerate(letters, 1)} | {"Ġt": 257, "he": 258}
+    model = {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": [["Ġ", "t"], ["h", "e"]]}
+    file = {"added_tokens": [_added(259, "<x>", normalized=True)], "normalizer": {"type": "Lowercase"}, "model": model}
+    data = json.dumps({"version": "1.0", **file, "pre_tokenizer": {"type": "Sequence", "pretokenizers": stages}})
+    tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
+    theirs, ours = hf.encode(text), tok.tokenize(text, special="all")
+    assert len(theirs.ids) > 4_000
+    assert (ours.ids, list(ours.hf_offsets)) == (theirs.ids, theirs.offsets)
+    assert tok.encode(text, special="all") == theirs.ids
 
 
 SUFFIXED: Any = {

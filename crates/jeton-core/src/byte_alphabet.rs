@@ -3,17 +3,12 @@
 //! Bytes that are printable in Latin-1 stand for themselves; the others, in order, for U+0100, U+0101 and so on.
 //! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
-/// Bytes that stand for themselves.
-fn is_printable(byte: u8) -> bool {
-    matches!(byte, 33..=126 | 161..=172 | 174..=255)
-}
-
 const fn table() -> [u16; 256] {
     let mut table = [0; 256];
     let (mut byte, mut next) = (0usize, 256u16);
     while byte < 256 {
         table[byte] = match byte {
-            33..=126 | 161..=172 | 174..=255 => byte as u16,
+            33..=126 | 161..=172 | 174..=255 => byte as u16, // printable
             _ => {
                 next += 1;
                 next - 1
@@ -26,18 +21,28 @@ const fn table() -> [u16; 256] {
 
 static TO_CHAR: [u16; 256] = table();
 
+/// Character → byte, or something that is none.
+static TO_BYTE: [u16; 324] = back();
+
+const fn back() -> [u16; 324] {
+    let mut back = [u16::MAX; 324];
+    let (table, mut byte) = (table(), 0);
+    while byte < 256 {
+        back[table[byte] as usize] = byte as u16;
+        byte += 1;
+    }
+    back
+}
+
 /// The character that stands in for `byte`.
 pub fn stand_in(byte: u8) -> char {
     char::from_u32(TO_CHAR[usize::from(byte)].into()).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 /// The byte that `c` stands in for.
+#[inline]
 pub fn byte(c: char) -> Option<u8> {
-    match u32::from(c) {
-        code @ 0..=255 => Some(code as u8).filter(|&byte| is_printable(byte)),
-        code @ 256..=323 => (0..=255).find(|&byte| u32::from(TO_CHAR[usize::from(byte)]) == code),
-        _ => None,
-    }
+    TO_BYTE.get(c as usize).and_then(|&byte| u8::try_from(byte).ok())
 }
 
 /// Spells `bytes` in the byte alphabet.
@@ -77,7 +82,7 @@ mod tests {
         }
         assert_eq!(stand_in(b' '), 'Ġ');
         assert_eq!(stand_in(b'\n'), 'Ċ');
-        assert_eq!(byte(' '), None);
+        assert_eq!((byte(' '), byte('\u{AD}')), (None, None));
         assert_eq!(byte('\u{144}'), None);
     }
 }

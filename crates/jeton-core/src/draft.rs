@@ -6,12 +6,18 @@
 //! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the range of
 //! the input that it stands for.
 //!
-//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. What stages write is bounded by the input
+//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. Of many pieces some at a time go through the stages that are
+//! left ([`Draft::groups`]), so that they stay in the caches. What stages write is bounded by the input
 //! ([`most_bytes`]): each of a file's parts can double a text, and a few dozen of them would fill any memory.
 //! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::interrupt::most_bytes;
+
+/// Pieces that go together through the stages that are left; few in tests, so that short texts have many groups.
+const GROUP: usize = if cfg!(test) { 3 } else { 1 << 10 };
 
 /// A half-open byte range of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,24 +32,45 @@ pub struct Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     /// First byte in the draft's text.
-    pub start: usize,
+    pub start: u32,
     /// One past the last.
-    pub end: usize,
+    pub end: u32,
     /// The input it was cut from; only where the draft is traced.
     pub origin: Origin,
     /// The added token it is; later stages leave it alone.
     pub id: Option<u32>,
 }
 
-/// Where to cut: a byte range of a piece's text, and the added token it is. What lies between cuts is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
-    /// First byte, counted from the start of the piece.
-    pub start: usize,
-    /// One past the last.
-    pub end: usize,
-    /// The added token.
-    pub id: Option<u32>,
+impl Piece {
+    /// Its bytes in the draft's text.
+    pub fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// What stays of a piece that is cut.
+#[derive(Debug)]
+pub struct Parts<'d> {
+    pieces: &'d mut Vec<Piece>,
+    start: u32, // of the piece
+    origins: &'d [Origin],
+}
+
+impl Parts<'_> {
+    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one is left out.
+    #[inline]
+    pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
+        if start < end {
+            let origin = origin(self.origins, start..end).unwrap_or_default();
+            self.pieces.push(Piece { start: self.start + start as u32, end: self.start + end as u32, origin, id });
+        }
+    }
+}
+
+/// What of the input these bytes stand for, from the first byte's start to the last byte's end.
+fn origin(origins: &[Origin], bytes: Range<usize>) -> Option<Origin> {
+    let origins = origins.get(bytes)?;
+    Some(Origin { start: origins.first()?.start, end: origins.last()?.end })
 }
 
 /// A text on its way.
@@ -52,7 +79,8 @@ pub struct Draft {
     text: String,
     origins: Option<Vec<Origin>>, // one for each byte of text
     pieces: Vec<Piece>,
-    most: usize, // bytes that the text may have
+    before: usize, // bytes of the text in groups before this one
+    most: usize,   // bytes that the text may have, with those
 }
 
 impl Draft {
@@ -78,9 +106,10 @@ impl Draft {
                 .flat_map(|(at, len)| std::iter::repeat_n(Origin { start: at, end: at + len as u32 }, len))
                 .collect::<Vec<_>>()
         });
-        let whole = Piece { start: 0, end: input.len(), origin: Origin { start: from, end }, id: None };
+        let whole = Piece { start: 0, end: input.len() as u32, origin: Origin { start: from, end }, id: None };
         let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
-        Ok(Self { text: input.to_owned(), origins, pieces, most: most_bytes(input.len()) })
+        let most = most_bytes(input.len()).min(u32::MAX as usize);
+        Ok(Self { text: input.to_owned(), origins, pieces, before: 0, most })
     }
 
     /// The text as it stands now.
@@ -105,8 +134,32 @@ impl Draft {
 
     /// What of the input a range of the text stands for, from its first byte's start to its last byte's end.
     pub fn origin(&self, start: usize, end: usize) -> Option<Origin> {
-        let origins = self.origins().get(start..end)?;
-        Some(Origin { start: origins.first()?.start, end: origins.last()?.end })
+        origin(self.origins(), start..end)
+    }
+
+    /// Whether the stages that are left take less time with some of the pieces at a time.
+    pub fn is_large(&self) -> bool {
+        self.pieces.len() > GROUP
+    }
+
+    /// The same in drafts of some pieces each. A stage that does with each piece what it does with it alone makes of them what it makes of
+    /// the whole.
+    pub fn groups(&self) -> impl Iterator<Item = Self> + '_ {
+        let mut start = 0;
+        self.pieces.chunks(GROUP).map(move |group| {
+            let end = group.last().map_or(start, |last| last.end);
+            let text = start as usize..end as usize; // with what lies before the first
+            let moved = |piece: &Piece| Piece { start: piece.start - start, end: piece.end - start, ..*piece };
+            let pieces = group.iter().map(moved).collect();
+            start = end;
+            let origins = self.origins.as_ref().map(|origins| origins[text.clone()].to_vec());
+            Self { text: self.text[text].to_owned(), origins, pieces, before: 0, most: self.most }
+        })
+    }
+
+    /// Says how many bytes the groups before this one have at this stage: for places, and for the bound.
+    pub fn comes_after(&mut self, bytes: usize) {
+        self.before = bytes;
     }
 
     /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that is left empty
@@ -119,44 +172,39 @@ impl Draft {
         let mut origins = self.origins.as_ref().map(|old| Vec::with_capacity(old.len() + old.len() / 8 + 16));
         let mut pieces = Vec::with_capacity(self.pieces.len());
         for piece in &self.pieces {
-            let old = &self.text[piece.start..piece.end];
-            let old_origins = self.origins.as_ref().map(|origins| &origins[piece.start..piece.end]);
+            let old = &self.text[piece.range()];
+            let old_origins = self.origins.as_ref().map(|origins| &origins[piece.range()]);
             let start = text.len();
             let (text, origins) = (&mut text, origins.as_mut());
-            let mut writer =
-                Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins, most: self.most };
+            let (before, most) = (self.before, self.most);
+            let mut writer = Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins, before, most };
             match piece.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
             }
             writer.check()?;
             if start < text.len() {
-                pieces.push(Piece { start, end: text.len(), ..*piece });
+                pieces.push(Piece { start: start as u32, end: text.len() as u32, ..*piece });
             }
         }
-        *self = Self { text, origins, pieces, most: self.most };
+        *self = Self { text, origins, pieces, ..*self };
         Ok(())
     }
 
-    /// Cuts every piece that is no added token: `cut` gets the piece and its text and appends the parts that stay, in order. Empty
-    /// parts are left out.
+    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts stay, in order.
     ///
     /// # Errors
     /// What `cut` returns.
-    pub fn cut(&mut self, mut cut: impl FnMut(&Piece, &str, &mut Vec<Cut>) -> Result<()>) -> Result<()> {
+    pub fn cut(&mut self, mut cut: impl FnMut(usize, &str, &mut Parts<'_>) -> Result<()>) -> Result<()> {
         let mut pieces = Vec::with_capacity(self.pieces.len());
-        let mut cuts = Vec::new();
         for piece in &self.pieces {
             if piece.id.is_some() {
                 pieces.push(*piece);
                 continue;
             }
-            cuts.clear();
-            cut(piece, &self.text[piece.start..piece.end], &mut cuts)?;
-            for part in cuts.iter().filter(|part| part.start < part.end) {
-                let (start, end) = (piece.start + part.start, piece.start + part.end);
-                pieces.push(Piece { start, end, origin: self.origin(start, end).unwrap_or_default(), id: part.id });
-            }
+            let origins = self.origins().get(piece.range()).unwrap_or_default();
+            let mut parts = Parts { pieces: &mut pieces, start: piece.start, origins };
+            cut(self.before + piece.start as usize, &self.text[piece.range()], &mut parts)?;
         }
         self.pieces = pieces;
         Ok(())
@@ -173,7 +221,8 @@ pub struct Writer<'d> {
     start: usize, // of the piece, in `text`
     text: &'d mut String,
     origins: Option<&'d mut Vec<Origin>>,
-    most: usize, // bytes that `text` may have
+    before: usize, // bytes that groups before have written
+    most: usize,   // bytes that `text` may have, with those
 }
 
 impl Writer<'_> {
@@ -192,7 +241,7 @@ impl Writer<'_> {
     /// # Errors
     /// [`Error::text`] where it is not.
     pub fn check(&self) -> Result<()> {
-        match self.text.len() <= self.most {
+        match self.before + self.text.len() <= self.most {
             true => Ok(()),
             false => {
                 Err(Error::text(format!("the tokenizer's parts make more than {} bytes of the text", self.most), 0))
@@ -259,6 +308,13 @@ impl Writer<'_> {
         self.at = end;
     }
 
+    /// Puts what `spell` makes of the rest of the old text in its place, in a draft that is not traced.
+    pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
+        debug_assert!(self.origins.is_none());
+        spell(&self.old[self.at..], self.text);
+        self.at = self.old.len();
+    }
+
     /// What has been written in this piece's place so far.
     pub fn written(&self) -> &str {
         &self.text[self.start..]
@@ -291,8 +347,10 @@ mod tests {
     #[test]
     fn pieces_know_where_they_come_from() -> Result<()> {
         let mut draft = Draft::new("ab cé", true)?;
-        draft.cut(|_, _, cuts| {
-            cuts.extend([Cut { start: 0, end: 2, id: Some(7) }, Cut { start: 3, end: 6, id: None }]);
+        draft.cut(|_, _, parts| {
+            parts.push(0, 2, Some(7));
+            parts.push(2, 2, None);
+            parts.push(3, 6, None);
             Ok(())
         })?;
         draft.rewrite(|_, writer| {
@@ -306,6 +364,56 @@ mod tests {
         assert_eq!((added.id, free.id, free.origin), (Some(7), None, Origin { start: 3, end: 6 }));
         assert_eq!(draft.origin(2, 4), Some(Origin { start: 3, end: 4 }));
         assert_eq!(draft.origin(4, 7), Some(Origin { start: 4, end: 6 }));
+        Ok(())
+    }
+
+    #[test]
+    fn groups_are_the_whole() -> Result<()> {
+        let each = |draft: &mut Draft| {
+            draft.rewrite(|old, writer| {
+                writer.put('é', 0);
+                writer.copy(old.len() - 1);
+                Ok(())
+            })
+        };
+        for traced in [false, true] {
+            let mut draft = Draft::new("  a b1 c2  d e3 f g4 h ", traced)?;
+            draft.cut(|_, text, parts| {
+                let words = text.split(' ').map(|word| word.as_ptr() as usize - text.as_ptr() as usize);
+                words.zip(text.split(' ')).for_each(|(at, word)| parts.push(at, at + word.len(), None));
+                Ok(())
+            })?;
+            assert!(draft.is_large());
+            let (mut text, mut origins, mut places) = (String::new(), Vec::new(), Vec::new());
+            let mut before = 0;
+            for mut group in draft.groups() {
+                group.comes_after(before);
+                before += group.text().len();
+                group.cut(|place, text, parts| {
+                    places.push(place);
+                    parts.push(0, text.len(), None);
+                    Ok(())
+                })?;
+                each(&mut group)?;
+                text += group.text();
+                origins.extend_from_slice(group.origins());
+            }
+            assert_eq!(places, draft.pieces().iter().map(|piece| piece.start as usize).collect::<Vec<_>>());
+            each(&mut draft)?;
+            assert_eq!((text.as_str(), &origins[..]), (draft.text(), draft.origins()));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn groups_share_the_bound() -> Result<()> {
+        let mut draft = Draft::new("ab", false)?;
+        draft.comes_after(draft.most);
+        let error = draft.rewrite(|old, writer| {
+            writer.copy(old.len());
+            Ok(())
+        });
+        assert!(error.is_err());
         Ok(())
     }
 

@@ -14,7 +14,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use crate::draft::{Cut, Draft};
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 
 /// An added token to look for.
@@ -103,14 +103,14 @@ impl Matcher {
     /// # Errors
     /// None of its own.
     pub fn cut(&self, draft: &mut Draft) -> Result<()> {
-        draft.cut(|_, text, cuts| {
+        draft.cut(|_, text, parts| {
             let mut start = 0;
             for found in self.matches(text.as_bytes()) {
-                cuts.push(Cut { start, end: found.start, id: None });
-                cuts.push(Cut { start: found.start, end: found.end, id: Some(found.id) });
+                parts.push(start, found.start, None);
+                parts.push(found.start, found.end, Some(found.id));
                 start = found.end;
             }
-            cuts.push(Cut { start, end: text.len(), id: None });
+            parts.push(start, text.len(), None);
             Ok(())
         })
     }
@@ -274,8 +274,8 @@ mod tests {
         let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
         let matcher = Matcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();
         matcher.cut(&mut draft)?;
-        let pieces: Vec<_> = draft.pieces().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
-        assert_eq!(pieces, [(0, 3, None), (3, 7, Some(2)), (7, 11, Some(1))]);
+        let pieces: Vec<_> = draft.pieces().iter().map(|piece| (piece.range(), piece.id)).collect();
+        assert_eq!(pieces, [(0..3, None), (3..7, Some(2)), (7..11, Some(1))]);
         Ok(())
     }
 }

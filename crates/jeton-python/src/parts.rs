@@ -1,6 +1,6 @@
 //! Single stages before the model, for the tests that compare them with other libraries.
 
-use jeton_core::draft::Draft;
+use jeton_core::draft::{Draft, Piece};
 use jeton_core::error::Result;
 use jeton_core::normalize::Normalizer;
 use jeton_core::pretokenize::Splitter;
@@ -50,9 +50,8 @@ pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResul
         for part in Splitter::list_from_json(parts_json)? {
             part.apply(&mut draft, &|| true)?;
         }
-        let text_of = |start, end| draft.text()[start..end].to_owned();
-        let pieces = draft.pieces().iter();
-        Ok(pieces.map(|piece| (text_of(piece.start, piece.end), (piece.origin.start, piece.origin.end))).collect())
+        let traced = |piece: &Piece| (draft.text()[piece.range()].to_owned(), (piece.origin.start, piece.origin.end));
+        Ok(draft.pieces().iter().map(traced).collect())
     };
     py.detach(pieces).map_err(|failed| error::plain(py, failed))
 }

@@ -174,8 +174,7 @@ fn regex(input: &[u8]) -> Outcome {
 fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
     let mut end = 0;
     for piece in draft.pieces() {
-        let is_sound =
-            piece.start >= end && piece.end > piece.start && draft.text().get(piece.start..piece.end).is_some();
+        let is_sound = piece.start >= end && piece.end > piece.start && draft.text().get(piece.range()).is_some();
         if !is_sound {
             return Err(format!("the piece {piece:?} after {end} of {}", draft.text().len()));
         }

@@ -134,12 +134,21 @@ struct Miss {
     is_first: bool, // begins a pretoken, not only a part of it
 }
 
+/// Pretokens that came one by one, and are looked up together.
+#[derive(Debug, Default)]
+struct Singles {
+    bytes: Vec<u8>,
+    bounds: Vec<u32>, // 0, and where each ends; empty where there is none
+    is_text: bool,    // all are
+}
+
 /// The memory of one thread at work.
 pub struct Worker {
     starts: Starts,
     batch: Box<Batch>,
     hot: Hot,
     parts: Vec<u32>, // starts of the parts of a pretoken
+    single: Singles,
     ids: Vec<u32>,
     misses: Vec<Miss>,
     bytes: Vec<u8>,   // of the misses
@@ -211,6 +220,16 @@ fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>) -> Option<Words> {
             let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
             let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)));
             Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
+        }
+        (_, None) if matches!(model, Model::WordPiece(_)) => {
+            let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+            let mut made = |content: &[u8]| {
+                ids.clear();
+                let done = model.encode(vocab, content, &|| true, &mut scratch, &mut Out::ids(&mut ids));
+                done.ok().and(ids.first().copied()).filter(|_| ids.len() == 1)
+            };
+            let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
+            Some(Words::new(own, vocab.num_tokens()))
         }
         _ => None,
     }
@@ -295,6 +314,7 @@ impl Default for Worker {
             batch: Box::default(),
             hot: Hot::new(1, 1), // until there are words
             parts: Vec::new(),
+            single: Singles::default(),
             ids: Vec::new(),
             misses: Vec::new(),
             bytes: Vec::new(),
@@ -326,6 +346,9 @@ impl Worker {
 
     /// Forgets what waits, and gives back what a long pretoken took.
     fn clear(&mut self) {
+        self.single.bytes.clear();
+        self.single.bytes.shrink_to(4 * WAITING_BYTES);
+        self.single.bounds.clear();
         self.ids.clear();
         self.misses.clear();
         self.found.clear();
@@ -360,12 +383,14 @@ impl Run<'_> {
     /// An id that is known.
     #[inline]
     pub fn known(&mut self, id: u32) {
+        self.look_up_singles();
         self.worker.ids.push(id);
     }
 
     /// The end of a text.
     #[inline]
     pub fn end_of_text(&mut self) {
+        self.look_up_singles();
         let Worker { marks, ids, misses, .. } = &mut *self.worker;
         marks.push(Mark { ids: ids.len() as u32, misses: misses.len() as u32 });
     }
@@ -379,10 +404,38 @@ impl Run<'_> {
         if let Some(cuts) = &self.encoder.cuts {
             return self.parts(cuts, bytes, is_text);
         }
-        if !bytes.is_empty() {
-            self.miss(bytes, true, is_text, true);
+        let Singles { bounds, is_text: all_are, .. } = &self.worker.single;
+        if bounds.len() > BATCH || *all_are != is_text {
+            self.look_up_singles();
+            self.flush_if_full()?;
         }
-        self.flush_if_full()
+        let single = &mut self.worker.single;
+        if single.bounds.is_empty() {
+            single.bounds.push(0);
+            single.is_text = is_text;
+        }
+        if !bytes.is_empty() {
+            single.bytes.extend_from_slice(bytes);
+            single.bounds.push(single.bytes.len() as u32);
+            if single.bytes.len() > WAITING_BYTES {
+                self.look_up_singles();
+                self.flush_if_full()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks up the pretokens that came one by one.
+    #[inline]
+    fn look_up_singles(&mut self) {
+        if self.worker.single.bounds.is_empty() {
+            return;
+        }
+        let mut single = std::mem::take(&mut self.worker.single);
+        self.look_up(&single.bytes, &single.bounds, single.is_text, [true; 2]);
+        single.bytes.clear();
+        single.bounds.clear();
+        self.worker.single = single;
     }
 
     /// One pretoken, part by part.
@@ -438,7 +491,7 @@ impl Run<'_> {
     /// Looks up the pretokens between neighboring `bounds`; or the parts of one. `begin`: whether the first begins a pretoken,
     /// and whether the others do.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, begin: [bool; 2]) {
-        let Some(words) = self.encoder.words().filter(|_| is_text) else {
+        let Some(words) = self.encoder.words() else {
             for (i, range) in bounds.windows(2).enumerate() {
                 let pretoken = &text[range[0] as usize..range[1] as usize];
                 match self.model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken)) {
@@ -457,7 +510,7 @@ impl Run<'_> {
                 let is_long = end - start > words::MOST;
                 let may_be_entry = if is_long { words.may_be_longer(&text[start..end]) } else { left.found != NO_WORD };
                 let (start, len) = copy(bytes, text, start, end);
-                misses.push(Miss { at: left.before, start, len, may_be_entry, is_text: true, is_first: true });
+                misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
             }
         }
     }
@@ -481,6 +534,7 @@ impl Run<'_> {
     /// # Errors
     /// What the model returns, without a place; `Interrupted` when `go_on` returns false.
     pub fn flush(&mut self) -> Result<()> {
+        self.look_up_singles();
         if !(self.go_on)() {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }

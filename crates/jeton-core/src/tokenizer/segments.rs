@@ -7,7 +7,7 @@
 
 use super::{Permit, Tokenizer};
 use crate::byte_alphabet;
-use crate::draft::{Cut, Draft, Origin};
+use crate::draft::{Draft, Origin};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::{GoOn, Looks};
@@ -178,20 +178,50 @@ impl Tokenizer {
         }
         match permit.normalized() {
             Some(matcher) => matcher.cut(&mut draft)?,
-            None => draft.cut(|_, text, cuts| {
-                cuts.push(Cut { start: 0, end: text.len(), id: None }); // HF cuts here, too: what was stripped is no part of a piece
+            None => draft.cut(|_, text, parts| {
+                parts.push(0, text.len(), None); // HF cuts here, too: what was stripped is no part of a piece
                 Ok(())
             })?,
         }
-        for splitter in &self.splitters {
-            splitter.apply(&mut draft, go_on).map_err(located)?;
+        let mut written = vec![0; self.splitters.len()];
+        self.split(draft, 0, &mut written, at, go_on, &mut |draft| self.drafted_segments(draft, at, go_on, each))
+    }
+
+    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many pieces. `written`: what each
+    /// stage had of the drafts before.
+    fn split(
+        &self,
+        mut draft: Draft,
+        stage: usize,
+        written: &mut [usize],
+        at: usize,
+        go_on: GoOn<'_>,
+        each: &mut dyn FnMut(&Draft) -> Result<()>,
+    ) -> Result<()> {
+        let Some(splitter) = self.splitters.get(stage) else { return each(&draft) };
+        if draft.is_large() {
+            return draft.groups().try_for_each(|group| self.split(group, stage, written, at, go_on, each));
         }
+        draft.comes_after(written[stage]);
+        splitter.apply(&mut draft, go_on).map_err(|error| error.shifted(at))?;
+        written[stage] += draft.text().len();
+        self.split(draft, stage + 1, written, at, go_on, each)
+    }
+
+    /// Calls `each` with the pieces of a draft.
+    fn drafted_segments(
+        &self,
+        draft: &Draft,
+        at: usize,
+        go_on: GoOn<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
         let (mut bytes, mut origins) = (Vec::new(), Vec::new());
         let mut looks = Looks::new(go_on);
         for piece in draft.pieces() {
             looks.now_and_then()?;
-            let spelled = &draft.text()[piece.start..piece.end];
-            let traces = draft.origins().get(piece.start..piece.end).unwrap_or_default();
+            let spelled = &draft.text()[piece.range()];
+            let traces = draft.origins().get(piece.range()).unwrap_or_default();
             let place = |origins| match draft.is_traced() {
                 true => Place::Traced { origins, whole: piece.origin },
                 false => Place::After(at),

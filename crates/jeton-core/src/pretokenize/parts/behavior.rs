@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::draft::Cut;
+use crate::draft::Parts;
 
 /// A part of a piece: a match, or what lies between two matches. A match may be empty; what lies between may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,47 +29,55 @@ pub(super) enum Behavior {
     Contiguous,
 }
 
-impl Behavior {
-    /// Appends the parts that stay. The stretches tile the piece.
-    pub(super) fn cut(self, stretches: &[Stretch], cuts: &mut Vec<Cut>) {
-        let first = cuts.len();
-        let cut = |stretch: &Stretch| Cut { start: stretch.start, end: stretch.end, id: None };
-        match self {
-            Self::Removed => cuts.extend(stretches.iter().filter(|stretch| !stretch.is_match).map(cut)),
-            Self::Isolated => cuts.extend(stretches.iter().map(cut)),
-            Self::Contiguous | Self::MergedWithPrevious => {
-                let mut was_match = false;
-                for stretch in stretches {
-                    let joins = match self {
-                        Self::Contiguous => stretch.is_match == was_match,
-                        _ => stretch.is_match && !was_match,
-                    };
-                    was_match = stretch.is_match;
-                    match cuts[first..].last_mut() {
-                        Some(last) if joins => last.end = stretch.end,
-                        _ => cuts.push(cut(stretch)),
-                    }
-                }
+/// The parts that stay of one piece, from stretches that tile it.
+#[derive(Debug)]
+pub(super) struct Cutter<'p, 'd> {
+    parts: &'p mut Parts<'d>,
+    behavior: Behavior,
+    open: Option<Stretch>, // a part that what follows may still join, and what its last stretch is
+}
+
+impl<'p, 'd> Cutter<'p, 'd> {
+    pub(super) fn new(behavior: Behavior, parts: &'p mut Parts<'d>) -> Self {
+        Self { parts, behavior, open: None }
+    }
+
+    /// The next stretch.
+    #[inline]
+    pub(super) fn push(&mut self, next: Stretch) {
+        let joins = |open: Stretch| match self.behavior {
+            Behavior::Removed | Behavior::Isolated => false,
+            Behavior::MergedWithPrevious => next.is_match && !open.is_match,
+            Behavior::MergedWithNext => !next.is_match && open.is_match,
+            Behavior::Contiguous => next.is_match == open.is_match,
+        };
+        match (self.behavior, self.open) {
+            (Behavior::Isolated, _) => self.parts.push(next.start, next.end, None),
+            (Behavior::Removed, _) if next.is_match => {}
+            (Behavior::Removed, _) => self.parts.push(next.start, next.end, None),
+            (_, Some(open)) if joins(open) => self.open = Some(Stretch { start: open.start, ..next }),
+            _ => {
+                self.finish();
+                self.open = Some(next);
             }
-            Self::MergedWithNext => {
-                let mut was_match = false;
-                for stretch in stretches.iter().rev() {
-                    let joins = stretch.is_match && !was_match;
-                    was_match = stretch.is_match;
-                    match cuts[first..].last_mut() {
-                        Some(last) if joins => last.start = stretch.start,
-                        _ => cuts.push(cut(stretch)),
-                    }
-                }
-                cuts[first..].reverse();
-            }
+        }
+    }
+
+    /// No stretch follows.
+    #[inline]
+    pub(super) fn finish(&mut self) {
+        if let Some(Stretch { start, end, .. }) = self.open.take() {
+            self.parts.push(start, end, None);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
     use super::*;
+    use crate::draft::Draft;
 
     #[test]
     fn each_behavior() {
@@ -77,15 +85,22 @@ mod tests {
         let stretches = [(0, 1, false), (1, 2, true), (2, 3, true), (3, 4, false), (4, 5, true)]
             .map(|(start, end, is_match)| Stretch { start, end, is_match });
         for (behavior, expected) in [
-            (Behavior::Removed, &[(0, 1), (3, 4)][..]),
-            (Behavior::Isolated, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]),
-            (Behavior::MergedWithPrevious, &[(0, 2), (2, 3), (3, 5)]),
-            (Behavior::MergedWithNext, &[(0, 1), (1, 2), (2, 4), (4, 5)]),
-            (Behavior::Contiguous, &[(0, 1), (1, 3), (3, 4), (4, 5)]),
+            (Behavior::Removed, &[0..1, 3..4][..]),
+            (Behavior::Isolated, &[0..1, 1..2, 2..3, 3..4, 4..5]),
+            (Behavior::MergedWithPrevious, &[0..2, 2..3, 3..5]),
+            (Behavior::MergedWithNext, &[0..1, 1..2, 2..4, 4..5]),
+            (Behavior::Contiguous, &[0..1, 1..3, 3..4, 4..5]),
         ] {
-            let mut cuts = vec![Cut { start: 0, end: 9, id: None }];
-            behavior.cut(&stretches, &mut cuts);
-            let found: Vec<_> = cuts[1..].iter().map(|cut| (cut.start, cut.end)).collect();
+            let mut draft = Draft::new("a--b-", false).unwrap();
+            draft
+                .cut(|_, _, parts| {
+                    let mut cutter = Cutter::new(behavior, parts);
+                    stretches.iter().for_each(|&stretch| cutter.push(stretch));
+                    cutter.finish();
+                    Ok(())
+                })
+                .unwrap();
+            let found: Vec<_> = draft.pieces().iter().map(|piece| piece.range()).collect();
             assert_eq!(found, expected, "{behavior:?}");
         }
     }

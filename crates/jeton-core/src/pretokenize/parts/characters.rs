@@ -18,25 +18,25 @@ use regex_syntax::hir::{Class, HirKind};
 /// A set of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
-    ascii: [bool; 128],
+    low: Box<[u64; 1 << 10]>,  // a bit for each up to U+FFFF
     ranges: Vec<(char, char)>, // in order, first and last
 }
 
 impl Characters {
     fn new(class: &str) -> Self {
         let ranges = ranges(class);
-        let mut ascii = [false; 128];
-        for (byte, is_in) in (0u8..).zip(&mut ascii) {
-            *is_in = ranges.iter().any(|&(first, last)| (first..=last).contains(&char::from(byte)));
+        let mut low = Box::new([0; 1 << 10]);
+        for c in ranges.iter().flat_map(|&(first, last)| first..=last).take_while(|&c| c <= '\u{FFFF}') {
+            low[c as usize / 64] |= 1 << (c as u32 % 64);
         }
-        Self { ascii, ranges }
+        Self { low, ranges }
     }
 
     /// Whether it holds `c`.
     #[inline]
     pub(super) fn has(&self, c: char) -> bool {
-        match self.ascii.get(c as usize) {
-            Some(is_in) => *is_in,
+        match self.low.get(c as usize / 64) {
+            Some(bits) => bits >> (c as u32 % 64) & 1 != 0,
             None => {
                 let index = self.ranges.partition_point(|&(_, last)| last < c);
                 self.ranges.get(index).is_some_and(|&(first, _)| first <= c)

@@ -22,10 +22,10 @@ mod ruby;
 use serde::Deserialize;
 
 use super::{to_oniguruma, Kind, Pretokenizer};
-use crate::draft::{Cut, Draft};
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
-use behavior::{Behavior, Stretch};
+use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 use rewrite::Metaspace;
 
@@ -228,11 +228,11 @@ impl Splitter {
                     None => Ok(()),
                 }
             }
-            Part::Pattern(pattern) => draft.cut(|piece, text, cuts| {
+            Part::Pattern(pattern) => draft.cut(|place, text, parts| {
                 for span in pattern.spans(text) {
                     looks.now_and_then()?;
-                    let span = span.map_err(|error| error.shifted(piece.start))?;
-                    cuts.push(Cut { start: span.start, end: span.end, id: None });
+                    let span = span.map_err(|error| error.shifted(place))?;
+                    parts.push(span.start, span.end, None);
                 }
                 Ok(())
             }),
@@ -253,29 +253,28 @@ impl Splitter {
     }
 }
 
-/// Cuts at the matches that `find` appends; it gets a piece and its text. What lies between them is filled in here.
+/// Cuts at the matches that `find` names; it gets the place of a piece and its text. What lies between them is filled in here.
+#[inline]
 fn at_stretches(
     draft: &mut Draft,
     behavior: Behavior,
     invert: bool,
-    mut find: impl FnMut(usize, &str, &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()>,
+    mut find: impl FnMut(usize, &str, &mut dyn FnMut(usize, usize)) -> Result<()>,
 ) -> Result<()> {
-    let mut stretches = Vec::new();
-    draft.cut(|piece, text, cuts| {
-        stretches.clear();
+    draft.cut(|place, text, parts| {
+        let mut cutter = Cutter::new(behavior, parts);
         let mut done = 0;
-        find(piece.start, text, &mut |start, end| {
+        find(place, text, &mut |start, end| {
             if done < start {
-                stretches.push(Stretch { start: done, end: start, is_match: invert });
+                cutter.push(Stretch { start: done, end: start, is_match: invert });
             }
-            stretches.push(Stretch { start, end, is_match: !invert });
+            cutter.push(Stretch { start, end, is_match: !invert });
             done = end;
-            Ok(())
         })?;
         if done < text.len() {
-            stretches.push(Stretch { start: done, end: text.len(), is_match: invert });
+            cutter.push(Stretch { start: done, end: text.len(), is_match: invert });
         }
-        behavior.cut(&stretches, cuts);
+        cutter.finish();
         Ok(())
     })
 }
@@ -291,7 +290,7 @@ fn at_characters(
         for (at, c) in text.char_indices() {
             looks.now_and_then()?;
             if is_match(c) {
-                found(at, at + c.len_utf8())?;
+                found(at, at + c.len_utf8());
             }
         }
         Ok(())
@@ -311,7 +310,7 @@ fn at_matches(
             looks.now_and_then()?;
             let span = span.map_err(|error| error.shifted(start))?;
             if spans.is_match {
-                found(span.start, span.end)?;
+                found(span.start, span.end);
             }
         }
         Ok(())
@@ -323,7 +322,7 @@ fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, lo
         // The empty text is found before, between and after all characters, there as here.
         for (at, matched) in text.match_indices(wanted) {
             looks.now_and_then()?;
-            found(at, at + matched.len())?;
+            found(at, at + matched.len());
         }
         Ok(())
     })
@@ -332,18 +331,21 @@ fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, lo
 /// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space goes.
 fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
     let word = characters::word();
-    draft.cut(|_, text, cuts| {
+    draft.cut(|_, text, parts| {
+        let mut start = 0;
         let mut was = None; // whether the part so far is a word; none for white space
         for (at, c) in text.char_indices() {
             looks.now_and_then()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
-            let end = at + c.len_utf8();
-            match cuts.last_mut() {
-                Some(last) if is.is_some() && is == was => last.end = end,
-                _ if is.is_some() => cuts.push(Cut { start: at, end, id: None }),
-                _ => {}
+            if is != was {
+                if was.is_some() {
+                    parts.push(start, at, None);
+                }
+                (start, was) = (at, is);
             }
-            was = is;
+        }
+        if was.is_some() {
+            parts.push(start, text.len(), None);
         }
         Ok(())
     })
@@ -352,30 +354,28 @@ fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 /// Cuts where the script changes. What comes before the first character that has a script is dropped, as HF drops it.
 fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
     let scripts = Scripts::get();
-    draft.cut(|_, text, cuts| {
-        let mut last = 0;
+    draft.cut(|_, text, parts| {
+        let (mut start, mut last) = (text.len(), 0);
         for (at, c) in text.char_indices() {
             looks.now_and_then()?;
             let script = scripts.of(c);
             if script != 0 && script != last {
-                cuts.push(Cut { start: at, end: text.len(), id: None });
-                last = script;
-                if let [.., before, _] = cuts.as_mut_slice() {
-                    before.end = at;
-                }
+                parts.push(start, at, None);
+                (start, last) = (at, script);
             }
         }
+        parts.push(start, text.len(), None);
         Ok(())
     })
 }
 
 /// Cuts after every `length` characters.
 fn every(length: usize, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-    draft.cut(|_, text, cuts| {
+    draft.cut(|_, text, parts| {
         let mut starts = text.char_indices().map(|(at, _)| at).step_by(length).peekable();
         while let Some(start) = starts.next() {
             looks.now_and_then()?;
-            cuts.push(Cut { start, end: starts.peek().copied().unwrap_or(text.len()), id: None });
+            parts.push(start, starts.peek().copied().unwrap_or(text.len()), None);
         }
         Ok(())
     })

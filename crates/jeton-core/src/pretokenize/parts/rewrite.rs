@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::byte_alphabet::stand_in;
+use crate::byte_alphabet::{self, stand_in};
 use crate::draft::{Draft, Writer};
 use crate::error::Result;
 use crate::interrupt::Looks;
@@ -32,6 +32,11 @@ pub(super) fn add_prefix_space(draft: &mut Draft) -> Result<()> {
 /// Spells every byte of every piece as its stand-in.
 pub(super) fn to_byte_alphabet(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
     draft.rewrite(|text, writer| {
+        if !writer.is_traced() {
+            looks.now_and_then()?;
+            writer.replace_all(|text, out| byte_alphabet::spell(text.as_bytes(), out));
+            return Ok(());
+        }
         for c in text.chars() {
             looks.now_and_then()?;
             let mut change = 0;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::byte_alphabet;
-use crate::draft::{Cut, Draft};
+use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::normalize::Normalizer;
@@ -145,8 +145,8 @@ impl Parts {
         }
         match &self.cuts {
             Some(matcher) => matcher.cut(&mut draft)?,
-            None => draft.cut(|_, text, cuts| {
-                cuts.push(Cut { start: 0, end: text.len(), id: None }); // as in `segments`
+            None => draft.cut(|_, text, parts| {
+                parts.push(0, text.len(), None); // as in `segments`
                 Ok(())
             })?,
         }
@@ -165,7 +165,7 @@ impl Parts {
                 continue;
             }
             let ends = self.marks_ends && pieces.peek().is_none();
-            let spelled = &draft.text()[piece.start..piece.end];
+            let spelled = &draft.text()[piece.range()];
             if !self.byte_alphabet && !ends {
                 each(spelled.as_bytes())?;
                 continue;
