@@ -113,7 +113,7 @@ impl List {
 
     /// The highest id plus one.
     pub fn next_id(&self) -> u32 {
-        self.rows.iter().map(|row| row.0 + 1).max().unwrap_or(0)
+        self.rows.iter().map(|row| row.0.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Another kind for those of which `wanted` says so.

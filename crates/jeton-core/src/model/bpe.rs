@@ -7,7 +7,8 @@
 //! pair and by bytes agree for any file.
 //!
 //! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs (the tables of the fast way,
-//! explanations); until then merges are found by bytes.
+//! explanations); until then merges are found by bytes ([`Contents`]). `jeton.load` makes the tables at once, so that is the way of the
+//! command line, of `JETON_TABLES=lazy`, and of models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.

@@ -66,7 +66,8 @@ impl Tokenizer {
         let [none, all, special] = &self.matchers;
         let mut permission = permission.clone();
         let matchers = match &mut permission {
-            Permission::None | Permission::Raise => Cow::Borrowed(none),
+            Permission::None => return Ok(self.permit_none()),
+            Permission::Raise => Cow::Borrowed(none),
             Permission::All => Cow::Borrowed(all),
             Permission::Only(ids) => {
                 ids.sort_unstable();
