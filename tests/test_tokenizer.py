@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import random
 import tempfile
 import time
 import tomllib
@@ -214,6 +215,23 @@ def test_a_batch_is_many_texts(tok: jeton.Tokenizer) -> None:
     assert [ids.tolist() for ids in tok.encode_batch(iter(some))] == [[], tok.encode(b"\xff")]
 
 
+def test_a_large_batch_on_threads(tok: jeton.Tokenizer) -> None:
+    chance = random.Random(8)
+    words = ["the old ", "man ", "ä中 ", "\n", "123", ""]
+    some = ["".join(chance.choices(words, k=chance.randrange(2_000))) for _ in range(600)]
+    for at in (0, 100, 300, 301):
+        some[at] *= 1 + 1_200_000 // (len(some[at]) + 1)  # cut for threads itself
+    expected = [tok.encode_array(text.encode(), threads=1) for text in some]
+    for threads in (1, 2, 5):
+        batch = tok.encode_batch(some, threads=threads)
+        assert len(batch) == len(some)
+        assert all(np.array_equal(ids, other) for ids, other in zip(batch, expected, strict=True))
+        for at in (0, 99, 300, 599):
+            with pytest.raises(jeton.InvalidTextError) as caught:
+                tok.encode_batch([*some[:at], "a\ud800", *some[at:]], threads=threads)
+            assert caught.value.position == 1
+
+
 def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
     tok = jeton.train(["the old man told"], 260, progress=False)
     tok.__dict__["kept"] = tok.encode
@@ -222,6 +240,37 @@ def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
     del tok
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("pattern", ["cl100k", "o200k", "qwen2", "whitespace", "none", r"\w+|\W"])
+def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
+    """Strings that are not ASCII are converted, and cut for threads; bytes are not converted."""
+    tok = jeton.train([CORPUS], 300, pattern=pattern, progress=False)
+    words = ["the old man ", "Größe", "中文字", "12345", "\n\n", "!?", "'s", "  ", "\U0001f600", "AB", "\u0301"]
+    text = "".join(random.Random(3).choices(words, k=700_000))
+    text += " " * 1_500_000 + "中" * 1_500_000 + "the end\n "
+    expected = tok.encode_array(text.encode(), threads=1)
+    for threads in (1, 2, 3):
+        assert np.array_equal(tok.encode_array(text, threads=threads), expected)
+    assert tok.count(text) == len(expected)
+    assert tok.encode_array("é" + text[:10]).tolist() == tok.encode("é" + text[:10])
+    with pytest.raises(jeton.InvalidTextError, match=f"position {len(text)}") as caught:
+        tok.encode_array(text + "\ud800")
+    assert caught.value.position == len(text)
+
+
+def test_arrays_without_a_frame_are_those_with_one(tok: jeton.Tokenizer) -> None:
+    method = tok.encode_array
+    assert inspect.ismethod(method)
+    for text in ("", "the old man", "é中", b"\xff the", "the " * 70_000):
+        ids = method(text)
+        assert ids.dtype == np.uint32
+        assert ids.flags.writeable
+        assert np.array_equal(ids, method(text, threads=1))
+        assert ids.tolist() == tok.encode(text)
+    for wrong in (None, 3, ["the"]):
+        with pytest.raises(TypeError, match="a text is str or bytes"):
+            method(wrong)  # type: ignore[arg-type]
 
 
 def test_encode_without_a_frame_is_still_a_method(tok: jeton.Tokenizer) -> None:

@@ -225,6 +225,7 @@ class Tokenizer:
             raise ConfigError(f"n={n} segmentations: at least one", option="n")
         return self._core.nbest(text, n, self._permission(special))
 
+    @_core.direct(_PLAIN, LONG_TEXT)
     def encode_array(
         self,
         text: str | bytes,

@@ -11,8 +11,9 @@
 //! Cost: no copy of the text; 20 ms of latency at most for the caller's `watch`.
 //! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::Thread;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -168,24 +169,53 @@ pub fn run<'t, R: Send>(
     watch: &mut dyn FnMut() -> bool,
     work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
 ) -> Result<Vec<R>> {
-    let small = matches!(parts, [only] if only.bytes() < BYTES_WORTH_A_THREAD);
-    let threads = if small { 0 } else { parts.len() };
-    let done = jobs(parts.len(), threads, watch, |job, go_on| work(&parts[job], go_on));
-    let mut results = Vec::with_capacity(done.len());
-    let mut landing = None;
-    for (part, result) in parts.iter().zip(done) {
-        let (result, landed) = match landing {
-            Some(start) if start != part.start => {
-                let part = Part { start, end: part.end.max(start), ..*part };
-                let mut again = jobs(1, 1, watch, |_, go_on| work(&part, go_on));
-                again.pop().unwrap_or_else(|| Err(lost()))?
-            }
-            _ => result?,
-        };
-        landing = Some(landed);
-        results.push(result);
-    }
+    let mut results = Vec::with_capacity(parts.len());
+    run_in_order(parts, parts.len(), watch, work, |result| results.push(result))?;
     Ok(results)
+}
+
+/// The same on so many threads: `each` gets the results in order on the calling thread, while others are made.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_order<'t, R: Send>(
+    parts: &[Part<'t>],
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
+    mut each: impl FnMut(R),
+) -> Result<()> {
+    let small = matches!(parts, [only] if only.bytes() < BYTES_WORTH_A_THREAD);
+    let (mut landing, mut failed) = (None, None);
+    let threads = if small { 0 } else { threads };
+    jobs_in_order(
+        parts.len(),
+        threads,
+        watch,
+        |job, go_on| work(&parts[job], go_on),
+        |job, result| {
+            if failed.is_some() {
+                return false;
+            }
+            let part = &parts[job];
+            let done = match landing {
+                // Done again here: nearly never, and others go on meanwhile.
+                Some(start) if start != part.start => {
+                    work(&Part { start, end: part.end.max(start), ..*part }, &|| true)
+                }
+                _ => result,
+            };
+            match done {
+                Ok((result, landed)) => {
+                    landing = Some(landed);
+                    each(result);
+                }
+                Err(error) => failed = Some(error),
+            }
+            failed.is_none()
+        },
+    );
+    failed.map_or(Ok(()), Err)
 }
 
 /// Runs jobs 0, 1, … on `threads` threads, each thread taking the next job that is left, and returns the results in order. With 0
@@ -196,67 +226,130 @@ pub fn jobs<R: Send>(
     watch: &mut dyn FnMut() -> bool,
     job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {
+    let mut results = Vec::with_capacity(num_jobs);
+    jobs_in_order(num_jobs, threads, watch, job, |_, result| {
+        results.push(result);
+        true
+    });
+    results
+}
+
+/// The same, but `each` gets the results, in order, on the calling thread and while others are made; when it returns false no job is begun any more,
+/// and those that are left are interrupted or not there.
+pub fn jobs_in_order<R: Send>(
+    num_jobs: usize,
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
+    mut each: impl FnMut(usize, Result<R>) -> bool,
+) {
     if threads == 0 {
-        return (0..num_jobs).map(|i| job(i, &|| true)).collect();
+        let _all = (0..num_jobs).all(|i| each(i, job(i, &|| true)));
+        return;
     }
-    let (next, stop, working) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let go_on = || !stop.load(Ordering::Relaxed);
-    let caller = std::thread::current();
-    let take_jobs = || {
-        let mut mine = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= num_jobs {
-                break;
-            }
-            mine.push((i, if go_on() { job(i, &go_on) } else { Err(ErrorKind::Interrupted.into()) }));
-        }
-        mine
+    let take_job = || {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        (i < num_jobs).then(|| (i, if go_on() { job(i, &go_on) } else { Err(ErrorKind::Interrupted.into()) }))
     };
-    let mut done: Vec<(usize, Result<R>)> = std::thread::scope(|scope| {
-        // Where the system has no thread left to give, fewer do the work, and the calling one where there are none.
-        let work = || {
-            let _leave = Leave { working: &working, caller: &caller };
-            take_jobs()
-        };
-        let start = |_| {
-            working.fetch_add(1, Ordering::Relaxed);
-            let worker = std::thread::Builder::new().spawn_scoped(scope, work).ok();
-            if worker.is_none() {
-                working.fetch_sub(1, Ordering::Relaxed);
+    let mut waiting = BTreeMap::new(); // results that came before their turn
+    let mut turn = 0;
+    let mut take = |i, result| {
+        waiting.insert(i, result);
+        while let Some(result) = waiting.remove(&turn) {
+            if !each(turn, result) {
+                stop.store(true, Ordering::Relaxed);
             }
-            worker
-        };
-        let workers: Vec<_> = (0..threads.min(num_jobs)).map_while(start).collect();
-        if workers.is_empty() {
-            return take_jobs();
+            turn += 1;
         }
-        while working.load(Ordering::Acquire) > 0 {
-            std::thread::park_timeout(LOOK_EVERY);
+    };
+    std::thread::scope(|scope| {
+        let (send, receive) = mpsc::channel();
+        // Where the system has no thread left to give, fewer do the work, and the calling one where there are none.
+        let start = |_| {
+            let send = send.clone();
+            let work = move || {
+                while let Some(done) = take_job() {
+                    if send.send(done).is_err() {
+                        break;
+                    }
+                }
+            };
+            std::thread::Builder::new().spawn_scoped(scope, work).ok()
+        };
+        let workers = (0..threads.min(num_jobs)).map_while(start).count();
+        drop(send);
+        if workers == 0 {
+            while let Some((i, result)) = take_job() {
+                take(i, result);
+            }
+        }
+        loop {
+            match receive.recv_timeout(LOOK_EVERY) {
+                Ok((i, result)) => take(i, result),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
             if !watch() {
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
     });
-    done.sort_by_key(|&(i, _)| i);
-    let mut done = done.into_iter().peekable();
-    (0..num_jobs).map(|i| done.next_if(|&(at, _)| at == i).map_or_else(|| Err(lost()), |(_, result)| result)).collect()
-}
-
-/// Tells the calling thread that a worker has finished, or failed. To ask the worker's handle would be too early, and cost one more wait.
-struct Leave<'a> {
-    working: &'a AtomicUsize,
-    caller: &'a Thread,
-}
-
-impl Drop for Leave<'_> {
-    fn drop(&mut self) {
-        self.working.fetch_sub(1, Ordering::Release);
-        self.caller.unpark();
-    }
+    (0..num_jobs).for_each(|i| {
+        if i >= turn {
+            let result = waiting.remove(&i).unwrap_or_else(|| Err(lost()));
+            each(i, result);
+        }
+    });
 }
 
 fn lost() -> Error {
     ErrorKind::Internal("a worker thread stopped unexpectedly".into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_while_others_are_made() {
+        let job = |i: usize, _: GoOn<'_>| {
+            std::thread::sleep(Duration::from_micros(((i * 7) % 5) as u64 * 200));
+            Ok(i)
+        };
+        for threads in [0, 1, 2, 7] {
+            let mut seen = Vec::new();
+            jobs_in_order(20, threads, &mut || true, job, |i, result| {
+                seen.push((i, result.ok()));
+                true
+            });
+            assert_eq!(seen, (0..20).map(|i| (i, Some(i))).collect::<Vec<_>>(), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn nothing_is_begun_after_no() {
+        for threads in [0, 1, 3] {
+            let begun = AtomicUsize::new(0);
+            let job = |i: usize, go_on: GoOn<'_>| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                while i > 2 && go_on() && begun.load(Ordering::Relaxed) < 1_000 {
+                    std::thread::yield_now();
+                }
+                if i > 2 {
+                    Err(ErrorKind::Interrupted.into())
+                } else {
+                    Ok(i)
+                }
+            };
+            let mut fine = 0;
+            jobs_in_order(1_000, threads, &mut || true, job, |i, result| {
+                fine += usize::from(result.is_ok());
+                i < 2
+            });
+            assert_eq!(fine, 3, "{threads} threads");
+            assert!(begun.load(Ordering::Relaxed) <= 3 + 2 * threads, "{threads} threads");
+        }
+    }
 }

@@ -1,11 +1,12 @@
-//! `Tokenizer.encode` without a Python frame, where it is given a text and nothing else: that takes longer than a short text.
+//! `Tokenizer.encode` and `encode_array` without a Python frame, where they are given a text and nothing else: that takes longer than a short text.
 //!
 //! A decorator in Python, so that signature and documentation stand there. All that is not that one case goes to the decorated function, and
 //! what is asked about the method is asked of the method that Python would have made.
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCFunction, PyDict, PyMemoryView, PyTuple};
 use pyo3::{intern, IntoPyObjectExt};
 
 use crate::tokenizer::Tokenizer;
@@ -16,6 +17,7 @@ pub struct Direct {
     plain: Py<PyAny>,
     #[pyo3(get, name = "__wrapped__")]
     function: Py<PyAny>,
+    arrays_below: Option<usize>,
 }
 
 // The same of an object. What documentation it has is the function's.
@@ -26,14 +28,29 @@ pub struct Method {
     #[pyo3(get, name = "__self__")]
     object: Py<PyAny>,
     core: Option<Py<Tokenizer>>, // None where defaults are not plain
+    arrays_below: Option<usize>,
 }
 
-/// The decorator for objects whose defaults may be the `plain` ones.
+/// NumPy's way from a buffer to an array, and the type of ids.
+static FROM_BUFFER: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+
+fn array<'py>(view: &Bound<'py, PyMemoryView>) -> PyResult<Bound<'py, PyAny>> {
+    let py = view.py();
+    let (from_buffer, dtype) = FROM_BUFFER.get_or_try_init(py, || -> PyResult<_> {
+        let numpy = py.import("numpy")?;
+        Ok((numpy.getattr("frombuffer")?.unbind(), numpy.getattr("dtype")?.call1(("<u4",))?.unbind()))
+    })?;
+    from_buffer.bind(py).call1((view, dtype))
+}
+
+/// The decorator for objects whose defaults may be the `plain` ones. With `arrays_below` the method gives arrays, and has texts of so many
+/// characters, for which it may start threads, to itself.
 #[pyfunction]
-pub fn direct(py: Python<'_>, plain: Py<PyAny>) -> PyResult<Bound<'_, PyCFunction>> {
+#[pyo3(signature = (plain, arrays_below=None))]
+pub fn direct(py: Python<'_>, plain: Py<PyAny>, arrays_below: Option<usize>) -> PyResult<Bound<'_, PyCFunction>> {
     let decorate = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<Py<Direct>> {
         let py = args.py();
-        Py::new(py, Direct { plain: plain.clone_ref(py), function: args.get_item(0)?.unbind() })
+        Py::new(py, Direct { plain: plain.clone_ref(py), function: args.get_item(0)?.unbind(), arrays_below })
     };
     PyCFunction::new_closure(py, None, None, decorate)
 }
@@ -61,7 +78,8 @@ impl Direct {
         let Some(object) = object else { return Ok(self.function.clone_ref(py)) };
         let is_plain = object.getattr(intern!(py, "_defaults"))?.is(&self.plain);
         let core = if is_plain { Some(object.getattr(intern!(py, "_core"))?.cast_into()?.unbind()) } else { None };
-        Method { function: self.function.clone_ref(py), object: object.unbind(), core }.into_py_any(py)
+        let (function, arrays_below) = (self.function.clone_ref(py), self.arrays_below);
+        Method { function, object: object.unbind(), core, arrays_below }.into_py_any(py)
     }
 }
 
@@ -83,7 +101,14 @@ impl Method {
     ) -> PyResult<Py<PyAny>> {
         match (&self.core, options) {
             (Some(core), None) if args.len() == 1 => {
-                core.get().encode_long(py, &args.get_item(0)?, None, 1)?.into_py_any(py)
+                let text = args.get_item(0)?;
+                match self.arrays_below {
+                    None => core.get().encode_long(py, &text, None, 1)?.into_py_any(py),
+                    Some(most) if text.len().is_ok_and(|len| len >= most) => {
+                        Ok(self.usual(py)?.call(args, options)?.unbind())
+                    }
+                    Some(_) => Ok(array(&core.get().encode_array(py, &text, None, 1, false)?)?.unbind()),
+                }
             }
             _ => Ok(self.usual(py)?.call(args, options)?.unbind()),
         }

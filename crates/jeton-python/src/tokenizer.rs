@@ -73,7 +73,7 @@ impl Tokenizer {
     }
 
     #[pyo3(signature = (text, special=None, *, threads, template=false))]
-    fn encode_array<'py>(
+    pub fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,

@@ -3,6 +3,8 @@
 //! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the plain
 //! way is asked what to say about it, for it knows the place.
 
+use std::ops::Range;
+
 use super::{Permit, Tokenizer};
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,6 +25,9 @@ const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 /// a system may refuse so much.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
+
+/// A long text is handed to threads in parts of about this many bytes, so that those before are joined meanwhile.
+const PART: usize = 1 << 21;
 
 /// Texts of a batch are handed to threads in groups of about this many bytes.
 const GROUP: usize = 1 << 18;
@@ -87,11 +92,7 @@ impl Tokenizer {
         if text.bytes.len() < LONG_TEXT {
             return Ok(self.whole(text, permit, watch, false)?.ids);
         }
-        let mut parts = self.in_parts(text, permit, threads, watch, false)?.into_iter();
-        let mut ids = parts.next().unwrap_or_default().ids; // the others go behind, where often there is room already
-        ids.reserve_exact(parts.as_slice().iter().map(|part| part.ids.len()).sum());
-        parts.for_each(|part| ids.extend_from_slice(&part.ids));
-        Ok(ids)
+        Ok(self.in_parts(text, permit, threads, watch, false)?.ids)
     }
 
     /// The number of ids of a text.
@@ -109,7 +110,7 @@ impl Tokenizer {
         if text.bytes.len() < LONG_TEXT {
             return Ok(self.whole(text, permit, watch, true)?.count);
         }
-        Ok(self.in_parts(text, permit, threads, watch, true)?.iter().map(|part| part.count).sum())
+        Ok(self.in_parts(text, permit, threads, watch, true)?.count)
     }
 
     /// What a text becomes that is not long.
@@ -120,7 +121,7 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// What a long text becomes, in one result for each part it was cut in.
+    /// What a long text becomes.
     fn in_parts(
         &self,
         text: Input<'_>,
@@ -128,7 +129,7 @@ impl Tokenizer {
         threads: usize,
         watch: Watch<'_>,
         counts_only: bool,
-    ) -> Result<Vec<Written>> {
+    ) -> Result<Written> {
         self.prepare(text.bytes.len());
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
@@ -138,11 +139,12 @@ impl Tokenizer {
             let work = |_, go_on: GoOn<'_>| {
                 self.run(permit, counts_only, bytes, go_on, |run| self.run_text(text, permit, run))
             };
-            parallel::jobs(1, 1, watch, work).into_iter().collect() // the calling thread watches
+            parallel::jobs(1, 1, watch, work).pop().unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
+        // the calling thread watches
         } else {
             self.stretches_in_parts(text, permit, threads, watch, counts_only)
         };
-        done.or_else(|error| Ok(vec![self.plainly(error, text, permit, watch)?]))
+        done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
     /// A text that cannot be encoded the fast way: the plain one may, or knows the place where it cannot.
@@ -169,10 +171,7 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
-        let expected = bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN };
-        let expected = expected as usize;
-        let mut out = Written { counts_only, expected, ..Written::default() };
+        let mut out = Written { counts_only, expected: expected(bytes), ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
@@ -212,12 +211,15 @@ impl Tokenizer {
         threads: usize,
         watch: Watch<'_>,
         counts_only: bool,
-    ) -> Result<Vec<Written>> {
-        let mut written: Vec<Written> = Vec::new();
+    ) -> Result<Written> {
+        let mut all = Written { counts_only, ..Written::default() };
+        if threads > 1 && !counts_only {
+            all.ids = spare::IDS.take(expected(text.bytes.len()));
+        }
         self.stretches(text.bytes, permit, |span, id| {
             let ids: Vec<u32> = id.into_iter().collect();
             if !ids.is_empty() {
-                written.push(Written { count: ids.len(), ids, ..Written::default() });
+                all.append(Written { count: ids.len(), ids, ..Written::default() });
                 return Ok(());
             }
             let (Some(pretokenizer), Some(text)) = (&self.plain, text.text(span)) else {
@@ -228,7 +230,9 @@ impl Tokenizer {
             }
             let texts = [text];
             let threads = threads.min(text.len() / BYTES_WORTH_A_THREAD).max(1);
-            let parts = parallel::plan(&texts, pretokenizer, threads)?;
+            // Of one thread's work each part would be copied.
+            let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
+            let parts = parallel::plan(&texts, pretokenizer, parts)?;
             let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
                 let written = self.run(permit, counts_only, text.len() / parts.len(), go_on, |run| {
@@ -237,10 +241,9 @@ impl Tokenizer {
                 })?;
                 landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
             };
-            written.extend(parallel::run(&parts, watch, work)?);
-            Ok(())
+            parallel::run_in_order(&parts, threads, watch, work, |written| all.append(written))
         })?;
-        Ok(written)
+        Ok(all)
     }
 
     /// The ids of many texts one after the other, and where each text's begin: `offsets[i]..offsets[i + 1]`.
@@ -263,11 +266,8 @@ impl Tokenizer {
         let groups = groups(&texts, if threads <= 1 { usize::MAX } else { GROUP });
         let small = |group: usize, go_on: GoOn<'_>| {
             let texts = &texts[groups[group].clone()];
-            if matches!(texts, [only] if only.bytes.len() >= LONG_TEXT) {
-                return Ok(None); // cut for all threads instead
-            }
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
-            let run = self.run(permit, false, bytes, go_on, |run| {
+            self.run(permit, false, bytes, go_on, |run| {
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
@@ -275,39 +275,49 @@ impl Tokenizer {
                     run.end_of_text();
                     Ok(())
                 })
-            });
-            run.map(Some)
+            })
         };
-        let mut done = parallel::jobs(groups.len(), threads, watch, small);
-        let mut offsets = Vec::with_capacity(texts.len() + 1);
-        offsets.push(0);
-        let written =
-            |result: &Result<Option<Written>>| result.as_ref().ok()?.as_ref().map(|written| written.ids.len());
-        let mut ids = Vec::new();
-        if done.len() > 1 {
-            ids = spare::IDS.take(done.iter().filter_map(written).sum());
+        let mut all = Written::default();
+        if groups.len() > 1 {
+            all.ids = spare::IDS.take(expected(total));
         }
-        for (group, result) in groups.iter().zip(done.drain(..)) {
-            let written = match result {
-                Ok(Some(written)) => written,
-                Ok(None) => {
-                    let long = self.encode_long(texts[group.start], permit, threads, watch);
-                    let ids = long.map_err(|error| (group.start, error))?;
-                    Written { ends: vec![ids.len()], ids, ..Written::default() }
-                }
-                Err(error) if matches!(error.kind(), ErrorKind::Interrupted) => return Err((group.start, error)),
-                Err(_) => self
-                    .one_by_one(&texts[group.clone()], permit, watch)
-                    .map_err(|(i, error)| (group.start + i, error))?,
-            };
-            offsets.extend(written.ends.iter().map(|&end| (ids.len() + end) as i64));
-            if ids.capacity() == 0 {
-                ids = written.ids;
-            } else {
-                ids.extend_from_slice(&written.ids);
+        let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
+        let mut from = 0;
+        while let Some(group) = groups.get(from) {
+            if is_long(group) {
+                let ids = self.encode_long(texts[group.start], permit, threads, watch); // cut for all threads
+                let ids = ids.map_err(|error| (group.start, error))?;
+                all.append(Written { count: ids.len(), ends: vec![ids.len()], ids, ..Written::default() });
+                from += 1;
+                continue;
             }
+            let many = groups[from..].iter().take_while(|group| !is_long(group)).count();
+            let mut failed = None;
+            let job = |i, go_on: GoOn<'_>| small(from + i, go_on);
+            parallel::jobs_in_order(many, threads, watch, job, |i, result| {
+                match result {
+                    Ok(written) if failed.is_none() => all.append(written),
+                    Err(error) if failed.is_none() => failed = Some((from + i, error)),
+                    _ => {}
+                }
+                failed.is_none()
+            });
+            from = match failed {
+                None => from + many,
+                Some((group, error)) => {
+                    let group_of_texts = groups[group].clone();
+                    if matches!(error.kind(), ErrorKind::Interrupted) {
+                        return Err((group_of_texts.start, error));
+                    }
+                    let start = group_of_texts.start;
+                    let written = self.one_by_one(&texts[group_of_texts], permit, watch);
+                    all.append(written.map_err(|(i, error)| (start + i, error))?);
+                    group + 1
+                }
+            };
         }
-        Ok((ids, offsets))
+        let offsets = [0].into_iter().chain(all.ends.iter().map(|&end| end as i64)).collect();
+        Ok((all.ids, offsets))
     }
 
     /// Texts of which one cannot be encoded: which, and why.
@@ -321,14 +331,36 @@ impl Tokenizer {
         for (index, &text) in texts.iter().enumerate() {
             let ids = self.encode_long(text, permit, 1, watch).map_err(|error| (index, error))?;
             written.ids.extend_from_slice(&ids);
-            written.ends.push(written.ids.len());
+            written.count = written.ids.len();
+            written.ends.push(written.count);
         }
         Ok(written)
     }
 }
 
+/// For how many ids of so many bytes there should be room.
+fn expected(bytes: usize) -> usize {
+    let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
+    (bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN }) as usize
+}
+
+impl Written {
+    /// Appends what another wrote, whose memory is kept for the next.
+    fn append(&mut self, other: Self) {
+        let before = self.count;
+        self.count += other.count;
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+        if self.ids.capacity() == 0 {
+            self.ids = other.ids;
+        } else {
+            self.ids.extend_from_slice(&other.ids);
+            spare::IDS.keep(other.ids);
+        }
+    }
+}
+
 /// Consecutive texts of about `size` bytes each; a long text is a group of its own.
-fn groups(texts: &[Input<'_>], size: usize) -> Vec<std::ops::Range<usize>> {
+fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, text) in texts.iter().enumerate() {
