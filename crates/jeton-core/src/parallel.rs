@@ -247,7 +247,8 @@ pub fn jobs_in_order<R: Send>(
         let _all = (0..num_jobs).all(|i| each(i, job(i, &|| true)));
         return;
     }
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    // Asked before all else, so that many short calls in a row end, too.
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
     let go_on = || !stop.load(Ordering::Relaxed);
     let take_job = || {
         let i = next.fetch_add(1, Ordering::Relaxed);
