@@ -8,12 +8,17 @@
 //! from where the earlier one ended. So results never depend on the number of threads, in any script, for any such pattern. A
 //! text that a user's regex splits is not cut: its budget of steps is one for the whole text.
 //!
-//! Cost: no copy of the text; 20 ms of latency at most for the caller's `watch`.
+//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the processor where it started them
+//! (seen on Linux).
+//!
+//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on, and every 20 ms once that is done.
 //! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +29,7 @@ use crate::pretokenize::{Pretokenizer, Span};
 /// code and mixed text, 32 leaves nothing to redo.
 const SYNC_PRETOKENS: usize = 32;
 
-/// How often the calling thread looks whether the caller wants to go on.
+/// How often the calling thread looks whether the caller wants to go on, when it waits for others.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A place in a batch: which text, and the byte in it.
@@ -57,11 +62,6 @@ impl Part<'_> {
     /// The texts it touches, by their index in the batch.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }
-    }
-
-    /// Bytes of the texts it touches (an upper bound of its own).
-    fn bytes(&self) -> usize {
-        self.texts[self.texts()].iter().map(|text| text.len()).sum()
     }
 
     fn bytes_before(&self, index: usize) -> usize {
@@ -160,7 +160,7 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
 /// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the calling
-/// thread about every 20 ms; when it returns false the workers' `go_on` does, too.
+/// thread now and then; when it returns false every `go_on` does, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
@@ -174,7 +174,7 @@ pub fn run<'t, R: Send>(
     Ok(results)
 }
 
-/// The same on so many threads: `each` gets the results in order on the calling thread, while others are made.
+/// The same on so many threads: `each` gets the results in order, while others are made.
 ///
 /// # Errors
 /// As [`run`].
@@ -183,11 +183,9 @@ pub fn run_in_order<'t, R: Send>(
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
     work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
-    mut each: impl FnMut(R),
+    mut each: impl FnMut(R) + Send,
 ) -> Result<()> {
-    let small = matches!(parts, [only] if only.bytes() < BYTES_WORTH_A_THREAD);
     let (mut landing, mut failed) = (None, None);
-    let threads = if small { 0 } else { threads };
     jobs_in_order(
         parts.len(),
         threads,
@@ -218,8 +216,7 @@ pub fn run_in_order<'t, R: Send>(
     failed.map_or(Ok(()), Err)
 }
 
-/// Runs jobs 0, 1, … on `threads` threads, each thread taking the next job that is left, and returns the results in order. With 0
-/// threads the calling thread does them, and `watch` is not asked.
+/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and returns the results in order.
 pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -234,75 +231,111 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// The same, but `each` gets the results, in order, on the calling thread and while others are made; when it returns false no job is begun any more,
-/// and those that are left are interrupted or not there.
+/// The same, but `each` gets the results, in order and while others are made, on whatever thread finished one; when it returns false no job is begun
+/// any more, and those that are left are interrupted or not there.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
     job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
-    mut each: impl FnMut(usize, Result<R>) -> bool,
+    each: impl FnMut(usize, Result<R>) -> bool + Send,
 ) {
-    if threads == 0 {
-        let _all = (0..num_jobs).all(|i| each(i, job(i, &|| true)));
-        return;
-    }
     // Asked before all else, so that many short calls in a row end, too.
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
-    let go_on = || !stop.load(Ordering::Relaxed);
-    let take_job = || {
+    let joined =
+        Joined { arrived: Mutex::default(), joining: Mutex::new(Joining { turn: 0, early: BTreeMap::new(), each }) };
+    let work = |go_on: GoOn<'_>| loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
-        (i < num_jobs).then(|| (i, if go_on() { job(i, &go_on) } else { Err(ErrorKind::Interrupted.into()) }))
-    };
-    let mut waiting = BTreeMap::new(); // results that came before their turn
-    let mut turn = 0;
-    let mut take = |i, result| {
-        waiting.insert(i, result);
-        while let Some(result) = waiting.remove(&turn) {
-            if !each(turn, result) {
-                stop.store(true, Ordering::Relaxed);
-            }
-            turn += 1;
+        if i >= num_jobs {
+            break;
+        }
+        let result = if go_on() { job(i, go_on) } else { Err(ErrorKind::Interrupted.into()) };
+        if !joined.take(i, result) {
+            stop.store(true, Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {
-        let (send, receive) = mpsc::channel();
-        // Where the system has no thread left to give, fewer do the work, and the calling one where there are none.
+        let (at_work, all_done) = mpsc::channel::<()>();
+        // Where the system has no thread left to give, fewer do the work.
         let start = |_| {
-            let send = send.clone();
-            let work = move || {
-                while let Some(done) = take_job() {
-                    if send.send(done).is_err() {
-                        break;
-                    }
-                }
+            let (at_work, work, stop) = (at_work.clone(), &work, &stop);
+            let all = move || {
+                let _until_here = at_work;
+                work(&|| !stop.load(Ordering::Relaxed));
             };
-            std::thread::Builder::new().spawn_scoped(scope, work).ok()
+            std::thread::Builder::new().spawn_scoped(scope, all).ok()
         };
-        let workers = (0..threads.min(num_jobs)).map_while(start).count();
-        drop(send);
-        if workers == 0 {
-            while let Some((i, result)) = take_job() {
-                take(i, result);
-            }
-        }
-        loop {
-            match receive.recv_timeout(LOOK_EVERY) {
-                Ok((i, result)) => take(i, result),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if !watch() {
+        let _others = (1..threads.min(num_jobs)).map_while(start).count();
+        drop(at_work);
+        let watch = RefCell::new(watch);
+        let look = || {
+            if !(watch.borrow_mut())() {
                 stop.store(true, Ordering::Relaxed);
             }
+            !stop.load(Ordering::Relaxed)
+        };
+        work(&look);
+        while all_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            look();
         }
     });
-    (0..num_jobs).for_each(|i| {
-        if i >= turn {
-            let result = waiting.remove(&i).unwrap_or_else(|| Err(lost()));
-            each(i, result);
+    joined.take_what_is_left(num_jobs);
+}
+
+/// Results on their way to `each`, which wants them in order.
+///
+/// Nobody waits: who comes while another is at `each` leaves his result to that one.
+struct Joined<R, E> {
+    arrived: Mutex<Vec<(usize, Result<R>)>>,
+    joining: Mutex<Joining<R, E>>,
+}
+
+struct Joining<R, E> {
+    turn: usize,
+    early: BTreeMap<usize, Result<R>>, // before their turn
+    each: E,
+}
+
+impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
+    /// Takes a result; false when `each` wants no more.
+    fn take(&self, i: usize, result: Result<R>) -> bool {
+        self.arrived().push((i, result));
+        let mut wants_more = true;
+        while !self.arrived().is_empty() {
+            let mut joining = match self.joining.try_lock() {
+                Ok(joining) => joining,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => break, // that one looks again when it is done
+            };
+            let arrived = std::mem::take(&mut *self.arrived());
+            joining.early.extend(arrived);
+            while let Some((turn, result)) = joining.next() {
+                wants_more &= (joining.each)(turn, result);
+            }
         }
-    });
+        wants_more
+    }
+
+    /// After all threads: what has not had its turn, because one before it is lost.
+    fn take_what_is_left(self, num_jobs: usize) {
+        let Joining { turn, mut early, mut each } = self.joining.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for i in turn..num_jobs {
+            each(i, early.remove(&i).unwrap_or_else(|| Err(lost())));
+        }
+    }
+
+    fn arrived(&self) -> MutexGuard<'_, Vec<(usize, Result<R>)>> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R, E> Joining<R, E> {
+    /// The result whose turn it is.
+    fn next(&mut self) -> Option<(usize, Result<R>)> {
+        let result = self.early.remove(&self.turn)?;
+        self.turn += 1;
+        Some((self.turn - 1, result))
+    }
 }
 
 fn lost() -> Error {

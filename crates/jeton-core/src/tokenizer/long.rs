@@ -4,6 +4,7 @@
 //! way is asked what to say about it, for it knows the place.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Permit, Tokenizer};
 use crate::encode::{Run, Written, LONGEST};
@@ -26,11 +27,8 @@ const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// A long text is handed to threads in parts of about this many bytes, so that those before are joined meanwhile.
-const PART: usize = 1 << 21;
-
-/// Texts of a batch are handed to threads in groups of about this many bytes.
-const GROUP: usize = 1 << 18;
+/// What is handed to threads at once, of a long text or of many: about this many bytes, so that their ids are still at hand when they are joined.
+const PART: usize = 1 << 18;
 
 /// Asked now and then whether to go on.
 type Watch<'a> = &'a mut dyn FnMut() -> bool;
@@ -117,7 +115,8 @@ impl Tokenizer {
     fn whole(&self, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>, counts_only: bool) -> Result<Written> {
         let bytes = text.bytes.len();
         self.prepare(bytes);
-        let done = self.run(permit, counts_only, bytes, &|| true, |run| self.run_text(text, permit, run));
+        let out = Written::new(counts_only, expected(bytes));
+        let done = self.run(permit, out, &|| true, |run| self.run_text(text, permit, run));
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
@@ -137,10 +136,10 @@ impl Tokenizer {
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
             let work = |_, go_on: GoOn<'_>| {
-                self.run(permit, counts_only, bytes, go_on, |run| self.run_text(text, permit, run))
+                let out = Written::new(counts_only, expected(bytes));
+                self.run(permit, out, go_on, |run| self.run_text(text, permit, run))
             };
             parallel::jobs(1, 1, watch, work).pop().unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
-        // the calling thread watches
         } else {
             self.stretches_in_parts(text, permit, threads, watch, counts_only)
         };
@@ -158,20 +157,17 @@ impl Tokenizer {
             self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
             Ok(Written { count: ids.len(), ids, ..Written::default() })
         };
-        let threads = usize::from(text.bytes.len() >= BYTES_WORTH_A_THREAD);
-        parallel::jobs(1, threads, watch, plain).pop().unwrap_or(Err(error))
+        parallel::jobs(1, 1, watch, plain).pop().unwrap_or(Err(error))
     }
 
-    /// Runs `work` on this thread, with all that encoding so many bytes takes.
+    /// Runs `work`, which writes to `out`, on this thread with all that encoding takes.
     fn run(
         &self,
         permit: &Permit<'_>,
-        counts_only: bool,
-        bytes: usize,
+        mut out: Written,
         go_on: GoOn<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
-        let mut out = Written { counts_only, expected: expected(bytes), ..Written::default() };
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
@@ -212,7 +208,8 @@ impl Tokenizer {
         watch: Watch<'_>,
         counts_only: bool,
     ) -> Result<Written> {
-        let mut all = Written { counts_only, ..Written::default() };
+        let mut all = Written::new(counts_only, 0);
+        let lists = Lists::default();
         if threads > 1 && !counts_only {
             all.ids = spare::IDS.take(expected(text.bytes.len()));
         }
@@ -235,13 +232,14 @@ impl Tokenizer {
             let parts = parallel::plan(&texts, pretokenizer, parts)?;
             let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
-                let written = self.run(permit, counts_only, text.len() / parts.len(), go_on, |run| {
+                let out = lists.out(counts_only, text.len() / parts.len());
+                let written = self.run(permit, out, go_on, |run| {
                     landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
                     Ok(())
                 })?;
                 landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
             };
-            parallel::run_in_order(&parts, threads, watch, work, |written| all.append(written))
+            parallel::run_in_order(&parts, threads, watch, work, |written| lists.keep(all.append(written)))
         })?;
         Ok(all)
     }
@@ -260,14 +258,14 @@ impl Tokenizer {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total);
-        // Also one thread is a thread: the calling one watches.
-        let threads = if total < LONG_TEXT { 0 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
+        let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
         // One thread writes its ids one after the other, and nothing has to be joined.
-        let groups = groups(&texts, if threads <= 1 { usize::MAX } else { GROUP });
+        let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
+        let lists = Lists::default();
         let small = |group: usize, go_on: GoOn<'_>| {
             let texts = &texts[groups[group].clone()];
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
-            self.run(permit, false, bytes, go_on, |run| {
+            self.run(permit, lists.out(false, bytes), go_on, |run| {
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
@@ -296,7 +294,7 @@ impl Tokenizer {
             let job = |i, go_on: GoOn<'_>| small(from + i, go_on);
             parallel::jobs_in_order(many, threads, watch, job, |i, result| {
                 match result {
-                    Ok(written) if failed.is_none() => all.append(written),
+                    Ok(written) if failed.is_none() => lists.keep(all.append(written)),
                     Err(error) if failed.is_none() => failed = Some((from + i, error)),
                     _ => {}
                 }
@@ -345,17 +343,38 @@ fn expected(bytes: usize) -> usize {
 }
 
 impl Written {
-    /// Appends what another wrote, whose memory is kept for the next.
-    fn append(&mut self, other: Self) {
+    fn new(counts_only: bool, expected: usize) -> Self {
+        Self { counts_only, expected, ..Self::default() }
+    }
+
+    /// Appends what another wrote; returns its list of ids, which is not needed any more.
+    fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;
         self.ends.extend(other.ends.iter().map(|end| before + end));
         if self.ids.capacity() == 0 {
             self.ids = other.ids;
-        } else {
-            self.ids.extend_from_slice(&other.ids);
-            spare::IDS.keep(other.ids);
+            return Vec::new();
         }
+        self.ids.extend_from_slice(&other.ids);
+        other.ids
+    }
+}
+
+/// Lists that the parts of one call fill, one part after the other.
+#[derive(Debug, Default)]
+struct Lists(Mutex<Vec<Vec<u32>>>);
+
+impl Lists {
+    /// Where the ids of so many bytes go.
+    fn out(&self, counts_only: bool, bytes: usize) -> Written {
+        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }
+    }
+
+    fn keep(&self, mut list: Vec<u32>) {
+        list.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(list);
     }
 }
 

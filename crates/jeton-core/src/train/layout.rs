@@ -37,7 +37,7 @@ pub fn lay_out(
 ) -> Result<(Vec<Shard>, Tokens, u64)> {
     let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
     let ranges = ranges(counts, bytes, options);
-    let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 0 } else { ranges.len() };
+    let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 1 } else { ranges.len() };
     let mut tokens = Tokens::new(beginning, options)?;
     let replay = Replay::new(options.done, tokens.len() as u32)?;
     for merge in options.done {

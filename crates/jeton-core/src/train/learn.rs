@@ -317,7 +317,7 @@ impl<'a> Learner<'a> {
         let num_ids = self.tokens.len();
         let num_shards = self.board.shards().len();
         let cells = self.num_cells();
-        let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 0 } else { num_shards };
+        let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 1 } else { num_shards };
         let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
         parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
         (self.pairs, self.index) = (Vec::new(), HashTable::new());

@@ -89,7 +89,7 @@ impl Counter {
         self.totals
     }
 
-    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called about every 20 ms on the calling thread; when
+    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread; when
     /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter is of no use.
     ///
     /// # Errors

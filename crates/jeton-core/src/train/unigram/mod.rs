@@ -127,7 +127,7 @@ const UNKNOWN_PENALTY: f64 = 10.0;
 /// How many pieces more than wanted EM ends with.
 const MORE: f64 = 1.1;
 
-/// Learns pieces; `watch` is called about every 20 ms with the pieces that are left, and stops the work by returning false.
+/// Learns pieces; `watch` is called now and then with the pieces that are left, and stops the work by returning false.
 ///
 /// # Errors
 /// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`] for a corpus without
