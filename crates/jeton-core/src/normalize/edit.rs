@@ -3,7 +3,7 @@
 //! Invariant: a run of characters that a part leaves alone is copied; the others are replaced or left out, one by one.
 //! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
 
-use super::properties::{Properties, CONTROL, SPACE};
+use super::properties::{Properties, CHINESE, CONTROL, SPACE, UPPER};
 use crate::byte_alphabet::stand_in;
 use crate::draft::{Draft, Writer};
 use crate::error::Result;
@@ -36,14 +36,15 @@ fn leave_out(c: char, writer: &mut Writer<'_>) {
 }
 
 /// Leaves out the characters that have the bit.
-pub(super) fn drop_with(bit: u8, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn drop_with(bit: u16, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
     let properties = Properties::get();
     each(draft, looks, |c| properties.of(c) & bit != 0, leave_out)
 }
 
 /// Lowercases character by character, without a look at the context.
 pub(super) fn lowercase(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-    let touches = |c: char| if c.is_ascii() { c.is_ascii_uppercase() } else { lower(c).next() != Some(c) };
+    let properties = Properties::get();
+    let touches = |c: char| if c.is_ascii() { c.is_ascii_uppercase() } else { properties.of(c) & UPPER != 0 };
     each(draft, looks, touches, |c, writer| {
         for (index, c) in lower(c).enumerate() {
             writer.put(c, isize::from(index > 0));
@@ -52,7 +53,7 @@ pub(super) fn lowercase(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> 
 }
 
 /// The lower case of Unicode 17, also where the compiler is older.
-fn lower(c: char) -> std::char::ToLowercase {
+pub(super) fn lower(c: char) -> std::char::ToLowercase {
     let code = c as u32;
     let simple = match code {
         0xA7CE | 0xA7D2 | 0xA7D4 => code + 1,
@@ -108,18 +109,13 @@ pub(super) fn clean(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 
 /// Spaces around Chinese characters.
 pub(super) fn space_chinese(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    let properties = Properties::get();
+    let is_chinese = |c| properties.of(c) & CHINESE != 0;
     each(draft, looks, is_chinese, |c, writer| {
         writer.put(' ', 0);
         writer.put(c, 1);
         writer.put(' ', 1);
     })
-}
-
-/// BERT's list of blocks, which ends where the blocks did in Unicode 8.
-fn is_chinese(c: char) -> bool {
-    matches!(c,
-        '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2A6DF}'
-        | '\u{2A700}'..='\u{2B73F}' | '\u{2B740}'..='\u{2B81F}' | '\u{2B920}'..='\u{2CEAF}' | '\u{2F800}'..='\u{2FA1F}')
 }
 
 /// All that BERT does to ASCII, in one pass.

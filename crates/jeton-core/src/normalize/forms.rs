@@ -29,7 +29,7 @@ impl Form {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
 
-    fn unstable(self) -> u8 {
+    fn unstable(self) -> u16 {
         match self {
             Self::Nfc => NFC,
             Self::Nfd => NFD,
@@ -39,7 +39,7 @@ impl Form {
     }
 
     /// Which characters are to be taken apart.
-    fn decomposed(self) -> u8 {
+    fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,
             Self::Nfkc | Self::Nfkd => NFKD,

@@ -3,12 +3,13 @@
 //! Invariant: texts and trace equal those of the part's peer on every text: huggingface/tokenizers 0.23 for the parts that have
 //! its names, its slips included, and SentencePiece 0.2 for `SentencePiece`. What cannot be carried exactly is refused by name.
 //!
-//! Cost: one pass a part (BERT: up to five), linear in the text; text that a part leaves alone is copied in runs. Built once.
+//! Cost: one pass a part (BERT's: up to five where the draft is traced), linear in the text; text that a part leaves alone is copied in runs. Built once.
 //!
 //! ```text
 //! properties     what the parts ask about a character, one bit each
 //! edit           parts that look at one character at a time
 //! forms          NFC, NFD, NFKC, NFKD
+//! bert           BERT's steps, in one pass where nobody asks for places
 //! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
 //! compile        rules as a text has them → that
 //! nfkc_rules     the rules that SentencePiece has names for
@@ -20,6 +21,7 @@
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
 //! Left out: patterns that match the empty text and a `Prepend` of nothing, after which HF's own parts garble the text.
 
+mod bert;
 mod charsmap;
 pub mod compile;
 mod edit;
@@ -37,6 +39,7 @@ use serde_json::Value;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
+use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
 use replace::Replace;
@@ -53,7 +56,7 @@ enum Part {
     Strip { left: bool, right: bool },
     StripAccents,
     Nmt,
-    Bert { clean: bool, chinese: bool, accents: bool, lowercase: bool },
+    Bert(Bert),
     Prepend(String),
     ByteLevel,
     Replace(Replace),
@@ -95,12 +98,12 @@ impl Normalizer {
             "Nmt" => Part::Nmt,
             "BertNormalizer" => {
                 let lowercase = fields.flag("lowercase")?;
-                Part::Bert {
+                Part::Bert(Bert {
                     clean: fields.flag("clean_text")?,
                     chinese: fields.flag("handle_chinese_chars")?,
                     accents: if part["strip_accents"].is_null() { lowercase } else { fields.flag("strip_accents")? },
                     lowercase,
-                }
+                })
             }
             "Prepend" => match fields.text("prepend")? {
                 "" => return Err(Error::config("a Prepend of an empty text is not carried")),
@@ -127,25 +130,7 @@ impl Normalizer {
             Part::Strip { left, right } => edit::strip(draft, *left, *right),
             Part::StripAccents => edit::drop_with(properties::MARK, draft, looks),
             Part::Nmt => edit::nmt(draft, looks),
-            Part::Bert { clean, chinese, accents, lowercase } => {
-                if draft.text().is_ascii() {
-                    return edit::bert_ascii(draft, *clean, *lowercase, looks);
-                }
-                if *clean {
-                    edit::clean(draft, looks)?;
-                }
-                if *chinese {
-                    edit::space_chinese(draft, looks)?;
-                }
-                if *accents {
-                    draft.rewrite(|old, writer| Form::Nfd.write(old, writer, looks))?;
-                    edit::drop_with(properties::NONSPACING, draft, looks)?;
-                }
-                if *lowercase {
-                    edit::lowercase(draft, looks)?;
-                }
-                Ok(())
-            }
+            Part::Bert(part) => part.apply(draft, looks),
             Part::Prepend(text) => edit::prepend(draft, text),
             Part::ByteLevel => edit::byte_level(draft, looks),
             Part::Replace(replace) => draft.rewrite(|old, writer| replace.write(old, writer, looks)),

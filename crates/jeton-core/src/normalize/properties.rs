@@ -12,39 +12,55 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, HirKind};
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick, IsNormalized};
 
-/// May not stay as it is, or where it is, under NFD.
-pub(super) const NFD: u8 = 1;
-/// The same under NFC, where it may also merge with what stands before it.
-pub(super) const NFC: u8 = 1 << 1;
-/// The same under NFKD.
-pub(super) const NFKD: u8 = 1 << 2;
-/// The same under NFKC.
-pub(super) const NFKC: u8 = 1 << 3;
-/// A mark, as `StripAccents` has it.
-pub(super) const MARK: u8 = 1 << 4;
-/// A nonspacing mark, as `BertNormalizer` has it.
-pub(super) const NONSPACING: u8 = 1 << 5;
-/// Left out by `BertNormalizer`.
-pub(super) const CONTROL: u8 = 1 << 6;
-/// A space for `BertNormalizer`, other than the space.
-pub(super) const SPACE: u8 = 1 << 7;
+use super::edit::lower;
 
-const FORMS: u8 = NFD | NFC | NFKD | NFKC;
+/// May not stay as it is, or where it is, under NFD.
+pub(super) const NFD: u16 = 1;
+/// The same under NFC, where it may also merge with what stands before it.
+pub(super) const NFC: u16 = 1 << 1;
+/// The same under NFKD.
+pub(super) const NFKD: u16 = 1 << 2;
+/// The same under NFKC.
+pub(super) const NFKC: u16 = 1 << 3;
+/// A mark, as `StripAccents` has it.
+pub(super) const MARK: u16 = 1 << 4;
+/// A nonspacing mark, as `BertNormalizer` has it.
+pub(super) const NONSPACING: u16 = 1 << 5;
+/// Left out by `BertNormalizer`.
+pub(super) const CONTROL: u16 = 1 << 6;
+/// A space for `BertNormalizer`, other than the space.
+pub(super) const SPACE: u16 = 1 << 7;
+/// Gets spaces around it from `BertNormalizer`.
+pub(super) const CHINESE: u16 = 1 << 8;
+/// Is not its own lower case.
+pub(super) const UPPER: u16 = 1 << 9;
+/// Under NFD becomes, or is, a mark that is not nonspacing and whose place depends on others.
+pub(super) const ORDERED: u16 = 1 << 10;
+
+const FORMS: u16 = NFD | NFC | NFKD | NFKC;
 
 /// Classes of today's tables, cut down to what they were: bit, present class, what it had that it has no more.
-const CLASSES: [(u8, &str); 4] = [
+const CLASSES: [(u16, &str); 5] = [
     (MARK, r"[[[\p{M}&&\p{age=9.0}]--\x{111C9}]\x{1CF2}\x{1CF3}]"),
     (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),
     (CONTROL, r"[[[\p{Cc}[\p{Cf}&&\p{age=8.0}]\p{Co}]--[\t\n\r]]\x{FFFD}]"),
     (SPACE, r"[[\s&&[^\p{Cc}\x20]]\t\n\r]"),
+    // BERT's list of blocks, which ends where the blocks did in Unicode 8.
+    (
+        CHINESE,
+        r"[\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{2F800}-\x{2FA1F}]",
+    ),
 ];
 
 /// The characters whose normal form may differ from themselves: all that have decompositions, classes or merge. The big blocks
 /// that have none are left out, so that building takes no time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
+
+/// The characters that may have another lower case. The big blocks that have none are left out, as above.
+const CASED: &str = r"[\x00-\x{2FFF}\x{A640}-\x{ABFF}\x{FB00}-\x{1EFFF}]";
 
 /// Code points a block.
 const BLOCK: usize = 256;
@@ -53,7 +69,7 @@ const BLOCK: usize = 256;
 #[derive(Debug)]
 pub(super) struct Properties {
     blocks: Vec<u16>, // number of each run of BLOCK code points
-    bits: Vec<u8>,    // the distinct blocks, one after the other
+    bits: Vec<u16>,   // the distinct blocks, one after the other
 }
 
 impl Properties {
@@ -64,7 +80,7 @@ impl Properties {
     }
 
     fn build() -> Self {
-        let mut flat = vec![0; 0x11_0000];
+        let mut flat = vec![0u16; 0x11_0000];
         for (bit, class) in CLASSES {
             for c in ranges(class).into_iter().flatten() {
                 flat[c as usize] |= bit;
@@ -72,6 +88,16 @@ impl Properties {
         }
         for c in ranges(FORMED).into_iter().flatten() {
             flat[c as usize] |= forms(c);
+            if flat[c as usize] & NFD != 0 {
+                let mut is_ordered = false;
+                decompose_canonical(c, |d| {
+                    is_ordered |= canonical_combining_class(d) != 0 && flat[d as usize] & NONSPACING == 0;
+                });
+                flat[c as usize] |= u16::from(is_ordered) * ORDERED;
+            }
+        }
+        for c in ranges(CASED).into_iter().flatten() {
+            flat[c as usize] |= u16::from(lower(c).next() != Some(c)) * UPPER;
         }
         let mut number_of = HashMap::new(); // block -> its number
         let mut bits = Vec::new();
@@ -86,14 +112,14 @@ impl Properties {
 
     /// The bits of a character.
     #[inline]
-    pub(super) fn of(&self, c: char) -> u8 {
+    pub(super) fn of(&self, c: char) -> u16 {
         let code = c as usize;
         self.bits[usize::from(self.blocks[code / BLOCK]) * BLOCK + code % BLOCK]
     }
 
     /// How many bytes at the start of `text` are characters without any of the bits `mask`.
     #[inline]
-    pub(super) fn run_without(&self, mask: u8, text: &str) -> usize {
+    pub(super) fn run_without(&self, mask: u16, text: &str) -> usize {
         let bytes = text.as_bytes();
         let mut at = 0;
         loop {
@@ -110,7 +136,7 @@ impl Properties {
     }
 }
 
-fn forms(c: char) -> u8 {
+fn forms(c: char) -> u16 {
     if canonical_combining_class(c) != 0 {
         return FORMS;
     }
@@ -155,9 +181,16 @@ mod tests {
     }
 
     #[test]
+    fn every_character_with_another_lower_case_is_there() {
+        for c in '\0'..=char::MAX {
+            assert_eq!(Properties::get().of(c) & UPPER != 0, lower(c).next() != Some(c), "{c:?}");
+        }
+    }
+
+    #[test]
     fn small_enough() {
         let table = Properties::get();
-        let bytes = table.blocks.len() * 2 + table.bits.len();
-        assert!(bytes < 64 << 10, "{bytes}");
+        let bytes = size_of_val(&table.blocks[..]) + size_of_val(&table.bits[..]);
+        assert!(bytes < 128 << 10, "{bytes}");
     }
 }

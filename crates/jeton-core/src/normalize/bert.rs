@@ -1,0 +1,206 @@
+//! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
+//!
+//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand for which; else in one pass,
+//! character by character. That a pass is enough needs one thought: all steps but one look at single characters, and that one, NFD, beside taking
+//! characters apart puts marks in order. But the marks are dropped, and in what order that happens nobody sees. Only a few are kept; what stands between
+//! them goes step by step.
+//!
+//! Source: huggingface/tokenizers, `normalizers/bert.rs`.
+
+use unicode_normalization::char::decompose_canonical;
+
+use super::edit;
+use super::forms::Form;
+use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
+use crate::draft::Draft;
+use crate::error::Result;
+use crate::interrupt::Looks;
+
+/// Which of its steps it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bert {
+    pub(super) clean: bool,
+    pub(super) chinese: bool,
+    pub(super) accents: bool,
+    pub(super) lowercase: bool,
+}
+
+impl Bert {
+    pub(super) fn apply(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+        if draft.text().is_ascii() {
+            return edit::bert_ascii(draft, self.clean, self.lowercase, looks);
+        }
+        if draft.is_traced() {
+            return self.step_by_step(draft, looks);
+        }
+        draft.rewrite(|_, writer| {
+            let mut done = Ok(());
+            writer.replace_all(|old, text| done = self.spell(old, text, looks));
+            done
+        })
+    }
+
+    fn step_by_step(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+        if self.clean {
+            edit::clean(draft, looks)?;
+        }
+        if self.chinese {
+            edit::space_chinese(draft, looks)?;
+        }
+        if self.accents {
+            draft.rewrite(|old, writer| Form::Nfd.write(old, writer, looks))?;
+            edit::drop_with(NONSPACING, draft, looks)?;
+        }
+        if self.lowercase {
+            edit::lowercase(draft, looks)?;
+        }
+        Ok(())
+    }
+
+    /// The characters that a step touches have one of these bits.
+    fn touched(self) -> u16 {
+        let steps = [
+            (self.clean, CONTROL | SPACE),
+            (self.chinese, CHINESE),
+            (self.accents, NFD | NONSPACING | ORDERED),
+            (self.lowercase, UPPER),
+        ];
+        steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
+    }
+
+    /// Appends to `text` what becomes of `old`, in one pass.
+    fn spell(self, old: &str, text: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+        let (properties, touched) = (Properties::get(), self.touched());
+        let mut copied = 0;
+        for (at, c) in old.char_indices() {
+            looks.now_and_then()?;
+            let bits = properties.of(c) & touched;
+            if bits == 0 || at < copied {
+                continue;
+            }
+            if at > copied {
+                text.push_str(&old[copied..at]);
+            }
+            copied = at + c.len_utf8();
+            if bits & ORDERED == 0 {
+                self.spell_one(c, bits, properties, text);
+                continue;
+            }
+            // What is neither taken apart nor left out before that: marks do not move over it.
+            let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
+            let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
+            copied = at + len;
+            let mut between = Draft::new(&old[at..copied], false)?;
+            self.step_by_step(&mut between, looks)?;
+            text.push_str(between.text());
+        }
+        text.push_str(&old[copied..]);
+        Ok(())
+    }
+
+    #[inline]
+    fn spell_one(self, c: char, bits: u16, properties: &Properties, text: &mut String) {
+        if bits & (CONTROL | SPACE) != 0 {
+            if bits & CONTROL == 0 {
+                text.push(' ');
+            }
+            return;
+        }
+        if bits == CHINESE {
+            text.push(' ');
+            text.push(c);
+            text.push(' ');
+            return;
+        }
+        let mut each = |c: char| {
+            let bits = properties.of(c);
+            if self.accents && bits & NONSPACING != 0 {
+            } else if self.lowercase && bits & UPPER != 0 {
+                text.extend(edit::lower(c));
+            } else {
+                text.push(c);
+            }
+        };
+        if bits & CHINESE != 0 {
+            each(' ');
+        }
+        if bits & NFD != 0 {
+            decompose_canonical(c, &mut each);
+        } else {
+            each(c);
+        }
+        if bits & CHINESE != 0 {
+            each(' ');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn both(bert: Bert, text: &str) -> [String; 2] {
+        [false, true].map(|traced| {
+            let mut draft = Draft::new(text, traced).unwrap();
+            let looks = &mut Looks::new(&|| true);
+            if traced {
+                bert.step_by_step(&mut draft, looks).unwrap();
+            } else {
+                bert.apply(&mut draft, looks).unwrap();
+            }
+            draft.text().to_owned()
+        })
+    }
+
+    fn all() -> impl Iterator<Item = Bert> {
+        (0..16).map(|i| Bert { clean: i & 1 > 0, chinese: i & 2 > 0, accents: i & 4 > 0, lowercase: i & 8 > 0 })
+    }
+
+    #[test]
+    fn one_pass_does_with_every_character_what_the_steps_do() {
+        let chars: Vec<char> = ('\0'..=char::MAX).collect();
+        for bert in all() {
+            for text in chars.chunks(4096) {
+                let [once, stepwise] = both(bert, &text.iter().collect::<String>());
+                assert!(once == stepwise, "{bert:?}, from U+{:04X}", text[0] as u32);
+            }
+        }
+    }
+
+    #[test]
+    fn one_pass_does_with_marks_what_the_steps_do() {
+        let properties = Properties::get();
+        let ordered: Vec<char> = ('\0'..=char::MAX).filter(|&c| properties.of(c) & ORDERED != 0).collect();
+        assert!(ordered.len() > 3 && ordered.len() < 1000, "{}", ordered.len());
+        let others = [
+            'a',
+            'É',
+            '\u{301}',
+            '\u{323}',
+            '\u{AD}',
+            '漢',
+            '\u{F900}',
+            '가',
+            '\u{F73}',
+            '\u{344}',
+            ' ',
+            '\u{16FE4}',
+            'İ',
+        ];
+        let mut state = 1u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut draw = |_| if next(2) == 0 { ordered[next(ordered.len())] } else { others[next(others.len())] };
+            let text: String = (0..12).map(&mut draw).collect();
+            for bert in all() {
+                let [once, stepwise] = both(bert, &text);
+                assert_eq!(once, stepwise, "{bert:?}, {text:?}");
+            }
+        }
+    }
+}
