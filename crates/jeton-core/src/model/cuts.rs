@@ -113,6 +113,18 @@ impl Cuts {
                 }
             }
             let stop = text.len().min(at + 64);
+            // Characters of three bytes, without a branch on what is between them.
+            let (mut found, mut num_found) = ([0; 32], 0); // of 64 bytes, at most 22
+            while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
+                let code = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
+                let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
+                let is_seam = after_three & !is_mark && self.is_seam(text, at);
+                found[num_found % 32] = at as u32;
+                let is_start = is_alone | after_alone | is_mark & !after_mark | is_seam;
+                num_found += usize::from(is_start & (at > 0));
+                (at, after_mark, after_alone, after_three) = (at + 3, is_mark, is_alone, !is_mark);
+            }
+            bounds.extend_from_slice(&found[..num_found]);
             while at < stop {
                 let (code, len) = character(text, at);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
@@ -127,6 +139,9 @@ impl Cuts {
                     bounds.push(at as u32);
                 }
                 (at, after_mark, after_alone, after_three) = (at + len, is_mark, is_alone, is_three);
+                if text.get(at).is_some_and(|byte| byte & 0xF0 == 0xE0) {
+                    break;
+                }
             }
         }
         if at >= text.len() {

@@ -109,7 +109,16 @@ impl SentencePiece {
         let bytes = old.as_bytes();
         let mark = u32::from_le_bytes([MARK.as_bytes()[0], MARK.as_bytes()[1], MARK.as_bytes()[2], 0]);
         let mut done = 0;
+        let spaces_alone = self.simple == [true; 256];
         loop {
+            // A step without a space is copied, where nothing else is changed.
+            let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
+            if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
+                let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);
+                writer.copy(end - done);
+                (done, *after_space) = (end, false);
+                continue;
+            }
             let mut new = [0u8; 4 * STEP];
             let (mut len, mut taken, mut space) = (0, 0, *after_space);
             for &byte in bytes[done..].iter().take(STEP) {

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::segments::Segment;
 use super::{Permit, Tokenizer};
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
@@ -185,17 +186,22 @@ impl Tokenizer {
                 run.known(id);
                 return Ok(());
             }
-            if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), text.text(span)) {
+            let valid = text.text(span);
+            if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), valid) {
                 return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
             }
             let go_on = run.go_on;
-            self.pretokens(text.bytes, span, permit, false, go_on, &mut |segment| match segment.added {
+            let mut each = |segment: Segment<'_>| match segment.added {
                 Some(id) => {
                     run.known(id);
                     Ok(())
                 }
                 None => run.pretoken(segment.bytes, segment.is_text),
-            })
+            };
+            match valid {
+                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, go_on, &mut each),
+                None => self.pretokens(text.bytes, span, permit, false, go_on, &mut each),
+            }
         })
     }
 

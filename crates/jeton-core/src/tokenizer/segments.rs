@@ -98,13 +98,7 @@ impl Tokenizer {
             }
         };
         if let Ok(valid) = std::str::from_utf8(&text[stretch.start..stretch.end]) {
-            if valid.is_empty() {
-                return Ok(());
-            }
-            return match &self.plain {
-                Some(pretokenizer) => self.plain_pretokens(valid, stretch.start, pretokenizer, permit, go_on, each),
-                None => self.drafted(valid, stretch.start, permit, traced, go_on, each),
-            };
+            return self.pretokens_of_text(valid, stretch.start, permit, traced, go_on, each);
         }
         let mut at = stretch.start;
         let mut broken_from = at; // start of the present run of bytes that are not UTF-8
@@ -112,16 +106,30 @@ impl Tokenizer {
             let valid = chunk.valid();
             if !valid.is_empty() {
                 broken(broken_from, at, each)?;
-                match &self.plain {
-                    Some(pretokenizer) => self.plain_pretokens(valid, at, pretokenizer, permit, go_on, each)?,
-                    None => self.drafted(valid, at, permit, traced, go_on, each)?,
-                }
+                self.pretokens_of_text(valid, at, permit, traced, go_on, each)?;
                 at += valid.len();
                 broken_from = at;
             }
             at += chunk.invalid().len();
         }
         broken(broken_from, at, each)
+    }
+
+    /// The same for UTF-8 that begins at byte `at` of the raw text.
+    pub(super) fn pretokens_of_text(
+        &self,
+        text: &str,
+        at: usize,
+        permit: &Permit<'_>,
+        traced: bool,
+        go_on: GoOn<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match &self.plain {
+            _ if text.is_empty() => Ok(()),
+            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, go_on, each),
+            None => self.drafted(text, at, permit, traced, go_on, each),
+        }
     }
 
     /// The plain path: pretokens of the text itself.
