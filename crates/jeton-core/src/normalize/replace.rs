@@ -56,6 +56,11 @@ impl Replace {
     pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
         match &self.pattern {
             Pattern::Text(text) => {
+                if let (Some(byte), Some(content), false) = (self.ascii(), self.short_content(), writer.is_traced()) {
+                    let mut done = Ok(());
+                    writer.replace_all(|old, new| done = replace_byte(old, byte, content, new, looks));
+                    return done;
+                }
                 for (start, found) in old.match_indices(text.as_str()) {
                     self.put(start, start + found.len(), writer, looks)?;
                 }
@@ -73,6 +78,21 @@ impl Replace {
         Ok(())
     }
 
+    /// The text that is replaced, where it is one character of ASCII.
+    fn ascii(&self) -> Option<u8> {
+        match &self.pattern {
+            Pattern::Text(text) => text.bytes().next().filter(|byte| text.len() == 1 && byte.is_ascii()),
+            Pattern::Regex(_) => None,
+        }
+    }
+
+    /// What takes its place, where that has at most four bytes, and how many.
+    fn short_content(&self) -> Option<([u8; 4], usize)> {
+        let mut bytes = [0; 4];
+        bytes.get_mut(..self.content.len())?.copy_from_slice(self.content.as_bytes());
+        Some((bytes, self.content.len()))
+    }
+
     fn put(&self, start: usize, end: usize, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
         looks.now_and_then()?;
         writer.copy(start - writer.at());
@@ -81,5 +101,70 @@ impl Replace {
             writer.put(c, 1);
         }
         writer.check()
+    }
+}
+
+/// Appends `old` to `new` with another text for each `byte`, without a branch for each.
+fn replace_byte(old: &str, byte: u8, content: ([u8; 4], usize), new: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+    const STEP: usize = 64;
+    let (content, content_len) = (u32::from_le_bytes(content.0), content.1);
+    // SAFETY: characters of `old` stay as they are or, if they are one byte, become whole characters; what ends within one is taken back.
+    let new = unsafe { new.as_mut_vec() };
+    let before = new.len();
+    for step in old.as_bytes().chunks(STEP) {
+        if let Err(stopped) = looks.now_and_then() {
+            new.truncate(before);
+            return Err(stopped);
+        }
+        if !step.iter().fold(false, |any, &there| any | (there == byte)) {
+            new.extend_from_slice(step);
+            continue;
+        }
+        let (mut written, mut len) = ([0u8; 4 * STEP], 0);
+        for &there in step {
+            let is_match = there == byte;
+            let now = if is_match { content } else { u32::from(there) };
+            if let Some(place) = written[len..].first_chunk_mut() {
+                *place = now.to_le_bytes();
+            }
+            len += if is_match { content_len } else { 1 };
+        }
+        new.extend_from_slice(&written[..len]);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::draft::Draft;
+
+    #[test]
+    fn a_byte_is_replaced_as_any_text_is() {
+        let long: String = (0..300).map(|i| ["a", " ", "é", "漢 ", "  "][i * i % 5]).collect();
+        for content in ["\u{2581}", "", "x", "😀", "xy", "longer than four"] {
+            for text in ["", " ", "   ", "no_space", &long, &"x".repeat(200), &" ".repeat(130)] {
+                for replaced in [" ", "a"] {
+                    let replace = Replace::text(replaced, content).unwrap();
+                    let [new, traced] = [false, true].map(|traced| {
+                        let mut draft = Draft::new(text, traced).unwrap();
+                        draft.rewrite(|old, writer| replace.write(old, writer, &mut Looks::new(&|| true))).unwrap();
+                        draft.text().to_owned()
+                    });
+                    assert_eq!(new, text.replace(replaced, content));
+                    assert_eq!(traced, new);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_whole_characters() {
+        let mut draft = Draft::new(&"漢 ".repeat(100_000), false).unwrap();
+        let replace = Replace::text(" ", "_").unwrap();
+        let looks = &mut Looks::new(&|| false);
+        assert!(draft.rewrite(|old, writer| replace.write(old, writer, looks)).is_err());
     }
 }
