@@ -86,6 +86,22 @@ impl Charsmap {
         Ok(map)
     }
 
+    /// Whether some rule may begin with this character.
+    pub(super) fn may_begin_with(&self, c: char) -> bool {
+        let mut place = 0;
+        for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
+            place ^= offset(self.units[place as usize]) ^ u32::from(byte);
+            let unit = self.units[place as usize];
+            if label(unit) != u32::from(byte) {
+                return false;
+            }
+            if has_value(unit) {
+                return true;
+            }
+        }
+        true
+    }
+
     /// Walks every path once. Nodes may share their children, so the heights of sets of children are kept.
     fn check(&self) -> Result<()> {
         const OPEN: u8 = u8::MAX;

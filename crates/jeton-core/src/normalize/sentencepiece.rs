@@ -32,8 +32,9 @@ pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: Options,
     user_defined: Option<AhoCorasick>,
-    plain: [bool; 256],  // bytes that are copied as they are, where ASCII follows or nothing
-    simple: [bool; 256], // these, and the space, if that is only ever a space
+    plain: [bool; 256],         // bytes that are copied as they are, where ASCII follows or nothing
+    simple: [bool; 256],        // these, and the space, if that is only ever a space
+    stays: Box<[u64; 1 << 10]>, // a bit for each character from U+0080 to U+FFFF with which nothing begins that is replaced or left alone
 }
 
 impl SentencePiece {
@@ -49,6 +50,11 @@ impl SentencePiece {
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
         }
+        let mut stays = Box::new([0; 1 << 10]);
+        for c in '\u{80}'..='\u{FFFF}' {
+            let bit = u64::from(map.as_ref().is_none_or(|map| !map.may_begin_with(c)));
+            stays[c as usize / 64] |= bit << (c as usize % 64);
+        }
         let mut is_space_simple = map.as_ref().is_none_or(|map| !map.begins[usize::from(b' ')]);
         let mut contents = Vec::with_capacity(user_defined.len());
         for content in user_defined {
@@ -57,6 +63,10 @@ impl SentencePiece {
             if let Some(first) = text.bytes().next() {
                 plain[usize::from(first)] = false;
                 is_space_simple &= first != b' ';
+                let code = text.chars().next().map_or(0, |c| c as usize);
+                if let Some(bits) = stays.get_mut(code / 64) {
+                    *bits &= !(1 << (code % 64));
+                }
                 contents.push(text);
             }
         }
@@ -68,7 +78,7 @@ impl SentencePiece {
         let user_defined = (!contents.is_empty()).then_some(automaton);
         let mut simple = plain;
         simple[usize::from(b' ')] = is_space_simple;
-        Ok(Self { map, options, user_defined, plain, simple })
+        Ok(Self { map, options, user_defined, plain, simple, stays })
     }
 
     /// How much of the text the next step takes, and what it becomes.
@@ -91,6 +101,25 @@ impl SentencePiece {
     fn plain_run(&self, text: &[u8]) -> usize {
         let run = text.iter().take_while(|byte| self.plain[usize::from(**byte)]).count();
         run - usize::from(self.may_go_on(text, run))
+    }
+
+    /// How many bytes are characters beyond ASCII that are copied as they are, whatever follows.
+    #[inline]
+    fn staying_run(&self, text: &[u8]) -> usize {
+        let mut at = 0;
+        loop {
+            let (code, len) = match text[at..] {
+                [a @ 0xC0..0xE0, b, ..] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
+                [a @ 0xE0..0xF0, b, c, ..] => {
+                    (u32::from(a & 0xF) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3)
+                }
+                _ => return at,
+            };
+            if self.stays[code as usize / 64] >> (code % 64) & 1 == 0 {
+                return at;
+            }
+            at += len;
+        }
     }
 
     /// Whether the last of `run` plain bytes may begin a rule with what follows.
@@ -190,7 +219,8 @@ impl SentencePiece {
                     continue;
                 }
             }
-            let run = self.plain_run(&old.as_bytes()[at..]);
+            let rest = &old.as_bytes()[at..];
+            let run = if rest[0].is_ascii() { self.plain_run(rest) } else { self.staying_run(rest) };
             if run > 0 {
                 writer.copy(run);
                 at += run;
