@@ -14,7 +14,7 @@ pub mod error;
 pub mod hash;
 pub mod interrupt;
 pub mod memory;
-mod pages;
+pub mod pages;
 pub mod parallel;
 pub mod simd;
 mod slot;

@@ -29,6 +29,34 @@ pub fn large<T>(room: &mut [MaybeUninit<T>]) {
     let _ = (first, last);
 }
 
+/// Where some memory is.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    start: usize,
+    len: usize,
+}
+
+/// The place of the first `most` bytes of `room`.
+pub fn place(room: &[MaybeUninit<u8>], most: usize) -> Room {
+    Room { start: room.as_ptr() as usize, len: room.len().min(most) }
+}
+
+/// Has the system find the pages for it, a microsecond each, while another thread writes there. What stands there stays; where the system
+/// cannot, each page is found when it is written.
+pub fn touch(room: Room) {
+    #[cfg(target_os = "linux")]
+    {
+        const SMALL: usize = 4096; // or more, and then the system refuses
+        let (first, last) = (room.start.next_multiple_of(SMALL), (room.start + room.len) / SMALL * SMALL);
+        for at in (first..last).step_by(LARGE) {
+            // SAFETY: no content changes, also where the memory is somebody else's by now; that it is refused does no harm.
+            unsafe { libc::madvise(at as *mut libc::c_void, LARGE.min(last - at), libc::MADV_POPULATE_WRITE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = room;
+}
+
 /// A list of fixed length, in large pages if it fills at least half of one.
 pub struct Table<T: Copy> {
     start: NonNull<T>,

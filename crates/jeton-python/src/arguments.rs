@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use jeton_core::error::Error;
+use jeton_core::pages;
 use jeton_core::pretokenize::Pretokenizer;
 use jeton_core::spare;
 use jeton_core::tokenizer::{Input, Permission};
@@ -82,12 +83,15 @@ impl Drop for Wide {
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
+/// The same of all strings for a thread.
+const WORTH_A_THREAD: usize = 1 << 22;
+
 /// Characters that are copied at once, and fit the second cache.
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Takes what it should of some texts.
-    pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>]) -> PyResult<Self> {
+    /// Takes what it should of some texts; with several `threads` another one gets the memory for it meanwhile.
+    pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
             let Ok(text) = Bound::cast::<PyString>(object) else { return Ok(None) };
@@ -98,21 +102,32 @@ impl Wide {
         let texts = objects.iter().map(worth).collect::<PyResult<Vec<_>>>()?;
         let lens = || texts.iter().flatten().map(|&(_, len)| len);
         let mut points = vec![0; lens().max().unwrap_or(0).min(STEP)];
-        let mut bytes = utf8::room_for(lens().sum());
-        let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
-            let Some((text, len)) = text else { return Ok(None) };
-            let start = bytes.len();
-            for from in (0..len).step_by(STEP) {
-                let points = &mut points[..STEP.min(len - from)];
-                copy_points(text, len, from, points)?;
-                if !utf8::append(points, &mut bytes) {
-                    bytes.truncate(start);
-                    return Ok(None);
+        let total = lens().sum();
+        let mut bytes = utf8::room_for(total);
+        let (mut done, mut has_help) = (0, threads == 1 || total < WORTH_A_THREAD);
+        let spans = std::thread::scope(|scope| {
+            let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
+                let Some((text, len)) = text else { return Ok(None) };
+                let start = bytes.len();
+                for from in (0..len).step_by(STEP) {
+                    let points = &mut points[..STEP.min(len - from)];
+                    copy_points(text, len, from, points)?;
+                    if !utf8::append(points, &mut bytes) {
+                        bytes.truncate(start);
+                        return Ok(None);
+                    }
+                    done += points.len();
+                    if !has_help && done >= STEP {
+                        has_help = true;
+                        let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
+                        let room = pages::place(bytes.spare_capacity_mut(), left);
+                        let _or_none = std::thread::Builder::new().spawn_scoped(scope, move || pages::touch(room));
+                    }
                 }
-            }
-            Ok(Some(start..bytes.len()))
-        };
-        let spans = texts.into_iter().map(span).collect::<PyResult<_>>()?;
+                Ok(Some(start..bytes.len()))
+            };
+            texts.into_iter().map(span).collect::<PyResult<_>>()
+        })?;
         Ok(Self { bytes, spans })
     }
 
@@ -122,9 +137,9 @@ impl Wide {
     }
 
     /// One text, which it takes first, if it is long.
-    pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
+    pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), |text| text.len())? >= LONG {
-            *self = Self::of(object.py(), std::slice::from_ref(object))?;
+            *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
         }
         self.text(object, self.spans.first().and_then(Option::as_ref))
     }

@@ -100,7 +100,7 @@ impl Tokenizer {
         template: bool,
     ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
         let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts)?;
+        let wide = Wide::of(py, &texts, threads)?;
         let borrowed = wide.texts(&texts)?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
         let mut watch = Watch::new(None);
@@ -127,7 +127,7 @@ impl Tokenizer {
         threads: usize,
     ) -> PyResult<usize> {
         let mut wide = Wide::default();
-        let (text, permit) = (wide.one(text)?, self.permit(py, special)?);
+        let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.go_on(0)));
         watch.finish(done, |failed| text.error(py, failed))
@@ -392,7 +392,7 @@ impl Tokenizer {
         threads: usize,
     ) -> PyResult<Vec<u32>> {
         let mut wide = Wide::default();
-        let (text, permit) = (wide.one(text)?, self.permit(py, special)?);
+        let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
         if text.bytes().len() < SHORT {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));

@@ -458,6 +458,7 @@ impl Run<'_> {
     /// # Errors
     /// As [`Run::flush`]; what the pretokenizer returns.
     pub fn text(&mut self, pretokenizer: &Pretokenizer, text: &str, from: usize, until: usize) -> Result<usize> {
+        self.look_up_singles(); // they come before it
         let Some(finder) = pretokenizer.finder() else {
             for span in pretokenizer.spans_from(text, from) {
                 let span = span?;
