@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -42,6 +43,7 @@ class Common:
     def say(self, message: str = "") -> None:
         """Tells the person something, on standard error, unless they want quiet."""
         if not self.quiet:
+            sys.stdout.flush()  # what was written before stands before it
             click.echo(message, err=True)
 
     def warn(self, message: str) -> None:
