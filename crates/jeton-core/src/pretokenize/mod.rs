@@ -125,6 +125,11 @@ impl Pretokenizer {
         }
     }
 
+    /// Whether it drops white space, so that its pretokens do not tile the text.
+    pub(crate) fn leaves_gaps(&self) -> bool {
+        matches!(self.0, Kind::Whitespace)
+    }
+
     /// What finds the pretokens of a text many bytes a step, for the named patterns.
     pub(crate) fn finder(&self) -> Option<Finder> {
         match &self.0 {

@@ -229,6 +229,10 @@ impl Splitter {
                 }
             }
             Part::Pattern(pattern) => draft.cut(|place, text, parts| {
+                if !pattern.leaves_gaps() && is_one_character(text) {
+                    parts.push(0, text.len(), None);
+                    return Ok(());
+                }
                 for span in pattern.spans(text) {
                     looks.now_and_then()?;
                     let span = span.map_err(|error| error.shifted(place))?;
@@ -262,6 +266,10 @@ fn at_stretches(
     mut find: impl FnMut(usize, &str, &mut dyn FnMut(usize, usize)) -> Result<()>,
 ) -> Result<()> {
     draft.cut(|place, text, parts| {
+        if behavior != Behavior::Removed && is_one_character(text) {
+            parts.push(0, text.len(), None);
+            return Ok(());
+        }
         let mut cutter = Cutter::new(behavior, parts);
         let mut done = 0;
         find(place, text, &mut |start, end| {
@@ -277,6 +285,13 @@ fn at_stretches(
         cutter.finish();
         Ok(())
     })
+}
+
+/// Then there is nothing to cut. After some parts most pieces are.
+#[inline]
+fn is_one_character(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some() && chars.as_str().is_empty()
 }
 
 /// Cuts at every character that `is_match` names.
