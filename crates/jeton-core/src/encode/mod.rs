@@ -620,14 +620,14 @@ impl Run<'_> {
                 continue;
             }
             let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
-            let is_text = || miss.is_text || std::str::from_utf8(text).is_ok();
-            if encoder.fast().is_some() && is_text() {
+            if encoder.fast().is_some() {
+                let is_text = miss.is_text || std::str::from_utf8(text).is_ok();
                 let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
                 if let Some(id) = entry {
                     found[at] = Found { start: tokens.len() as u32, len: 1 };
                     tokens.push(id);
                 } else {
-                    jobs.push(Job { start: miss.start, len: miss.len, slot: at as u32 });
+                    jobs.push(Job { start: miss.start, len: miss.len, slot: at as u32, is_text });
                 }
             } else {
                 plain[i] = true;
@@ -654,7 +654,9 @@ impl Run<'_> {
                     *sum = after;
                     continue;
                 }
-                let lasts = unigram.encode_word(text, sum, *go_on, scratch, &mut Out::ids(tokens))?;
+                let asks = remembers && text.len() <= LongMemo::MOST;
+                let word = (text, miss.is_text);
+                let lasts = unigram.encode_word(word, asks, sum, *go_on, scratch, &mut Out::ids(tokens))?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 if !lasts {
                     continue;

@@ -22,6 +22,7 @@ pub struct Cuts {
     letters: Vec<(u8, u8)>, // of the joints, as ranges
     ends: Vec<(u8, u8)>,
     begins: Vec<(u8, u8)>,
+    only_marks: bool, // nothing else is looked at
 }
 
 const MARK: u32 = WORD_START as u32;
@@ -38,7 +39,8 @@ impl Cuts {
     pub(super) fn new(is_alone: impl Fn(char) -> bool, seams: Option<(Seams, Joints)>) -> Self {
         let ranges = |kind| seams.as_ref().map_or_else(Vec::new, |(_, joints)| joints.ranges(kind));
         let [letters, ends, begins] = [Joints::LETTER, Joints::ENDS, Joints::BEGINS].map(ranges);
-        let mut cuts = Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams, letters, ends, begins };
+        let mut cuts =
+            Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams, letters, ends, begins, only_marks: false };
         for c in (0..1 << 16).filter_map(char::from_u32).filter(|&c| is_alone(c)) {
             cuts.alone[c as usize / 64] |= 1 << (c as u32 % 64);
             match (cuts.ascii.last_mut(), u8::try_from(c)) {
@@ -47,6 +49,7 @@ impl Cuts {
                 _ => {}
             }
         }
+        cuts.only_marks = cuts.seams.is_none() && cuts.alone.iter().all(|&bits| bits == 0);
         cuts
     }
 
@@ -89,7 +92,7 @@ impl Cuts {
                 let (Some(first), Some(second), Some(third)) = (first, second, third) else { return };
                 let [one, two, three] = MARK_BYTES;
                 let marks = first.equal(one) & second.equal(two) & third.equal(three);
-                if first.wide() & !(marks | marks << 1 | marks << 2) == 0 {
+                if self.only_marks || first.wide() & !(marks | marks << 1 | marks << 2) == 0 {
                     let any =
                         |ranges: &[(u8, u8)]| ranges.iter().fold(0, |all, &(low, high)| all | first.within(low, high));
                     let alone = any(&self.ascii);

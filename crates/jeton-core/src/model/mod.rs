@@ -76,9 +76,7 @@ pub struct Scratch {
     joint: (Vec<merging::Node>, sweep::Sweep), // of two tokens
     heap: BinaryHeap<Reverse<u64>>,            // rank << 32 | place, where chance plays a part
     agenda: Agenda,
-    best: Vec<unigram::Best>,
-    path: Vec<(u32, usize)>,
-    leads: Vec<f64>,
+    ways: unigram::Ways,
     ids: Vec<u32>,
     ends: Vec<usize>,
 }
@@ -87,16 +85,14 @@ impl Scratch {
     /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, sweep, joint, heap, agenda, best, path, leads, ids, ends } = self;
+        let Self { symbols, ranks, starts, nodes, sweep, joint, heap, agenda, ways, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
         let more = [
             sweep.capacity(),
             joint.0.capacity(),
             joint.1.capacity(),
             agenda.capacity(),
-            best.capacity(),
-            path.capacity(),
-            leads.capacity(),
+            ways.capacity(),
             ids.capacity(),
             ends.capacity(),
         ];

@@ -136,14 +136,6 @@ impl Pieces {
         }
     }
 
-    /// The piece that a character is, if no user-defined piece begins with it.
-    pub(super) fn plain_symbol(&self, vocab: &Vocab, c: char) -> Option<u32> {
-        let mut bytes = [0; 4];
-        let text: &[u8] = c.encode_utf8(&mut bytes).as_bytes();
-        let is_free = !self.user_defined.begins_with(text);
-        vocab.find(text, false).filter(|_| is_free)
-    }
-
     /// Appends the ids of a normalized text.
     ///
     /// # Errors

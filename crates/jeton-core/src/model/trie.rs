@@ -9,11 +9,14 @@
 //! darts-clone (s-yata/darts-clone).
 
 const NONE: u32 = u32::MAX;
-const ROOT: u32 = u32::MAX - 1; // what the root has for a parent
+const NO_PARENT: u32 = u32::MAX - 1; // of the root
 const BLOCK: usize = 256;
 
 /// Free slots that are tried for a node with several children before a new block is opened for it.
 const TRIES: usize = 64;
+
+/// The node of the empty beginning.
+pub(super) const ROOT: u32 = 0;
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
@@ -73,18 +76,42 @@ impl Trie {
     /// The entries that begin at `at`, shortest first: where each ends, and its id.
     #[inline]
     pub fn matches<'a>(&'a self, text: &'a [u8], at: usize) -> impl Iterator<Item = (usize, u32)> + 'a {
-        let (mut node, mut at) = (0, at);
-        std::iter::from_fn(move || {
+        self.matches_after(ROOT, text, at)
+    }
+
+    /// The same for those that begin with what leads to `node`, and go on at `at`; such an entry itself is the first.
+    #[inline]
+    pub fn matches_after<'a>(
+        &'a self,
+        node: u32,
+        text: &'a [u8],
+        at: usize,
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let own = self.slots.get(node as usize).map(|slot| slot.value).filter(|&value| value != NONE && node != ROOT);
+        let (mut node, mut at) = (node, at);
+        let mut base = self.slots.get(node as usize).map_or(0, |slot| slot.base);
+        let own = own.map(|value| (at, value));
+        own.into_iter().chain(std::iter::from_fn(move || {
             while let Some(&byte) = text.get(at) {
-                let child = self.slots.get(node)?.base as usize ^ usize::from(byte);
-                let slot = self.slots.get(child).filter(|slot| slot.check == node as u32)?;
-                (node, at) = (child, at + 1);
+                let child = base ^ u32::from(byte);
+                let slot = self.slots.get(child as usize).filter(|slot| slot.check == node)?;
+                (node, base, at) = (child, slot.base, at + 1);
                 if slot.value != NONE {
                     return Some((at, slot.value));
                 }
             }
             None
-        })
+        }))
+    }
+
+    /// The node that a beginning leads to; None where no entry begins with it.
+    pub fn node(&self, beginning: &[u8]) -> Option<u32> {
+        beginning.iter().try_fold(ROOT, |node, &byte| self.child(node, byte))
+    }
+
+    fn child(&self, node: u32, byte: u8) -> Option<u32> {
+        let child = self.slots.get(node as usize)?.base ^ u32::from(byte);
+        self.slots.get(child as usize).filter(|slot| slot.check == node).map(|_| child)
     }
 
     /// The longest entry that begins at `at`: where it ends, and its id.
@@ -94,13 +121,7 @@ impl Trie {
 
     /// Whether some entry begins with this.
     pub fn begins_with(&self, text: &[u8]) -> bool {
-        let mut node = 0;
-        text.iter().all(|&byte| {
-            let child = self.slots.get(node).map_or(usize::MAX, |slot| slot.base as usize ^ usize::from(byte));
-            let is_there = self.slots.get(child).is_some_and(|slot| slot.check == node as u32);
-            node = child;
-            is_there
-        })
+        self.node(text).is_some()
     }
 
     /// The entry with this content.
@@ -120,7 +141,7 @@ impl Free {
     fn new() -> Self {
         let mut free = Self { slots: Vec::new(), ring: Vec::new(), first: NONE };
         free.grow();
-        free.take(0, ROOT);
+        free.take(ROOT as usize, NO_PARENT);
         free
     }
 

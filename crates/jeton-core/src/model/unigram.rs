@@ -13,7 +13,9 @@
 //! and what 32 bits round off depends on all that came before; but not where the best way through a word leads every
 //! other by more than the roundings can make up. Most words are of this kind: their pieces can be remembered (`encode_word`).
 //!
-//! Cost: O(n · longest piece) time, 16 bytes of memory a byte of text. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
+//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there with empty memory.
+//!
+//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
 //! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
 //!
 //! A special token that has a score is a piece like others where the caller permits it, as it always is to HF. SentencePiece's
@@ -22,7 +24,7 @@
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
 use super::bpe::has_inner_word_start;
-use super::trie::Trie;
+use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::{Out, Scratch, Specials};
 use crate::alphabet::WORD_START;
@@ -39,6 +41,9 @@ const REBASE: f64 = -100_000.0;
 /// Sums as large as this are not followed word by word: they come near [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
+/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many windows.
+const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
+
 /// No piece, or none yet.
 pub(super) const NO_ID: u32 = u32::MAX;
 
@@ -46,9 +51,8 @@ pub(super) const NO_ID: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct Unigram {
     trie: Trie,
-    pub(super) scores: Vec<f64>, // id -> score; with `single`, what fits f32
-    is_user_defined: Vec<bool>,
-    is_special: Vec<bool>,
+    first: Box<[u32]>, // character up to U+FFFF -> its node in the trie; ROOT: no piece begins with it
+    entries: Vec<Entry>,
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
@@ -56,12 +60,35 @@ pub struct Unigram {
     largest: f64,     // no character adds or takes more than this
 }
 
+/// What counts of an entry.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    score: f64, // with `single`, what fits f32
+    is_user_defined: bool,
+    is_special: bool,
+}
+
 /// The best way to cover the text up to some place.
 #[derive(Debug, Clone, Copy)]
-pub struct Best {
+struct Best {
     score: f64,
-    start: u32, // of the last piece; NO_ID: no way known
+    start: u32, // of the last piece, or of the run of unknown characters; NO_ID: no way known
     id: u32,    // NO_ID: unknown
+}
+
+/// Memory that searches reuse: for places from the window's start on.
+#[derive(Debug, Default)]
+pub struct Ways {
+    best: Vec<Best>,
+    leads: Vec<f64>,         // by how much the best way leads the second best
+    path: Vec<(u32, usize)>, // the best way, last piece first: (id, end)
+}
+
+impl Ways {
+    /// Elements of the longest list.
+    pub(super) fn capacity(&self) -> usize {
+        self.best.capacity().max(self.path.capacity())
+    }
 }
 
 const UNREACHED: Best = Best { score: 0.0, start: NO_ID, id: NO_ID };
@@ -77,8 +104,9 @@ impl Unigram {
         }
         let round = |score: f64| if single { f64::from(score as f32) } else { score };
         let scores: Vec<f64> = scores.iter().map(|&score| round(score)).collect();
+        let entry = |&score: &f64| Entry { score, is_user_defined: false, is_special: false };
+        let mut entries: Vec<Entry> = scores.iter().map(entry).collect();
         let mut pieces = Vec::with_capacity(scores.len());
-        let (mut is_user_defined, mut is_special) = (vec![false; scores.len()], vec![false; scores.len()]);
         let mut mark = [0; 4];
         let mark: &[u8] = WORD_START.encode_utf8(&mut mark).as_bytes();
         let (mut has_mark, mut has_inner, mut largest) = (false, false, 1.0f64);
@@ -97,8 +125,8 @@ impl Unigram {
                 largest = score.abs().max(largest);
             }
             if let Some(score) = score {
-                is_user_defined[id as usize] = single && kind == Kind::Added;
-                is_special[id as usize] = kind == Kind::Special;
+                entries[id as usize].is_user_defined = single && kind == Kind::Added;
+                entries[id as usize].is_special = kind == Kind::Special;
                 if kind == Kind::Token || !single {
                     min = score.min(min);
                 }
@@ -106,22 +134,18 @@ impl Unigram {
         }
         let unk_score = round(min - PENALTY);
         let (cuts_words, largest) = (single && has_mark && !has_inner, unk_score.abs().max(largest));
-        Ok(Self {
-            trie: Trie::new(pieces),
-            scores,
-            is_user_defined,
-            is_special,
-            unk_score,
-            single,
-            unknown,
-            cuts_words,
-            largest,
-        })
+        let trie = Trie::new(pieces);
+        let mut first = vec![ROOT; 1 << 16].into_boxed_slice();
+        for (first, code) in first.iter_mut().zip(0..) {
+            let node = char::from_u32(code).and_then(|c| trie.node(c.encode_utf8(&mut [0; 4]).as_bytes()));
+            *first = node.unwrap_or(ROOT);
+        }
+        Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }
 
     /// Whether permission decides what may come out.
     pub(super) fn has_special_pieces(&self) -> bool {
-        !self.single && self.is_special.contains(&true)
+        !self.single && self.entries.iter().any(|entry| entry.is_special)
     }
 
     /// The pieces that begin at `start`, shortest first: where each ends, and its id.
@@ -132,17 +156,17 @@ impl Unigram {
         start: usize,
         special: Specials<'a>,
     ) -> impl Iterator<Item = (usize, u32)> + 'a {
-        let may_be = move |&(_, id): &(usize, u32)| !self.is_special[id as usize] || special.has(id);
+        let may_be = move |&(_, id): &(usize, u32)| !self.entries[id as usize].is_special || special.has(id);
         self.trie.matches(text, start).filter(may_be)
     }
 
     /// The score of a piece of `len` bytes (for the n best: characters), as SentencePiece and HF would give it.
     #[inline]
     pub(super) fn score(&self, id: u32, len: usize) -> f64 {
-        if self.is_user_defined[id as usize] {
-            return f64::from((len as f32 - 1.0) * 0.1);
+        match self.entries[id as usize] {
+            Entry { is_user_defined: true, .. } => f64::from((len as f32 - 1.0) * 0.1),
+            Entry { score, .. } => score,
         }
-        self.scores[id as usize]
     }
 
     #[inline]
@@ -160,11 +184,17 @@ impl Unigram {
     /// As [`Unigram::encode`].
     pub(super) fn best_path(&self, text: &[u8], special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<(u32, usize)>> {
         utf8(text)?;
-        check_len(text)?;
-        let (mut best, mut path) = (Vec::new(), Vec::new());
-        self.search::<false>(text, 0.0, special, go_on, &mut best, &mut Vec::new())?;
-        trace(&best, &mut path);
-        path.reverse();
+        let mut path = Vec::new();
+        let mut at = 0;
+        self.search::<false>(text, &mut 0.0, special, go_on, &mut Ways::default(), |id, end, _| {
+            while id == NO_ID && at + char_len(text, at) < end {
+                at += char_len(text, at);
+                path.push((id, at));
+            }
+            path.push((id, end));
+            at = end;
+            Ok(())
+        })?;
         Ok(path)
     }
 
@@ -174,11 +204,12 @@ impl Unigram {
     /// `Text` where it is not UTF-8, and for a character that is no piece, if nothing stands in; `Interrupted`.
     pub fn encode(&self, text: &[u8], go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
-        check_len(text)?;
-        let Scratch { best, path, .. } = scratch;
-        self.search::<false>(text, 0.0, out.special, go_on, best, &mut Vec::new())?;
-        trace(best, path);
-        self.write(text, path.iter().rev().copied(), out)
+        let special = out.special;
+        let spelled = |run: &[u8]| self.spelled(run, special);
+        let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
+        let each = |id, end, _| self.put(id, end, &mut writer);
+        self.search::<false>(text, &mut 0.0, special, go_on, &mut scratch.ways, each)?;
+        writer.finish()
     }
 
     /// Whether words, from one `▁` that follows something else to the next, can be encoded by [`Unigram::encode_word`].
@@ -186,32 +217,40 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word. `sum`: of all scores before it, and then with its own. Whether these ids are the word's after any sum for
-    /// which [`Unigram::sum_after`] is known.
+    /// Appends the ids of a word. `sum`: of all scores before it, and then with its own. `asks`: whether these ids are the word's after any
+    /// sum for which [`Unigram::sum_after`] is known, which is returned. `is_text` where the word is known to be UTF-8.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
     pub fn encode_word(
         &self,
-        word: &[u8],
+        (word, is_text): (&[u8], bool),
+        asks: bool,
         sum: &mut f64,
         go_on: GoOn<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
-        let chars = utf8(word)?.chars().count() as f64;
-        check_len(word)?;
-        let Scratch { best, path, leads, .. } = scratch;
-        self.search::<true>(word, *sum, out.special, go_on, best, leads)?;
-        trace(best, path);
+        if !is_text {
+            utf8(word)?;
+        }
+        let (special, ways) = (out.special, &mut scratch.ways);
+        let mut writer = Writer::new(&self.unknown, word, out);
+        if !asks {
+            let each = |id, end, _| self.put(id, end, &mut writer);
+            self.search::<false>(word, sum, special, go_on, ways, each)?;
+            writer.finish()?;
+            return Ok(false);
+        }
         // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of what it is now.
+        let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
-        let is_sure = |&(id, end): &(u32, usize)| {
-            id != NO_ID && !self.is_user_defined[id as usize] && leads[end] > 2.0 * chars * rounded
-        };
-        let lasts = path.iter().all(is_sure);
-        *sum = best[word.len()].score;
-        self.write(word, path.iter().rev().copied(), out)?;
+        let mut lasts = true;
+        self.search::<true>(word, sum, special, go_on, ways, |id, end, lead| {
+            lasts &= id != NO_ID && !self.entries[id as usize].is_user_defined && lead > 2.0 * chars * rounded;
+            self.put(id, end, &mut writer)
+        })?;
+        writer.finish()?;
         Ok(lasts)
     }
 
@@ -221,29 +260,68 @@ impl Unigram {
         if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
             return None;
         }
-        Some(ids.iter().fold(sum, |sum, &id| self.round(self.scores[id as usize] + sum)))
+        Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Fills `best` for a text after some sum. `LEADS`: and by how much the best way to each place leads the second best.
+    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id, end, and with `LEADS` by how much the best way to this end
+    /// leads the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
-        sum: f64,
+        sum: &mut f64,
         special: Specials<'_>,
         go_on: GoOn<'_>,
-        best: &mut Vec<Best>,
-        leads: &mut Vec<f64>,
+        ways: &mut Ways,
+        mut each: impl FnMut(u32, usize, f64) -> Result<()>,
     ) -> Result<()> {
+        check_len(text)?;
+        let mut looks = Looks::new(go_on);
+        let mut from = 0;
+        while from < text.len() {
+            let end = self.window::<LEADS>(text, from, *sum, special, &mut looks, ways)?;
+            let Ways { best, leads, path } = &mut *ways;
+            let mut at = end - from;
+            *sum = best[at].score;
+            path.clear();
+            while at > 0 {
+                path.push((best[at].id, at));
+                at = best[at].start as usize;
+            }
+            for &(id, at) in path.iter().rev() {
+                each(id, from + at, if LEADS { leads[at] } else { f64::INFINITY })?;
+            }
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns it.
+    fn window<const LEADS: bool>(
+        &self,
+        text: &[u8],
+        from: usize,
+        sum: f64,
+        special: Specials<'_>,
+        looks: &mut Looks<'_>,
+        ways: &mut Ways,
+    ) -> Result<usize> {
+        let text = &text[from..];
+        let Ways { best, leads, .. } = ways;
         best.clear();
-        best.resize(text.len() + 1, UNREACHED);
-        best[0].score = sum;
+        best.push(Best { score: sum, ..UNREACHED });
         if LEADS {
             leads.clear();
-            leads.resize(text.len() + 1, f64::INFINITY);
+            leads.push(f64::INFINITY);
         }
-        let mut looks = Looks::new(go_on);
-        let (mut start, mut reached) = (0, 0);
-        let mut offer = |best: &mut [Best], end: usize, candidate: Best| {
+        // As far as `reached`, and a bit more, there are places in `best`.
+        let grow = |best: &mut Vec<Best>, leads: &mut Vec<f64>, end: usize| {
+            let len = (end + WINDOW / 4).min(text.len()) + 1;
+            best.resize(len, UNREACHED);
+            if LEADS {
+                leads.resize(len, f64::INFINITY);
+            }
+        };
+        let offer = |best: &mut [Best], leads: &mut [f64], end: usize, candidate: Best| {
             let (place, score) = (&mut best[end], self.round(candidate.score));
             let is_first = place.start == NO_ID;
             if LEADS && !is_first {
@@ -254,59 +332,87 @@ impl Unigram {
                 *place = Best { score, ..candidate };
             }
         };
-        while start < text.len() {
+        let (mut start, mut reached) = (0, 0);
+        while start < text.len() && (start < WINDOW || reached > start) {
+            looks.now_and_then()?;
             if self.single && best[start].score < REBASE {
                 let base = best[start].score;
                 best[start..=reached].iter_mut().for_each(|place| place.score = self.round(place.score - base));
             }
             let so_far = best[start].score;
-            let next = start + char_len(text, start);
+            let (node, next) = self.character(text, start);
+            if next >= best.len() {
+                grow(best, leads, next);
+            }
             let mut is_char_known = false;
-            for (end, id) in self.pieces(text, start, special) {
-                looks.now_and_then()?;
-                is_char_known |= end == next;
-                reached = reached.max(end);
-                let score = self.score(id, end - start) + so_far;
-                offer(best, end, Best { score, start: start as u32, id });
+            if node != ROOT {
+                for (end, id) in self.trie.matches_after(node, text, next) {
+                    let entry = &self.entries[id as usize];
+                    if entry.is_special && !special.has(id) {
+                        continue;
+                    }
+                    looks.now_and_then()?;
+                    is_char_known |= end == next;
+                    reached = reached.max(end);
+                    if end >= best.len() {
+                        grow(best, leads, end);
+                    }
+                    let score = self.score(id, end - start) + so_far;
+                    offer(best, leads, end, Best { score, start: start as u32, id });
+                }
             }
             if !is_char_known {
                 let score = self.unk_score + so_far;
-                offer(best, next, Best { score, start: start as u32, id: NO_ID });
+                let is_run = start > 0 && best[start].id == NO_ID;
+                let first = if is_run { best[start].start } else { start as u32 };
+                offer(best, leads, next, Best { score, start: first, id: NO_ID });
             }
-            looks.now_and_then()?;
             (start, reached) = (next, reached.max(next));
         }
-        Ok(())
+        Ok(from + start)
+    }
+
+    /// The trie's node for the character at a place, ROOT where no piece begins with it; and where the character ends.
+    #[inline(always)]
+    fn character(&self, text: &[u8], at: usize) -> (u32, usize) {
+        let (code, len) = match text[at..] {
+            [a @ 0..0x80, ..] => (u32::from(a), 1),
+            [a @ 0xC0..0xE0, b, ..] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
+            [a @ 0xE0..0xF0, b, c, ..] => {
+                (u32::from(a & 0xF) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3)
+            }
+            _ => {
+                let end = at + char_len(text, at);
+                return (self.trie.node(&text[at..end]).unwrap_or(ROOT), end);
+            }
+        };
+        (self.first[code as usize & 0xFFFF], at + len)
+    }
+
+    /// The piece that a run of unknown characters is: HF looks the text of each token up again.
+    fn spelled(&self, run: &[u8], special: Specials<'_>) -> Option<u32> {
+        let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
+        found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id)
+    }
+
+    /// Appends one piece of a segmentation.
+    #[inline]
+    fn put(&self, id: u32, end: usize, writer: &mut Writer<'_, '_>) -> Result<()> {
+        match id {
+            NO_ID => writer.unknown_characters(end),
+            // To HF the piece of the unknown token is unknown text as well, one with its neighbors.
+            _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end),
+            _ => writer.known(id, end),
+        }
     }
 
     /// Appends a segmentation: (id, end) of each piece.
     pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
-        // HF looks the text of each token up again, so a run of unknown characters may turn out to be a piece.
         let special = out.special;
-        let spelled = |run: &[u8]| {
-            let found = self.pieces(run, 0, special).last();
-            found.filter(|&(end, _)| !self.single && end == run.len()).map(|(_, id)| id)
-        };
+        let spelled = |run: &[u8]| self.spelled(run, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
-        for (id, end) in path {
-            match id {
-                NO_ID => writer.unknown(end)?,
-                // To HF the piece of the unknown token is unknown text as well, one with its neighbors.
-                _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end)?,
-                _ => writer.known(id, end)?,
-            }
-        }
+        path.into_iter().try_for_each(|(id, end)| self.put(id, end, &mut writer))?;
         writer.finish()
-    }
-}
-
-/// The best way, last piece first: (id, end).
-fn trace(best: &[Best], path: &mut Vec<(u32, usize)>) {
-    path.clear();
-    let mut end = best.len() - 1;
-    while end > 0 {
-        path.push((best[end].id, end));
-        end = best[end].start as usize;
     }
 }
 
@@ -316,5 +422,63 @@ pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),
         _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The first of the best ways to each place, in a whole text.
+    fn by_the_rule(pieces: &BTreeMap<String, f64>, text: &str) -> Vec<(u32, usize)> {
+        let unknown = pieces.values().copied().fold(0.0, f64::min) - PENALTY;
+        let mut best = vec![(f64::NEG_INFINITY, 0, NO_ID); text.len() + 1];
+        best[0].0 = 0.0;
+        for (start, c) in text.char_indices() {
+            let own = [(c.to_string(), NO_ID, unknown)].into_iter().filter(|(c, ..)| !pieces.contains_key(c));
+            let others = pieces.iter().zip(0..).map(|((piece, &score), id)| (piece.clone(), id, score));
+            for (piece, id, score) in own.chain(others).filter(|(piece, ..)| text[start..].starts_with(piece)) {
+                let (score, end) = (score + best[start].0, start + piece.len());
+                if score > best[end].0 {
+                    best[end] = (score, start, id);
+                }
+            }
+        }
+        let mut path = Vec::new();
+        let mut end = text.len();
+        while end > 0 {
+            path.insert(0, (best[end].2, end));
+            end = best[end].1;
+        }
+        path
+    }
+
+    proptest! {
+        /// Window by window, and with runs of unknown characters in one, as the rule has it for the whole text.
+        #[test]
+        fn the_best_path_is_that_of_the_whole_text(
+            pieces in proptest::collection::btree_map("[ab中文é]{1,4}", -20.0..0.0f64, 1..20),
+            text in "[ab中文éz😀]{0,60}",
+            fused in any::<bool>(),
+        ) {
+            let entries = (0..).zip(&pieces).map(|(id, (piece, _))| (id, Kind::Token, piece.as_bytes()));
+            let unk = pieces.len() as u32;
+            let vocab = Vocab::new(entries.chain([(unk, Kind::Special, b"<unk>".as_slice())])).unwrap();
+            let scores: Vec<f64> = pieces.values().copied().chain([0.0]).collect();
+            let unknown = Unknown::new(&vocab, Some(unk), fused, false).unwrap();
+            let model = Unigram::new(&vocab, &scores, unknown, false).unwrap();
+            let path = model.best_path(text.as_bytes(), Specials::None, &|| true).unwrap();
+            prop_assert_eq!(&path, &by_the_rule(&pieces, &text));
+            let (mut ids, mut expected) = (Vec::new(), Vec::new());
+            model.encode(text.as_bytes(), &|| true, &mut Scratch::default(), &mut Out::ids(&mut ids)).unwrap();
+            model.write(text.as_bytes(), path.into_iter(), &mut Out::ids(&mut expected)).unwrap();
+            prop_assert_eq!(ids, expected);
+        }
     }
 }

@@ -144,6 +144,20 @@ impl<'w, 'o> Writer<'w, 'o> {
         }
     }
 
+    /// Unknown characters up to `end`.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn unknown_characters(&mut self, end: usize) -> Result<()> {
+        if self.unknown.fused {
+            return self.unknown(end);
+        }
+        while self.at < end {
+            self.unknown(self.at + char_len(self.text, self.at))?;
+        }
+        Ok(())
+    }
+
     /// The end of the text.
     ///
     /// # Errors

@@ -28,6 +28,8 @@ use self::row::{Array, Row};
 use self::units::Units;
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
+use super::trie::Trie;
+use super::words::added_trie;
 use super::Model;
 use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
 use crate::error::Result;
@@ -42,9 +44,30 @@ pub struct Fast {
     ranks: Ranks,
     results: Vec<u32>, // rank -> id, NO_SYMBOL where there are several; empty where rank and id are the same
     units: Units,
+    apart: Apart,
 }
 
-/// A pretoken, UTF-8: where its bytes are, and where its result goes.
+/// What a text may hold that does not merge: then it takes the plain way.
+#[derive(Debug, Clone, Default)]
+struct Apart {
+    contents: Trie,
+    first: Vec<u8>, // bytes
+}
+
+impl Apart {
+    fn new(contents: Trie) -> Self {
+        let first = (0..=255).filter(|&byte| contents.begins_with(&[byte])).collect();
+        Self { contents, first }
+    }
+
+    #[inline]
+    fn is_in(&self, text: &[u8]) -> bool {
+        let begins = |at: usize| self.first.contains(&text[at]) && self.contents.matches(text, at).next().is_some();
+        !self.first.is_empty() && (0..text.len()).any(begins)
+    }
+}
+
+/// A pretoken: where its bytes are, and where its result goes.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     /// First byte in the caller's buffer.
@@ -53,6 +76,8 @@ pub struct Job {
     pub len: u32,
     /// Index of its result.
     pub slot: u32,
+    /// Whether it is UTF-8. What is not is merged byte by byte if it is short, and else not here.
+    pub is_text: bool,
 }
 
 /// Where the tokens of a job are.
@@ -114,13 +139,14 @@ impl Fast {
                     AlphabetLevel::Byte => Units::of_bytes(vocab, model, &ranks, &results),
                     AlphabetLevel::Char => Units::of_characters(symbol, &ranks),
                 };
-                Some(Self { ranks, results, units })
+                Some(Self { ranks, results, units, apart: Apart::default() })
             }
             Model::Pieces(model) => {
                 let pairs = model.plain_pairs()?;
                 let (ranks, results) = (Ranks::new(pairs)?, results(pairs)?);
-                let units = Units::of_characters(|c| model.plain_symbol(vocab, c), &ranks);
-                Some(Self { ranks, results, units })
+                let symbol = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
+                let units = Units::of_characters(symbol, &ranks);
+                Some(Self { ranks, results, units, apart: Apart::new(added_trie(vocab)) })
             }
             _ => None,
         }
@@ -130,7 +156,12 @@ impl Fast {
     pub fn made<'a>(&self, vocab: &Vocab, entries: impl Iterator<Item = (&'a [u8], u32)>) -> Vec<u32> {
         let (mut text, mut jobs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (content, id) in entries.filter(|entry| std::str::from_utf8(entry.0).is_ok()) {
-            jobs.push(Job { start: text.len() as u32, len: content.len() as u32, slot: ids.len() as u32 });
+            jobs.push(Job {
+                start: text.len() as u32,
+                len: content.len() as u32,
+                slot: ids.len() as u32,
+                is_text: true,
+            });
             text.extend_from_slice(content);
             ids.push(id);
         }
@@ -236,7 +267,13 @@ impl Fast {
         slots.clear();
         for job in jobs {
             let pretoken = &text[job.start as usize..(job.start + job.len) as usize];
+            if self.apart.is_in(pretoken) {
+                continue;
+            }
             if pretoken.len() > lanes::MOST {
+                if !job.is_text {
+                    continue;
+                }
                 let start = tokens.len();
                 let tables = Tables { vocab, units: &self.units, ranks: &self.ranks, results: &self.results };
                 if tables.encode_long(pretoken, window, joint, go_on, tokens)? {
@@ -244,7 +281,7 @@ impl Fast {
                 }
                 continue;
             }
-            if self.prepare(pretoken, work) {
+            if self.prepare(pretoken, job.is_text, work) {
                 slots.push(job.slot);
             }
             if work.is_full() {
@@ -257,10 +294,13 @@ impl Fast {
 
     /// Puts a short pretoken among those to merge; false where it has a byte without symbol.
     #[inline(always)]
-    fn prepare(&self, pretoken: &[u8], work: &mut Work) -> bool {
+    fn prepare(&self, pretoken: &[u8], is_text: bool, work: &mut Work) -> bool {
         let Self { units, ranks, .. } = self;
         let room = work.room();
-        let first = units.write(pretoken, &mut room[1..]);
+        let first = match is_text {
+            true => units.write(pretoken, &mut room[1..]),
+            false => units.write_bytes(pretoken, &mut room[1..]),
+        };
         if first.bytes < pretoken.len() || !units.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
             return false;
         }
@@ -323,7 +363,7 @@ mod tests {
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
-        let Fast { ranks, results, units } = &Fast::new(&vocab, &model.unwrap()).unwrap();
+        let Fast { ranks, results, units, .. } = &Fast::new(&vocab, &model.unwrap()).unwrap();
         let tables = Tables { vocab: &vocab, units, ranks, results };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));

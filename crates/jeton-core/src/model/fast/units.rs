@@ -244,6 +244,13 @@ impl Units {
         Found { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
+    /// The same for what is not UTF-8: nothing, where characters are the symbols.
+    #[inline(always)]
+    pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Found {
+        let len = if self.is_chars { 0 } else { self.spell(text, symbols) };
+        Found { symbols: len, bytes: len, inner: 0, is_ascii: false }
+    }
+
     /// The lowest rank of a token that crosses the boundary of a character between these bytes, and begins or ends inside one.
     #[inline(always)]
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
