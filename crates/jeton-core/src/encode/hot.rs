@@ -29,6 +29,9 @@ pub(super) const LIST: usize = MOST + 1;
 /// The ring is divided into fours, and has so many for each line.
 const FOURS: usize = 4;
 
+/// A line, and its share of the ring.
+pub(super) const LINE_BYTES: usize = 64 + 16 * FOURS;
+
 /// A list in the ring begins with the high bits of a hash and, in the lowest, its length in fours.
 const LENGTH: u32 = 7;
 
@@ -46,7 +49,7 @@ pub(super) struct Hot {
 }
 
 impl Hot {
-    /// With 2^`bits` lines of three pretokens, at first, and 2^`most_bits` at most; of 128 bytes each, with their share of the ring.
+    /// With 2^`bits` lines of three pretokens, at first, and 2^`most_bits` at most; of [`LINE_BYTES`] each.
     pub(super) fn new(bits: u32, most_bits: u32) -> Self {
         let ring = vec![[0; 4]; (FOURS << bits) + PADDING].into();
         Self { words: Words::empty(bits), ring, next: 0, old: 0, most: 1 << most_bits, displaced: 0 }
@@ -149,7 +152,7 @@ impl Remember for Hot {
     fn wants(&self) -> usize {
         let lines = self.words.num_lines();
         if self.displaced > lines && lines < self.most {
-            128 * lines
+            LINE_BYTES * lines
         } else {
             0
         }

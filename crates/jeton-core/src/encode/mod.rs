@@ -66,7 +66,8 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the lines of `hot`, at first and at most: 8 MiB, and 16.
+/// log2 of the lines of `hot`, at least and at most: 8 MiB, and 16. It begins with twice as many as at least, if it may: to double later
+/// costs a quarter of the time that 3 MB of text in many languages take.
 const HOT_BITS: [u32; 2] = [16, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
@@ -292,18 +293,19 @@ impl Encoder {
 
     /// Gives a memo more room, if it should have it and there is memory.
     fn let_grow(&self, memo: &mut impl Remember, growth: &mut usize) {
-        let bytes = memo.wants();
-        if bytes == 0 {
-            return;
+        match memo.wants() {
+            0 => {}
+            bytes if self.permits(bytes, growth) => memo.grow(),
+            _ => memo.stay(),
         }
+    }
+
+    /// Whether a worker, which has grown by `growth`, may have so many bytes more; then it has them.
+    fn permits(&self, bytes: usize, growth: &mut usize) -> bool {
         let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= most_growth());
-        match self.growth.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
-            Ok(_) => {
-                memo.grow();
-                *growth += bytes;
-            }
-            Err(_) => memo.stay(),
-        }
+        let permitted = self.growth.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        *growth += if permitted { bytes } else { 0 };
+        permitted
     }
 }
 
@@ -340,7 +342,8 @@ impl Worker {
     /// Makes room for what words are looked up for, where there are some.
     fn prepare(&mut self, encoder: &Encoder) {
         if self.hot.is_small() && encoder.words().is_some() {
-            self.hot = Hot::new(HOT_BITS[0], HOT_BITS[1]);
+            let twice = encoder.permits(hot::LINE_BYTES << HOT_BITS[0], &mut self.growth);
+            self.hot = Hot::new(HOT_BITS[0] + u32::from(twice), HOT_BITS[1]);
         }
     }
 
