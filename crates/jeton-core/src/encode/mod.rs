@@ -511,8 +511,8 @@ impl Run<'_> {
             for &left in batch.find(words, hot, text, bounds, ids) {
                 let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
-                let is_long = end - start > words::MOST;
-                let may_be_entry = if is_long { words.may_be_longer(&text[start..end]) } else { left.found != NO_WORD };
+                let may_be_entry =
+                    (left.found != NO_WORD || end - start > words::MOST) && words.may_be_other(&text[start..end]);
                 let (start, len) = copy(bytes, text, start, end);
                 misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
             }

@@ -3,7 +3,7 @@
 //! A line of 64 bytes has three exact keys, so nothing is left to verify, and their ids. Its place follows from a hash of the key; a
 //! fourth id says what a key that is not there means. Looking does not branch: whether a pretoken is an entry cannot be
 //! predicted. Entries go in by rising id, so those for which there is no room are rare ones; their line says that it
-//! is incomplete.
+//! is incomplete, and a bit that it is they.
 //!
 //! The table is made once and only read, so all threads share it. Memory: 64 bytes for one or two entries.
 //!
@@ -88,30 +88,39 @@ impl Line {
 /// The table.
 pub(super) struct Words {
     lines: Box<[Line]>,
-    shift: u32,         // of a hash, to the number of a line
-    longer: Box<[u64]>, // a bit for each entry of more than 15 bytes, by a hash, and by chance for one text in thirty
+    shift: u32,        // of a hash, to the number of a line
+    other: Box<[u64]>, // a bit for each entry that is in no line, by a hash, and by chance for one text in twenty
 }
 
-/// log2 of the bits of `longer`.
-const LONGER_BITS: u32 = 17;
+/// log2 of the bits of `other`.
+const OTHER_BITS: u32 = 18;
 
 /// Of a text of at least 16 bytes.
 #[inline(always)]
 fn longer_hash(text: &[u8]) -> usize {
     let eight = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes));
     let mixed = eight(text.first_chunk()) ^ eight(text.last_chunk()).rotate_left(29) ^ text.len() as u64;
-    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LONGER_BITS)) as usize
+    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - OTHER_BITS)) as usize
+}
+
+/// Of a text, for `other`.
+#[inline(always)]
+fn other_hash(text: &[u8]) -> usize {
+    match text.len() {
+        0..=MOST => (Key::of(text).hash().wrapping_mul(0x9E37_79B1) >> (32 - OTHER_BITS)) as usize,
+        _ => longer_hash(text),
+    }
 }
 
 impl Words {
     /// Of `(content, id)` by falling importance; contents are not empty. Those of more than 15 bytes are not here.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
-        let mut words = Self { longer: vec![0; 1 << (LONGER_BITS - 6)].into(), ..Self::empty(bits) };
+        let mut words = Self { other: vec![0; 1 << (OTHER_BITS - 6)].into(), ..Self::empty(bits) };
         for (content, id) in entries {
+            let other = other_hash(content);
             if content.len() > MOST {
-                let hash = longer_hash(content);
-                words.longer[hash / 64] |= 1 << (hash % 64);
+                words.other[other / 64] |= 1 << (other % 64);
                 continue;
             }
             let key = Key::of(content);
@@ -120,7 +129,10 @@ impl Words {
             match line.keys.iter().position(|&there| there == Key(0) || there == key) {
                 Some(at) if line.keys[at] == Key(0) => (line.keys[at], line.ids[at]) = (key, id),
                 Some(_) => {} // the first of its content
-                None => line.ids[3] = UNKNOWN,
+                None => {
+                    line.ids[3] = UNKNOWN;
+                    words.other[other / 64] |= 1 << (other % 64);
+                }
             }
         }
         words
@@ -128,7 +140,7 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: vec![EMPTY; 1 << bits].into(), shift: 32 - bits, longer: Box::default() }
+        Self { lines: vec![EMPTY; 1 << bits].into(), shift: 32 - bits, other: Box::default() }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
@@ -175,14 +187,14 @@ impl Words {
                 }
             }
         }
-        *self = Self { lines: lines.into(), shift, longer: std::mem::take(&mut self.longer) };
+        *self = Self { lines: lines.into(), shift, other: std::mem::take(&mut self.other) };
     }
 
-    /// Whether a text of more than 15 bytes may be an entry.
+    /// Whether a text of more than 15 bytes, or one whose line has no room, may be an entry.
     #[inline]
-    pub(super) fn may_be_longer(&self, text: &[u8]) -> bool {
-        let hash = longer_hash(text);
-        self.longer.get(hash / 64).is_some_and(|bits| bits >> (hash % 64) & 1 != 0)
+    pub(super) fn may_be_other(&self, text: &[u8]) -> bool {
+        let hash = other_hash(text);
+        self.other.get(hash / 64).is_some_and(|bits| bits >> (hash % 64) & 1 != 0)
     }
 
     /// Fetches the line of a hash that will be looked at soon.
@@ -233,5 +245,8 @@ mod tests {
         for other in ["x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
             assert!([NO_WORD, UNKNOWN].contains(&get(other)), "{other}");
         }
+        assert!(lost.iter().all(|(content, _)| words.may_be_other(content.as_bytes())));
+        let others = (0..10_000).filter(|i| words.may_be_other(format!("{i}.").as_bytes())).count();
+        assert!(others < 1_000, "{others}");
     }
 }
