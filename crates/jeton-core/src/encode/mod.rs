@@ -66,8 +66,8 @@ const MOST_WORKERS: usize = 8;
 type ShortMemo = Memo<4, 8>;
 type LongMemo = Memo<8, 16>;
 
-/// log2 of the lines of `hot`, at least and at most: 8 MiB, and 16. It begins with twice as many as at least, if it may: to double later
-/// costs a quarter of the time that 3 MB of text in many languages take.
+/// log2 of the lines of `hot`, at least and at most: 8 MiB, and 16, which it begins with if the memory of all may grow by it. To double
+/// later costs a quarter of the time that 3 MB of text in many languages take.
 const HOT_BITS: [u32; 2] = [16, 17];
 
 /// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.

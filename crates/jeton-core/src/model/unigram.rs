@@ -217,8 +217,8 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word. `sum`: of all scores before it, and then with its own. `asks`: whether these ids are the word's after any
-    /// sum for which [`Unigram::sum_after`] is known, which is returned. `is_text` where the word is known to be UTF-8.
+    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then with its own. Where
+    /// the caller `asks`, returns whether these ids are the word's after any sum for which [`Unigram::sum_after`] is known; else false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -263,8 +263,8 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id, end, and with `LEADS` by how much the best way to this end
-    /// leads the second best.
+    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id, end, and with `LEADS` by
+    /// how much the best way to this end leads the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
