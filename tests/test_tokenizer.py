@@ -7,14 +7,15 @@ import copy
 import gc
 import gzip
 import hashlib
-import inspect
 import os
 import pickle
 import random
 import tempfile
 import time
 import tomllib
+import types
 import weakref
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -259,9 +260,8 @@ def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
     assert caught.value.position == len(text)
 
 
-def test_arrays_without_a_frame_are_those_with_one(tok: jeton.Tokenizer) -> None:
+def test_arrays_are_those_with_options(tok: jeton.Tokenizer) -> None:
     method = tok.encode_array
-    assert inspect.ismethod(method)
     for text in ("", "the old man", "é中", b"\xff the", "the " * 70_000):
         ids = method(text)
         assert ids.dtype == np.uint32
@@ -273,18 +273,141 @@ def test_arrays_without_a_frame_are_those_with_one(tok: jeton.Tokenizer) -> None
             method(wrong)  # type: ignore[arg-type]
 
 
-def test_encode_without_a_frame_is_still_a_method(tok: jeton.Tokenizer) -> None:
+def test_encode_is_a_plain_method(tok: jeton.Tokenizer) -> None:
+    """What a reader, a debugger and `inspect` see is the function that runs."""
+    for name in ("encode", "encode_array", "count", "decode"):
+        function = vars(jeton.Tokenizer)[name]
+        assert isinstance(function, types.FunctionType)
+        assert isinstance(getattr(tok, name), types.MethodType)
     method = tok.encode
-    assert inspect.ismethod(method)
-    assert method.__self__ is tok
     assert {method, tok.encode} == {method}
-    assert inspect.signature(method) == inspect.signature(jeton.Tokenizer.encode.__get__(tok))  # type: ignore[attr-defined]
-    assert (method.__doc__ or "").startswith("The ids of a text")
-    assert "Tokenizer.encode" in repr(method)
     assert pickle.loads(pickle.dumps(method))("the old") == method("the old") == method(text="the old")
     for wrong in ((), ("a", "b", "c")):
         with pytest.raises(TypeError, match="positional argument"):
             method(*wrong)
+
+
+class Odd(str):
+    """A string that says wrong things about itself."""
+
+    claimed = 3
+
+    def __len__(self) -> int:
+        return self.claimed
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return b"wrong"
+
+    def __getitem__(self, key: Any) -> str:
+        return "wrong"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter("wrong")
+
+    def isascii(self) -> bool:
+        return True
+
+
+class OddBytes(bytes):
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, key: Any) -> Any:
+        return 0
+
+
+@pytest.mark.parametrize("claimed", [0, 3, 300, 20_000, 1_000_000])
+@pytest.mark.parametrize("text", ["the old man", "the old män 中 " * 30, "ä中\U0001f600 " * 9_000, "the " * 9_000])
+def test_a_string_of_another_class_is_its_characters(
+    tok: jeton.Tokenizer, text: str, claimed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not what its methods say."""
+    monkeypatch.setattr(Odd, "claimed", claimed)
+    expected = tok.encode(text)
+    data = text.encode()
+    for odd in (Odd(text), OddBytes(data)):
+        assert tok.encode(odd) == expected
+        assert tok.encode(odd, special="all") == expected
+        assert tok.encode_array(odd).tolist() == expected
+        assert tok.encode_array(odd, threads=2).tolist() == expected
+        assert tok.count(odd) == len(expected)
+        batch = tok.encode_batch(["a", odd, "b"])
+        assert batch[1].tolist() == expected
+        if len(data) < 1_000:
+            encoding = tok.tokenize(odd)
+            assert encoding.ids == expected
+            assert encoding.text == data
+            assert tok.explain(odd).json == tok.explain(text).json
+    with pytest.raises(jeton.InvalidTextError, match="lone surrogate") as caught:
+        tok.encode(Odd(text + "\ud800"))
+    assert caught.value.position == len(text)
+
+
+def test_an_error_of_a_batch_names_the_text(tok: jeton.Tokenizer) -> None:
+    with_special = tok.add_tokens(["<|end|>"])
+    for bad, error, match in (
+        ("a\ud800", jeton.InvalidTextError, "text 2 of the batch: the text holds a lone surrogate at position 1"),
+        ("ä" * 400 + "\ud800", jeton.InvalidTextError, "text 2 of the batch: .* at position 400"),
+        ("a<|end|>", jeton.SpecialTokenError, r"text 2 of the batch: .*<\|end\|>.* at position 1"),
+        (5, TypeError, "text 2 of the batch: a text is str or bytes, not int"),
+    ):
+        with pytest.raises(error, match=match) as caught:
+            with_special.encode_batch(["the", "", bad, "old"], special="raise")  # type: ignore[list-item]
+        assert caught.value.index == 2  # type: ignore[attr-defined]
+
+
+class Seven:
+    def __index__(self) -> int:
+        return 104
+
+
+def test_wrong_types_are_named() -> None:
+    """What was given and what is expected, and no name of a function below."""
+    tok = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
+    assert tok.decode((Seven(), 105, np.int64(104))) == "hih"  # type: ignore[arg-type]
+    assert tok.decode(iter([104])) == "h"
+    assert tok.id_to_bytes(np.uint16(104)) == b"h"  # type: ignore[arg-type]
+    any_tok: Any = tok
+    for call, error, match in (
+        (lambda: any_tok.decode(5), TypeError, "ids must be a sequence of integers, not int"),
+        (lambda: any_tok.decode(None), TypeError, "ids must be a sequence of integers, not NoneType"),
+        (lambda: any_tok.decode("[1, 2]"), TypeError, r"ids\[0\] is of type str; ids are"),
+        (lambda: any_tok.decode([104, 1.0]), TypeError, r"ids\[1\] is of type float"),
+        (lambda: any_tok.decode([[104]]), TypeError, r"ids\[0\] is of type list; .* one-dimensional"),
+        (lambda: any_tok.decode(np.array([[104]])), TypeError, r"ids\[0\] is of type list"),
+        (lambda: any_tok.decode([104, -1]), jeton.UnknownTokenError, "id -1 at position 1 is not in"),
+        (lambda: any_tok.decode([104, 1 << 70]), jeton.UnknownTokenError, f"id {1 << 70} at position 1 is not in"),
+        (lambda: any_tok.decode_bytes([1 << 31]), jeton.UnknownTokenError, f"id {1 << 31} at position 0 is not in"),
+        (lambda: any_tok.decode_batch(5), TypeError, "a batch must be a sequence of sequences of ids, not int"),
+        (lambda: any_tok.decode_batch([5]), TypeError, "ids must be a sequence of integers, not int"),
+        (lambda: any_tok.decode([104], errors=5), jeton.ConfigError, "errors=5"),
+        (lambda: any_tok.id_to_bytes("a"), TypeError, "an id is an integer, not str"),
+        (lambda: any_tok.id_to_token(None), TypeError, "an id is an integer, not NoneType"),
+        (lambda: any_tok.tree("a"), TypeError, "an id is an integer, not str"),
+        (lambda: any_tok.token_to_id(5), TypeError, "a token is bytes or str, not int"),
+        (lambda: any_tok.encode(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.encode("h", 5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.encode("h", special=5), jeton.ConfigError, "special=5"),
+        (lambda: any_tok.encode("h", dropout="2"), jeton.ConfigError, "dropout='2'"),
+        (lambda: any_tok.encode("h", dropout=0.1, seed="2"), jeton.ConfigError, "seed='2'"),
+        (lambda: any_tok.encode("h", dropout=0.1, nbest="2"), jeton.ConfigError, "nbest='2'"),
+        (lambda: any_tok.encode_array(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.encode_array("h", threads="2"), jeton.ConfigError, "threads='2'"),
+        (lambda: any_tok.encode_array("h", threads=1.5), jeton.ConfigError, "threads=1.5"),
+        (lambda: any_tok.encode_batch(5), TypeError, "texts must be a sequence of str or bytes, not int"),
+        (lambda: any_tok.encode_batch(["h"], threads="2"), jeton.ConfigError, "threads='2'"),
+        (lambda: any_tok.count(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.tokenize(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.explain(5), TypeError, "a text is str or bytes, not int"),
+        (lambda: any_tok.nbest("h", "2"), jeton.ConfigError, "n='2'"),
+        (lambda: any_tok.nbest(5, 2), (TypeError, jeton.ConfigError), "a text is str or bytes|one segmentation"),
+        (lambda: any_tok.add_tokens(5), TypeError, "tokens must be a sequence of str, not int"),
+        (lambda: any_tok.add_tokens([5]), jeton.ConfigError, "a token is a string that is not empty, not 5"),
+        (lambda: any_tok.with_options(special=5), jeton.ConfigError, "special=5"),
+        (lambda: jeton.Tokenizer.from_bytes(any_tok), TypeError, "a tokenizer's bytes are bytes, not Tokenizer"),
+    ):
+        with pytest.raises(error, match=match):
+            call()
 
 
 def test_encode_may_be_overridden_and_replaced(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +479,7 @@ def test_an_unseen_character_is_named_with_its_place() -> None:
     with pytest.raises(jeton.InvalidTextError) as caught:
         tok.encode_batch(["今", "天冬"])
     assert caught.value.position == 1
-    assert caught.value.__notes__ == ["in text 1 of the batch"]
+    assert (caught.value.index, str(caught.value)[:24]) == (1, "text 1 of the batch: cha")
 
 
 def test_an_unseen_character_becomes_unk_where_there_is_one() -> None:

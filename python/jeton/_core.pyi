@@ -1,7 +1,7 @@
 """The binding to the Rust core. Everything here is private: what it means and which options exist is said above it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ __all__ = [
     "apply_template",
     "character_map",
     "decode_parts",
-    "direct",
     "find_added",
     "find_invalid_text",
     "find_invalid_utf8",
@@ -53,7 +52,6 @@ __all__ = [
     "write_sentencepiece",
 ]
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
@@ -68,7 +66,6 @@ def apply_template(
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...
-def direct(plain: object, arrays_below: int | None = None) -> Callable[[_Method], _Method]: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,
@@ -269,13 +266,14 @@ class Tokenizer:
         template: bool = False,
         noise: tuple[float, float, int | None, int] | None = None,
     ) -> list[int]: ...
+    def encode_text(self, text: str | bytes) -> list[int]: ...
     def encode_array(
-        self, text: str | bytes, special: _Permission = None, *, threads: int, template: bool = False
+        self, text: str | bytes, special: _Permission, threads: int, template: bool = False
     ) -> memoryview: ...
     def encode_batch(
-        self, texts: Sequence[str | bytes], special: _Permission = None, *, threads: int, template: bool = False
+        self, texts: Sequence[str | bytes], special: _Permission, threads: int, template: bool = False
     ) -> tuple[memoryview, memoryview]: ...
-    def count(self, text: str | bytes, special: _Permission = None, *, threads: int) -> int: ...
+    def count(self, text: str | bytes, special: _Permission, threads: int) -> int: ...
     def num_template_ids(self) -> int: ...
     def tokenize(
         self,
@@ -316,8 +314,8 @@ class Tokenizer:
     ]: ...
     def explain_entry(self, id: int) -> _Merges | None: ...
     def alternatives(self) -> list[str]: ...
-    def decode(self, ids: Sequence[int], *, skip_special: bool) -> bytes: ...
-    def decode_text(self, ids: Sequence[int], *, skip_special: bool) -> str: ...
+    def decode(self, ids: list[int], *, skip_special: bool) -> bytes: ...
+    def decode_text(self, ids: list[int], *, skip_special: bool) -> str: ...
     def decode_array(self, ids: NDArray[np.uint8], *, skip_special: bool) -> bytes: ...
     @property
     def vocab_size(self) -> int: ...

@@ -6,6 +6,7 @@ Left out: the chance itself. Drawing from the seed is the core's, so that it rep
 from __future__ import annotations
 
 import os
+from numbers import Integral, Real
 
 from .errors import ConfigError
 
@@ -37,13 +38,13 @@ def noise(
         raise ConfigError(f"dropout= leaves merges out, and a {kind} model has none", option="dropout")
     if not dropout and alpha is None:
         raise ConfigError("seed= and nbest= go with dropout= or alpha=", option="seed")
-    if not 0 <= dropout <= 1:
-        raise ConfigError(f"dropout={dropout} is no probability", option="dropout")
-    if alpha is not None and not 0 <= alpha < float("inf"):
-        raise ConfigError(f"alpha={alpha} is no exponent: a number from 0 up", option="alpha")
-    if nbest is not None and (alpha is None or nbest < 1):
-        raise ConfigError("nbest= is a number from 1 up, and goes with alpha=", option="nbest")
+    if not isinstance(dropout, Real) or not 0 <= dropout <= 1:
+        raise ConfigError(f"dropout={dropout!r} is no probability", option="dropout")
+    if alpha is not None and not (isinstance(alpha, Real) and 0 <= alpha < float("inf")):
+        raise ConfigError(f"alpha={alpha!r} is no exponent: a number from 0 up", option="alpha")
+    if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or nbest < 1):
+        raise ConfigError(f"nbest={nbest!r}: a number from 1 up, which goes with alpha=", option="nbest")
     seed = int.from_bytes(os.urandom(8)) if seed is None else seed
-    if not 0 <= seed < 1 << 64:
-        raise ConfigError("seed is an integer from 0 to 2^64 - 1", option="seed")
+    if not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
+        raise ConfigError(f"seed={seed!r}: an integer from 0 to 2^64 - 1", option="seed")
     return dropout, alpha or 0.0, nbest, seed

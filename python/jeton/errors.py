@@ -116,16 +116,20 @@ class SpecialTokenError(JetonError, ValueError):
     Attributes:
         token: the special token's spelling.
         position: where it begins in the text, in characters for `str` and in bytes for `bytes`.
+        index: the text's index in a batch.
 
     Examples:
         >>> SpecialTokenError("the text holds <|end|> at 5", token="<|end|>", position=5).token
         '<|end|>'
     """
 
-    def __init__(self, message: str = "", *, token: str | None = None, position: int | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, token: str | None = None, position: int | None = None, index: int | None = None
+    ) -> None:
         super().__init__(message)
         self.token = token
         self.position = position
+        self.index = index
 
 
 class InvalidTextError(JetonError, ValueError):
@@ -134,16 +138,20 @@ class InvalidTextError(JetonError, ValueError):
     Attributes:
         position: where: the byte for `bytes` and files, the character for `str`.
         source: the file (or document of a corpus) that holds it, if it is known.
+        index: the text's index in a batch.
 
     Examples:
         >>> InvalidTextError("notes.txt: byte 17 is not UTF-8", position=17, source="notes.txt").position
         17
     """
 
-    def __init__(self, message: str = "", *, position: int | None = None, source: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, position: int | None = None, source: str | None = None, index: int | None = None
+    ) -> None:
         super().__init__(message)
         self.position = position
         self.source = source
+        self.index = index
 
 
 class ChatTemplateError(JetonError, ValueError):

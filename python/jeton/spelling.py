@@ -73,6 +73,8 @@ class Spelling:
         Raises:
             UnknownTokenError: there is no such token.
         """
+        if not isinstance(token, bytes | str):
+            raise TypeError(f"a token is bytes or str, not {type(token).__name__}")
         if isinstance(token, bytes):
             found = self._tok._core.find(token, False)
             if found is None and token.endswith(b" "):

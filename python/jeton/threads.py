@@ -16,7 +16,7 @@ def num_threads(threads: int | None) -> int:
     """How many threads to use: as asked, else RAYON_NUM_THREADS, else every core this process may run on.
 
     Raises:
-        ConfigError: fewer than one.
+        ConfigError: fewer than one, or no integer.
     """
     if threads is None:
         asked = os.environ.get("RAYON_NUM_THREADS", "")
@@ -24,6 +24,10 @@ def num_threads(threads: int | None) -> int:
             return int(asked)
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int):
+        raise ConfigError(
+            f"threads={threads!r}: a number of threads is an integer, or None for all cores", option="threads"
+        )
     if threads < 1:
         raise ConfigError(f"threads={threads}: at least one is needed", option="threads")
     return min(threads, MAX_THREADS)

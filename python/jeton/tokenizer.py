@@ -16,8 +16,9 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
+from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
@@ -145,7 +146,6 @@ class Tokenizer:
 
     # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @_core.direct(_PLAIN)  # a text alone takes no Python frame
     def encode(
         self,
         text: str | bytes,
@@ -191,6 +191,17 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
+        if (  # a text alone: what follows would take as long as encoding a short one
+            special is None
+            and pair is None
+            and add_special_tokens is None
+            and self._defaults is _PLAIN
+            and not dropout
+            and alpha is None
+            and nbest is None
+            and seed is None
+        ):
+            return self._core.encode_text(text)
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
         drawn = noise(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
@@ -221,11 +232,10 @@ class Tokenizer:
         Source:
             Kudo 2018, arXiv 1804.10959.
         """
-        if n < 1:
-            raise ConfigError(f"n={n} segmentations: at least one", option="n")
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ConfigError(f"n={n!r} segmentations: a number from 1 up", option="n")
         return self._core.nbest(text, n, self._permission(special))
 
-    @_core.direct(_PLAIN, LONG_TEXT)
     def encode_array(
         self,
         text: str | bytes,
@@ -249,14 +259,13 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        import numpy as np
-
-        # Asking the system for its cores costs more than a short text.
-        threads = num_threads(threads) if threads is not None or len(text) >= LONG_TEXT else 1
-        ids = self._core.encode_array(
-            text, self._permission(special), threads=threads, template=self._adds(add_special_tokens)
-        )
-        return np.frombuffer(ids, "<u4")
+        threads = _threads(text) if threads is None else num_threads(threads)
+        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+            ids = self._core.encode_array(text, None, threads)
+        else:
+            ids = self._core.encode_array(text, self._permission(special), threads, self._adds(add_special_tokens))
+        from_buffer, dtype = _numpy()
+        return from_buffer(ids, dtype)
 
     def encode_batch(
         self,
@@ -289,10 +298,10 @@ class Tokenizer:
         from .encoding import TokenBatch
 
         ids, offsets = self._core.encode_batch(
-            list(texts),
+            _list(texts, "texts", "str or bytes"),
             self._permission(special),
-            threads=num_threads(threads),
-            template=self._adds(add_special_tokens),
+            num_threads(threads),
+            self._adds(add_special_tokens),
         )
         return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
 
@@ -349,9 +358,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
-        threads = num_threads(None) if len(text) >= LONG_TEXT else 1  # as in `encode_array`
+        threads = _threads(text)
+        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+            return self._core.count(text, None, threads)
         added = self._core.num_template_ids() if self._adds(add_special_tokens) else 0
-        return self._core.count(text, self._permission(special), threads=threads) + added
+        return self._core.count(text, self._permission(special), threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
         """How a text becomes tokens. Print it, or take `.json` or `.html`.
@@ -513,14 +524,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], skip_special_tokens: bool) -> _T:
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
-        ids = ids if isinstance(ids, list) else list(ids)
+        if not isinstance(ids, list):
+            ids = _list(ids, "ids", "integers")
         try:
             return decode(ids, skip_special=skip_special_tokens)
-        except (OverflowError, TypeError) as error:
-            for position, id in enumerate(ids):
-                if isinstance(id, int) and not 0 <= id < self.vocab_size:
-                    raise self._unknown_id(id, position) from None
-            raise TypeError("ids are a one-dimensional sequence of int") from error
+        except OverflowError:  # an integer that is no u32
+            position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
+            raise self._unknown_id(id, position) from None
 
     def decode_batch(
         self,
@@ -536,7 +546,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode_batch(tok.encode_batch(["hi", "h"]))
             ['hi', 'h']
         """
-        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
+        sequences = _list(batch, "a batch", "sequences of ids")
+        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in sequences]
 
     # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -601,6 +612,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({7: b" the"}, []).id_to_bytes(7)
             b' the'
         """
+        try:
+            id = index(id)
+        except TypeError:
+            raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
         decoded = self._core.decoded(id) if 0 <= id < self.vocab_size else None
         if decoded is None:
             raise self._unknown_id(id)
@@ -658,6 +673,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if isinstance(tokens, str):
             raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
+        tokens = _list(tokens, "tokens", "str")
         known = {content.decode() for content in self._added}
         fresh: dict[str, int] = {}
         for token in tokens:
@@ -749,6 +765,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
             [104]
         """
+        if not isinstance(data, bytes):
+            raise TypeError(f"a tokenizer's bytes are bytes, not {type(data).__name__}")
         return _need(_files().from_bytes)(data)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -812,7 +830,32 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
 
 def _bytes(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    # `str.encode`, for a subclass may have its own.
+    return str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
+    try:
+        return list(items)
+    except TypeError:
+        if isinstance(items, Iterable):  # its own
+            raise
+        raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
+
+
+def _threads(text: str | bytes) -> int:
+    """How many threads one text may use, where the caller does not say."""
+    # Asking the system costs more than encoding a short text. Of these two types only: a subclass has its own length.
+    is_short = (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT
+    return 1 if is_short else num_threads(None)
+
+
+@cache
+def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    """What makes an array of ids from a buffer. Late, for importing NumPy takes as long as loading a vocabulary."""
+    import numpy as np
+
+    return np.frombuffer, np.dtype("<u4")
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

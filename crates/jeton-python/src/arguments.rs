@@ -8,12 +8,13 @@ use jeton_core::pretokenize::Pretokenizer;
 use jeton_core::spare;
 use jeton_core::tokenizer::{Input, Permission};
 use jeton_core::utf8;
-use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 use pyo3::{ffi, intern};
 
-use crate::error::{self, InvalidTextError};
+use crate::callback;
+use crate::error::{self, Fact, InvalidTextError};
 
 /// The byte offset of the first byte that is not UTF-8.
 #[pyfunction]
@@ -95,7 +96,7 @@ impl Wide {
         let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
             let Ok(text) = Bound::cast::<PyString>(object) else { return Ok(None) };
-            let len = text.len()?;
+            let len = num_code_points(text)?;
             let is_worth = len >= WORTH_A_DETOUR && !is_ascii.call1((text,))?.is_truthy()?;
             Ok(is_worth.then_some((text, len)))
         };
@@ -133,12 +134,16 @@ impl Wide {
 
     /// The texts, of which this was made.
     pub fn texts<'a>(&'a self, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Text<'a>>> {
-        objects.iter().zip(&self.spans).map(|(object, span)| self.text(object, span.as_ref())).collect()
+        let text = |(index, (object, span)): (usize, (&'a Bound<'_, PyAny>, &Option<Range<usize>>))| {
+            let text = self.text(object, span.as_ref());
+            text.map_err(|failed| error::in_batch(object.py(), failed, index))
+        };
+        objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
     /// One text, which it takes first, if it is long.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
-        if object.cast::<PyString>().ok().map_or(Ok(0), |text| text.len())? >= LONG {
+        if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
         }
         self.text(object, self.spans.first().and_then(Option::as_ref))
@@ -153,19 +158,27 @@ impl Wide {
     }
 }
 
-/// Copies the code points of a string of `len` from a place on.
+/// The code points of a string's data. `len()` would ask the `__len__` of a subclass, which may say anything.
+fn num_code_points(text: &Bound<'_, PyString>) -> PyResult<usize> {
+    // SAFETY: the string is one, by its type; the reference keeps it alive.
+    let len = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
+    usize::try_from(len).map_err(|_| PyErr::fetch(text.py()))
+}
+
+/// Copies the code points `from..from + points.len()` of a string that has `len` of them.
 fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut [u32]) -> PyResult<()> {
     let (py, size) = (text.py(), points.len() as ffi::Py_ssize_t);
     let part = if points.len() == len {
         text.clone()
     } else {
         let from = from as ffi::Py_ssize_t;
-        // SAFETY: the string is one, and it has so many characters; what comes back is a string of ours, or an error.
+        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is a new reference, or
+        // null with an exception set.
         unsafe {
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the string is one, and there is room for its characters.
+    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more, this is an error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -182,11 +195,43 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     let message = format!(
         "the text holds a lone surrogate{place}; it is not Unicode text (text.encode('utf-8', 'replace') gives some)"
     );
-    let new = InvalidTextError::new_err(message);
-    match new.value(py).setattr("position", at) {
-        Ok(()) => new,
-        Err(failed) => failed,
+    error::make::<InvalidTextError>(py, message, &[("position", Fact::Number(at))])
+}
+
+/// The ids of a list.
+///
+/// # Errors
+/// `OverflowError` for an integer that no u32 holds, `TypeError` for what is no integer.
+pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
+    let mut ids = Vec::with_capacity(list.len());
+    for (position, item) in list.iter().enumerate() {
+        let id = if item.is_exact_instance_of::<PyInt>() { small(&item) } else { small(&integer(position, &item)?) };
+        ids.push(id.ok_or_else(|| PyOverflowError::new_err(format!("ids[{position}] is out of range")))?);
     }
+    Ok(ids)
+}
+
+/// The value of an `int`, if a u32 holds it.
+fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
+    // SAFETY: any object will do: what is no `int` is an error, which comes back as -1.
+    let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
+    if value == -1 {
+        drop(PyErr::take(integer.py())); // an overflow, or nothing
+    }
+    u32::try_from(value).ok()
+}
+
+/// What an object that is no `int` stands for: one of NumPy's integers, for example.
+fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    callback::index(item).or_else(|failed| {
+        if !failed.is_instance_of::<PyTypeError>(item.py()) {
+            return Err(failed);
+        }
+        let kind = item.get_type().name()?;
+        Err(PyTypeError::new_err(format!(
+            "ids[{position}] is of type {kind}; ids are a one-dimensional sequence of integers"
+        )))
+    })
 }
 
 /// `None`, `"all"`, `"raise"` or a list of ids.

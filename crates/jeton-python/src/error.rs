@@ -3,6 +3,9 @@
 use jeton_core::error::{Error, ErrorKind};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
+
+use crate::callback;
 
 pyo3::import_exception!(jeton.errors, ConfigError);
 pyo3::import_exception!(jeton.errors, FormatError);
@@ -11,32 +14,41 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
+/// An exception of `jeton.errors`, whose constructors are Python code.
+pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact)]) -> PyErr {
+    let made = || -> PyResult<PyErr> {
+        let error = callback::call(E::type_object(py).as_any(), &(message,).into_pyobject(py)?)?;
+        for (name, fact) in facts {
+            match fact {
+                Fact::Number(number) => error.setattr(*name, number)?,
+                Fact::Text(text) => error.setattr(*name, text)?,
+            }
+        }
+        Ok(PyErr::from_value(error))
+    };
+    made().unwrap_or_else(|failed| failed)
+}
+
+/// The value of an exception's attribute.
+pub enum Fact {
+    Number(Option<usize>),
+    Text(String),
+}
+
 /// The exception for a core error. `place` turns the byte offset of a text error into the caller's unit (characters for `str`).
 pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -> PyErr {
     let message = error.to_string();
-    let with = |error: PyErr, facts: &[(&str, Option<usize>)]| {
-        for (name, fact) in facts {
-            if let Err(failed) = error.value(py).setattr(*name, *fact) {
-                return failed;
-            }
-        }
-        error
-    };
+    let number = |number| Fact::Number(Some(number));
     match error.into_kind() {
-        ErrorKind::Config(_) => ConfigError::new_err(message),
-        ErrorKind::Format { place, .. } => {
-            let error = FormatError::new_err(message);
-            match error.value(py).setattr("place", place) {
-                Ok(()) => error,
-                Err(failed) => failed,
-            }
-        }
+        ErrorKind::Config(_) => make::<ConfigError>(py, message, &[]),
+        ErrorKind::Format { place, .. } => make::<FormatError>(py, message, &[("place", Fact::Text(place))]),
         ErrorKind::Text { at, .. } => {
             let at = place(at);
-            with(InvalidTextError::new_err(format!("{message} (position {at})")), &[("position", Some(at))])
+            make::<InvalidTextError>(py, format!("{message} (position {at})"), &[("position", number(at))])
         }
         ErrorKind::UnknownId { id, position, .. } => {
-            with(UnknownTokenError::new_err(message), &[("id", Some(id as usize)), ("position", Some(position))])
+            let facts = [("id", number(id as usize)), ("position", number(position))];
+            make::<UnknownTokenError>(py, message, &facts)
         }
         ErrorKind::Special { token, at } => {
             let at = place(at);
@@ -44,19 +56,29 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
                 "the text holds the special token {token:?} at position {at}; pass special=\"all\" (or special={{{token:?}}}) to \
                  encode it as a special token, special=\"none\" to encode its spelling as plain text"
             );
-            let error = with(SpecialTokenError::new_err(message), &[("position", Some(at))]);
-            match error.value(py).setattr("token", token) {
-                Ok(()) => error,
-                Err(failed) => failed,
-            }
+            make::<SpecialTokenError>(py, message, &[("position", number(at)), ("token", Fact::Text(token))])
         }
-        ErrorKind::Training(_) => TrainingError::new_err(message),
+        ErrorKind::Training(_) => make::<TrainingError>(py, message, &[]),
         ErrorKind::System { code, message } => match code {
             Some(code) => PyOSError::new_err((code, message)),
             None => PyOSError::new_err(message),
         },
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(message),
+    }
+}
+
+/// An error about one text of a batch: its message begins with the text's index, which is its attribute `index` too.
+pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
+    let value = error.value(py);
+    let named = || -> PyResult<()> {
+        let message = format!("text {index} of the batch: {}", value.str()?);
+        value.setattr("args", (message,))?;
+        value.setattr("index", index)
+    };
+    match named() {
+        Ok(()) => error,
+        Err(failed) => failed,
     }
 }
 

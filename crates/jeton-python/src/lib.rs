@@ -9,12 +9,12 @@
 use pyo3::prelude::*;
 
 mod arguments;
+mod callback;
 mod column;
 mod corpus;
 mod counter;
 mod counts;
 mod decoders;
-mod direct;
 mod error;
 mod explained;
 mod files;
@@ -42,8 +42,6 @@ mod _core {
     use crate::counts::Counts;
     #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
-    #[pymodule_export]
-    use crate::direct::direct;
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]

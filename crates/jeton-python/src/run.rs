@@ -9,6 +9,7 @@ use jeton_core::train::learn::{self, Merge};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::callback;
 use crate::error;
 use crate::ground::{self, Limit};
 use crate::watch::Watch;
@@ -101,7 +102,10 @@ impl Run {
         if merges.len() <= self.done.len() {
             return Ok(()); // nothing new
         }
-        Python::attach(|py| save.call1(py, (PyBytes::new(py, &write(merges)),)).map(drop))
+        callback::attached(|py| {
+            let args = (PyBytes::new(py, &write(merges)),).into_pyobject(py)?;
+            callback::call(save.bind(py), &args).map(drop)
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView};
+use pyo3::types::{PyBytes, PyList, PyMemoryView};
 
 use crate::arguments::{self, Text, Wide};
 use crate::column;
@@ -72,8 +72,13 @@ impl Tokenizer {
         Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    #[pyo3(signature = (text, special=None, *, threads, template=false))]
-    pub fn encode_array<'py>(
+    /// The same of a text alone: no special tokens, no template, no random encoding.
+    fn encode_text(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        self.encode_long(py, text, None, 1)
+    }
+
+    #[pyo3(signature = (text, special, threads, template=false))]
+    fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
@@ -89,7 +94,7 @@ impl Tokenizer {
     }
 
     /// (ids, offsets) of many texts: u32 and i64, little-endian.
-    #[pyo3(signature = (texts, special=None, *, threads, template=false))]
+    #[pyo3(signature = (texts, special, threads, template=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch<'py>(
         &self,
@@ -105,20 +110,15 @@ impl Tokenizer {
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
         let mut watch = Watch::new(None);
         let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.go_on(0)));
-        let (mut ids, mut offsets) = watch.finish(done, |(index, failed)| {
-            let error = borrowed[index].error(py, failed);
-            match error.add_note(py, format!("in text {index} of the batch")) {
-                Ok(()) => error,
-                Err(failed) => failed,
-            }
-        })?;
+        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
+        let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
         if template {
             (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
         }
         Ok((column::view(py, ids)?, column::view(py, offsets)?))
     }
 
-    #[pyo3(signature = (text, special=None, *, threads))]
+    #[pyo3(signature = (text, special, threads))]
     fn count(
         &self,
         py: Python<'_>,
@@ -206,13 +206,19 @@ impl Tokenizer {
     }
 
     #[pyo3(signature = (ids, *, skip_special))]
-    fn decode<'py>(&self, py: Python<'py>, ids: Vec<u32>, skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
-        self.decode_slice(py, &ids, skip_special)
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyList>,
+        skip_special: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.decode_slice(py, &arguments::ids(ids)?, skip_special)
     }
 
     /// Text instead of bytes, with replacement characters where the tokenizer's own library puts them.
     #[pyo3(signature = (ids, *, skip_special))]
-    fn decode_text(&self, py: Python<'_>, ids: Vec<u32>, skip_special: bool) -> PyResult<String> {
+    fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
+        let ids = arguments::ids(ids)?;
         py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
     }
 
@@ -384,7 +390,7 @@ impl Tokenizer {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
     }
 
-    pub fn encode_long(
+    fn encode_long(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,

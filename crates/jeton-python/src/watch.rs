@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
+use crate::callback;
+
 /// How often long work goes back to the interpreter. A tenth of the second in which Ctrl-C must work.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -36,10 +38,10 @@ impl Watch {
             return true;
         }
         self.last = Instant::now();
-        let said = Python::attach(|py| {
+        let said = callback::attached(|py| {
             py.check_signals()?;
             match &self.progress {
-                Some(progress) => progress.call1(py, (done,)).map(drop),
+                Some(progress) => callback::call(progress.bind(py), &(done,).into_pyobject(py)?).map(drop),
                 None => Ok(()),
             }
         });
