@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from .core_only import run_core_only
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), ROOT / "benchmarks" / "README.md"]
@@ -148,6 +150,25 @@ def test_first_user() -> None:
     done = subprocess.run([sys.executable, DOCS / "first_user.py"], capture_output=True, env=environment, check=False)
     assert done.stderr.decode() == ""
     assert done.stdout.decode() == (DOCS / "first_user.txt").read_text(encoding="utf-8")
+
+
+def test_first_user_needs_only_the_core_dependencies(tmp_path: Path) -> None:
+    assert run_core_only(tmp_path, DOCS / "first_user.py") == (DOCS / "first_user.txt").read_text(encoding="utf-8")
+
+
+def test_the_first_command_of_the_readme_needs_only_the_core_dependencies(tmp_path: Path) -> None:
+    first = blocks(ROOT / "README.md", "sh")[0].content.splitlines()
+    assert first[-2:] == ["pip install .", "jeton demo"]
+    code = """
+import sysconfig
+from jeton.cli import main
+get_path = sysconfig.get_path
+sysconfig.get_path = lambda name: get_path(name) + "/json" * (name == "stdlib")  # all of the library takes seconds
+main()
+"""
+    printed = run_core_only(tmp_path, "-c", code, "demo", "--progress", "none")
+    assert "Now you" in printed
+    assert (tmp_path / "jeton-demo" / "tokenizer.json").exists()
 
 
 # ── between pages ─────────────────────────────────────────────────────────────────────────────────────────────────

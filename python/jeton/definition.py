@@ -104,11 +104,14 @@ class Pattern:
         return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
-        """The byte ranges of the pretokens of a text.
+        """The byte ranges of the pretokens of a text, in its UTF-8.
 
         Examples:
             >>> Pattern.of("gpt2").split("two words")
             [(0, 3), (3, 9)]
+            >>> data = "naïve café".encode()
+            >>> [data[start:end].decode() for start, end in Pattern.of("gpt2").split("naïve café")]
+            ['naïve', ' café']
         """
         return _core.split_text(text, self.text, is_regex=self.is_regex)
 

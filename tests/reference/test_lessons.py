@@ -18,9 +18,11 @@ import pytest
 
 import jeton.reference
 
+from ..core_only import run_core_only
+
 FOLDER = Path(next(iter(jeton.reference.__path__)))
 LESSONS = sorted(path.stem for path in FOLDER.glob("step*.py"))
-ALLOWED = sys.stdlib_module_names | {"regex"}  # NumPy and PyTorch are looked for by name in step 12, not imported
+ALLOWED = sys.stdlib_module_names  # NumPy and PyTorch are looked for by name in step 12, not imported
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -69,6 +71,29 @@ def test_a_lesson_runs_as_a_script() -> None:
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=60)
     assert done.stdout.splitlines()[0].startswith("256  'st'")
     assert done.stderr == ""
+
+
+def test_all_lessons_run_with_the_core_dependencies_alone(tmp_path: Path) -> None:
+    code = f"""
+import doctest
+from importlib import import_module
+for name in {LESSONS}:
+    lesson = import_module("jeton.reference." + name)
+    assert doctest.testmod(lesson).failed == 0, name
+    lesson.main()
+"""
+    assert "NumpyEmbedding" in run_core_only(tmp_path, "-c", code)
+
+
+def test_lesson_8_prints_its_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    lesson("step08_split").main()
+    printed = capsys.readouterr().out
+    for text in ("How's the weather in 2026? It's 9.11 degrees!!", "今天的天气很好，我们出去走走吧。"):
+        assert repr(text) in printed
+        assert text in (lesson("step08_split").__doc__ or "")
+    assert r"['if', ' x', ':', '\n       ', ' return'" in printed
+    learned = next(line for line in reversed(printed.splitlines()) if line.startswith("  with a cut:"))
+    assert r"'\\n       '" in learned  # the indentation has become one token
 
 
 @pytest.mark.parametrize("name", ["__init__", *LESSONS])

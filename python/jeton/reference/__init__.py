@@ -12,8 +12,8 @@ some Python reads it all in about an hour. A Chinese version of the prose stands
     what it is for    11 compression · 12 ids to vectors
     all of it         13 one class
 
-It is plain Python, made of the standard library and `regex` (step 8), with NumPy or PyTorch in step 12 only. It uses
-nothing else of Jeton, and nothing of Jeton uses it but tests and pages. It is written to be obviously right and is
+It is plain Python, made of the standard library alone, with NumPy or PyTorch in step 12 only. It uses nothing else
+of Jeton, and nothing of Jeton uses it but tests and pages. It is written to be obviously right and is
 therefore slow; Jeton's engine is written to be fast, and must give the same merges and the same ids. Where the two
 disagree, one of them has a mistake.
 

@@ -28,8 +28,9 @@ Chinese does not put spaces between words at all, so a rule that looks for space
 {'bytes': 15, 'characters': 5, 'words': 1}
 
 The answer that won is to start small, with bytes or characters, and to let a program *find* which neighbors
-belong together, by counting. Frequent words become one token; rare words fall apart into pieces; nothing is ever
-unknown. The method is called byte pair encoding, BPE for short, and steps 2 to 6 build it.
+belong together, by counting. Frequent words become one token, rare words are spelled with several. From bytes,
+nothing is ever unknown; from characters, one that the training text lacked still is (step 9). The method is called
+byte pair encoding, BPE for short, and steps 2 to 6 build it.
 
 This step leaves out how the pieces are found. Next: step02_pairs.py.
 """

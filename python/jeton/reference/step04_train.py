@@ -15,7 +15,7 @@ merges, in order, *is* the tokenizer. Nothing else is learned.
 answer, mostly without saying so, and with another answer come other merges and another tokenizer:
 
     first         the pair whose first occurrence comes first       minbpe, tiktoken's teaching code
-    lowest_ids    the lowest left id, then the lowest right id      Hugging Face, rustbpe
+    lowest_ids    the lowest left id, then the lowest right id      rustbpe; Hugging Face, with other ids (see below)
     highest_pair  the larger left spelling, then the larger right   subword-nmt
     shortest      the shortest result, then the smaller spelling    SentencePiece
 
@@ -26,6 +26,22 @@ first        ["'ab'", "'abc'", "'abcab'", "'abcababc'"]
 lowest_ids   ["'ab'", "'abc'", "'aabc'", "'ababc'"]
 highest_pair ["'ab'", "'abc'", "'abcab'", "'abcababc'"]
 shortest     ["'ab'", "'abc'", "'aabc'", "'ababc'"]
+
+**Whose ids?** `lowest_ids` compares ids, so the order of the alphabet matters too. Here, and in rustbpe, a byte's id
+is its value, and the space, 32, comes before every letter. Hugging Face sorts its alphabet by code point, and at byte
+level it writes each byte as a printable character: the bytes that are printable themselves come first, from `!` with
+id 0, then the others, among them the space, written `Ġ` (U+0120), with id 220. So in a tie between `a ` and ` a` the
+same rule picks another pair:
+
+>>> order = [*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173]
+>>> hugging_face = {id: bytes([byte]) for id, byte in enumerate(order)}
+>>> hugging_face[0], hugging_face[220]
+(b'!', b' ')
+>>> merges = train([[order.index(byte) for byte in b"x a b"]], None, hugging_face, 1, tie_break="lowest_ids")
+>>> show(vocabulary(hugging_face, merges)[256])
+"'a '"
+>>> show(vocabulary(BYTES, train_bytes("x a b", 257, tie_break="lowest_ids"))[256])
+"' a'"
 
 **When to stop.** After as many merges as were ordered; or when everything is one token and no pair is left; or when
 the best pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum. By

@@ -1,7 +1,8 @@
 r"""Step 7. Special tokens: ids that no text can reach by itself.
 
 A model needs a few signs that are not text: here a document ends, here the user speaks, here is nothing. They are
-*special tokens*, ids above all the others, and each has a spelling that people can read and write:
+*special tokens*. Each has an id of its own, here above all the others (SentencePiece and BERT put theirs first), and a
+spelling that people can read and write:
 
     <|endoftext|>   the document ends: what follows has nothing to do with it; the model writes it to stop
     <|im_start|>    a turn of a conversation begins, with the name of the speaker
@@ -43,8 +44,8 @@ cuts there falls apart into single characters. Without special tokens the text m
 ['abab']
 
 **Before or after training.** After training they take the next free ids, and no older id moves. They may also be
-decided before it, but must not take the ids of the bytes: 0 is the byte 0 and nothing else. And they must not be
-learned from: the corpus is cut at them, and they are thrown away.
+decided before it, but must not take the ids of the bytes: in these lessons 0 is the byte 0 and nothing else. And they
+must not be learned from: the corpus is cut at them, and they are thrown away.
 
 >>> corpus = "abab<|im_end|>abab"
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)

@@ -10,11 +10,25 @@ The cutting is done by one regular expression, the *pattern*. GPT-2 published th
 >>> split("How's the weather in 2026? It's 9.11 degrees!!", "gpt2")
 ['How', "'s", ' the', ' weather', ' in', ' 2026', '?', ' It', "'s", ' 9', '.', '11', ' degrees', '!!']
 
-A space belongs to the word after it, so that ` the` inside a sentence is one token; of several spaces the last goes
-with the word and the rest stay together, which is how a row of indentation in a program becomes one token later.
+A space belongs to the word after it, so that ` the` inside a sentence can become one token. Of several spaces the last
+goes with the word, and the others stay together in one pretoken, with the line break before them:
 
->>> split("if x:\n        return", "gpt2")
+>>> code = "if x:\n        return"
+>>> split(code, "gpt2")
 ['if', ' x', ':', '\n       ', ' return']
+
+The pattern *allows* that pretoken to become one token. It becomes one only if the corpus contains indentation, since
+BPE learns only what it has counted:
+
+>>> prose, program = "See the weather. See the weather.", "if x:\n        return x\n        return y\n"
+>>> for corpus in (prose, program):
+...     merges = train_bytes(corpus, 300, split=partial(split, pattern="gpt2"), min_frequency=2)
+...     print(b"\n       " in vocabulary(BYTES, merges).values())
+False
+True
+
+GPT-2 itself is the first case. Its pattern keeps the spaces together, but its vocabulary, trained on web pages, has no
+token of two spaces, so it spends one token on every space of an indentation. `cl100k` and `o200k` have such tokens.
 
 Chinese has no spaces, and its characters are letters to Unicode, so a whole clause is one pretoken up to the next
 punctuation mark:
@@ -23,8 +37,9 @@ punctuation mark:
 ['今天的天气很好', '，', '我们出去走走吧', '。']
 
 The later patterns correct the first in small things: numbers in groups of at most three digits, `'S` like `'s`, a
-line break at the end of punctuation. `gpt4` is the spelling that minbpe uses, `cl100k` is tiktoken's own of the same;
-they differ where a text ends in white space. `o200k` also cuts between small and capital letters.
+line break at the end of punctuation, and before a word not only a space but any one sign, as in `(x`. `gpt4` is the
+spelling that minbpe uses, `cl100k` is tiktoken's own of the same; they differ where a text ends in white space. `o200k`
+also cuts between small and capital letters.
 
 >>> split("in 20261120", "gpt4"), split("aB cD", "gpt4"), split("aB cD", "o200k")
 (['in', ' ', '202', '611', '20'], ['aB', ' cD'], ['a', 'B', ' c', 'D'])
@@ -48,9 +63,18 @@ and no merge crosses it.
 
     http://127.0.0.1:7777/#view=train&text=the+theme+then&pattern=gpt2&ties=first&size:=259
 
-This needs the `regex` package, for Python's own `re` does not know `\p{L}`, any letter of any script, and a pattern
-for all the texts of the world cannot do without it. Left out: remembering the ids of frequent pretokens. Next:
-step09_characters.py.
+**Letters of every script.** The patterns say `\p{L}` for a letter of any script, `\p{Lu}` for a capital, `\p{N}` for a
+digit or another number. These are *general categories*, which Unicode gives to each character. A pattern for all the
+texts of the world cannot do without them, and Python's `re` does not have them. But `unicodedata` knows the category
+of each character, so `spell_out` writes the classes as ranges of characters before `re` compiles the pattern:
+
+>>> print(spell_out(r"\p{Zl}|\p{Zp}"))
+[\U00002028-\U00002028]|[\U00002029-\U00002029]
+
+Which characters exist depends on the version of Unicode, here that of your Python. Tokenizers for production use a
+regex engine that has the categories (the package `regex` in Python, `fancy-regex` in tiktoken).
+
+Left out: remembering the ids of frequent pretokens. Next: step09_characters.py.
 
 Source: `gpt2` from openai/gpt-2 (src/encoder.py), `gpt4` from karpathy/minbpe (minbpe/regex.py), `cl100k` and `o200k`
 from openai/tiktoken (tiktoken_ext/openai_public.py).
@@ -58,9 +82,10 @@ from openai/tiktoken (tiktoken_ext/openai_public.py).
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache, partial
-
-import regex
+from itertools import groupby
+from unicodedata import category
 
 from .step01_levels import BYTES, show
 from .step03_merge import vocabulary
@@ -91,13 +116,73 @@ PATTERNS: dict[str, str] = {
 }
 
 
+# White_Space of Unicode, which is what `\s` means in the patterns; that of `re` has four control characters more
+SPACES = frozenset(
+    "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+)
+_CLASS = re.compile(r"\\([pP])\{(\w+)\}|\\([sS])|\\.|\[\^?|\]", re.DOTALL)
+
+
 @lru_cache
-def _compile(pattern: str) -> regex.Pattern[str]:
+def _runs() -> list[tuple[str, bool, int, int]]:
+    """List all of Unicode in runs: general category, white space or not, first and last code point."""
+    runs: list[tuple[str, bool, int, int]] = []
+    for (name, space), run in groupby(range(0x110000), lambda code: (category(chr(code)), chr(code) in SPACES)):
+        codes = list(run)
+        runs.append((name, space, codes[0], codes[-1]))
+    return runs
+
+
+@lru_cache
+def members(name: str, inside: bool = True) -> str:
+    r"""List the characters of a class as ranges, as they are written between the brackets of `re`.
+
+    Args:
+        name: A general category of Unicode (`Lu`) or its first letter (`L`); `s` is white space.
+        inside: False lists all the other characters.
+
+    Raises:
+        ValueError: If there is no such category.
+
+    Examples:
+        >>> print(members("s")[:21], members("Lu")[:21])
+        \U00000009-\U0000000d \U00000041-\U0000005a
+    """
+    belongs = [space if name == "s" else group.startswith(name) for group, space, _, _ in _runs()]
+    if not any(belongs):
+        raise ValueError(f"Unicode has no general category {name!r}")
+    runs = (run for run, chosen in zip(_runs(), belongs, strict=True) if chosen is inside)
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for _, _, first, last in runs)
+
+
+def spell_out(pattern: str) -> str:
+    r"""Write `\p{...}`, `\P{...}`, `\s` and `\S` as ranges of characters, for `re`.
+
+    Examples:
+        >>> re.findall(spell_out(r"\p{Lu}\p{Ll}+|[^\s\p{L}]"), "Étude, Ωμέγα 5")
+        ['Étude', ',', 'Ωμέγα', '5']
+    """
+    in_brackets = False
+
+    def write(match: re.Match[str]) -> str:
+        nonlocal in_brackets
+        sign = match[1] or match[3]
+        if not sign:  # the end of a class, the start of one, or another escape
+            in_brackets = match[0].startswith("[") or (in_brackets and match[0] != "]")
+            return match[0]
+        ranges = members(match[2] or "s", sign.islower())
+        return ranges if in_brackets else f"[{ranges}]"
+
+    return _CLASS.sub(write, pattern)
+
+
+@lru_cache
+def _compile(pattern: str) -> re.Pattern[str]:
     """Compile a named pattern, or a pattern given as text, once."""
     try:
-        return regex.compile(PATTERNS.get(pattern, pattern))
-    except regex.error as error:
-        raise ValueError(f"the pattern {pattern!r} does not compile: {error}") from None
+        return re.compile(spell_out(PATTERNS.get(pattern, pattern)))
+    except re.error as error:
+        raise ValueError(f"the pattern {pattern!r} does not compile: {error.msg}") from None
 
 
 def split(text: str, pattern: str) -> list[str]:
@@ -129,14 +214,19 @@ def split(text: str, pattern: str) -> list[str]:
 
 
 def main() -> None:
-    """Cut one text by every named pattern, then train with a cut and without."""
-    text = "We've 12345 reasons: HTTPServer, aB, 今天的天气!!\n\n  go \n "
-    for name in PATTERNS:
-        print(f"{name:<7}", split(text, name))
-    for cutter in (None, partial(split, pattern="gpt2")):
-        merges = train_bytes("the dog. the dog! the dog? of the dog", 300, split=cutter, min_frequency=2)
-        learned = list(vocabulary(BYTES, merges).values())[256:]
-        print("with a cut:" if cutter else "without:", [show(token) for token in learned])
+    """Cut the examples of this lesson by every named pattern, then train with a cut and without."""
+    sentence = "How's the weather in 2026? It's 9.11 degrees!!"
+    code = "if x:\n        return x\n        return y\n"
+    for text in (sentence, code, "今天的天气很好，我们出去走走吧。", "in 20261120, aB cD\n  "):
+        print(repr(text))
+        for name in PATTERNS:
+            print(f"  {name:<7}", split(text, name))
+    for corpus in ("the dog. the dog! the dog? of the dog", code):
+        print("trained on", repr(corpus))
+        for cutter in (None, partial(split, pattern="gpt2")):
+            merges = train_bytes(corpus, 300, split=cutter, min_frequency=2)
+            learned = list(vocabulary(BYTES, merges).values())[256:]
+            print("  with a cut:" if cutter else "  without:   ", [show(token) for token in learned])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ Compression(bytes=55, characters=55, tokens=21)
 >>> round(55 / 21, 2)
 2.62
 
-That was the text it was trained on. What counts is another one, which is always worse:
+That was the text it was trained on. What counts is another one, which is usually worse:
 
 >>> round(measure("the fastest desk", encode(list(b"the fastest desk"), ranks(merges))).bytes_per_token, 2)
 1.78

@@ -82,7 +82,8 @@ def train(
             default ``"o200k"`` at byte level, ``"none"`` at character level, white-space words with `end_of_word`.
         normalizer: none is carried yet.
         tie_break: which of several most frequent pairs goes first: ``"lowest_ids"`` (the default), ``"first"``,
-            ``"highest_pair"``, ``"shortest"``.
+            ``"highest_pair"``, ``"shortest"``. Ids are those of this tokenizer; Hugging Face's alphabet has others, so
+            for its merges pass ``preset="hf"``.
         min_frequency: pairs less frequent than this are not merged; 1, or what the preset has.
         special_tokens: control tokens. They cut the documents, are never learned, and get the last ids.
         unk_token: stands in for characters that training did not see; one of the special tokens, or one more.
