@@ -1,125 +1,102 @@
 """What a chat template may use up, and whose is what it makes.
 
-A template is a program from a file that somebody published. How much text it makes, how large its lists are and how
-long it runs have limits, looked at in every turn of a loop, call, filter and operator. What one of these does in
-between is linear in sizes that are bounded, because numbers that would make one step huge are refused.
+A template is a program from a file that somebody published, so everything it does is accounted for by what it produces:
 
-Not bounded: the memory of `MAX_CHARS` characters, and the time Python takes to compile `MAX_SOURCE` characters.
+- **Memory.** Each value is charged by the bytes it takes (`Running.charge`), and an operation is refused before it runs
+  if its result, or what it needs for a moment, may exceed what is left (`Running.afford`).
+- **Time.** Each operation takes credit by the work it does; the clock is read when the credit is used up. One operation
+  that Python cannot interrupt does at most `MAX_STEP` units of work (`Running.step`).
+- **Output.** What is printed becomes tokens, which take far more memory than the text (`Running.write`).
+
+The limits grow with what the caller has given, so that long chats are no hostile ones. `costs` and `formatting` compute
+the bound of each operation from its arguments; an operation without a bound is refused.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, MappingView
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ChatTemplateError
 from .traced import CALLER, MIXED, Origin, Traced, runs_of
 
 __all__ = [
-    "MAX_CHARS",
-    "MAX_NUMBER",
+    "MAX_BITS",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_OUTPUT",
     "MAX_SECONDS",
     "MAX_SOURCE",
+    "MAX_STEP",
+    "RUN",
+    "SLOT",
+    "TRACED",
+    "VALUE",
     "Fields",
     "Items",
     "Running",
-    "check_format",
-    "check_numbers",
-    "check_product",
+    "bytes_of",
     "current",
     "is_traced",
-    "result_size",
+    "piece_bytes",
     "running",
-    "weigh",
+    "width",
 ]
 
-MAX_SOURCE = 1 << 19  # published templates stay under 50,000 characters
-MAX_CHARS = 1 << 27  # that a template makes in all
-MAX_WEIGHT = 1 << 24  # values inside one list, at any depth
-MAX_DEPTH = 100
-MAX_NUMBER = 100_000  # as a width or a count; Jinja's own limit of `range`
-MAX_BITS = 100_000
-MAX_SECONDS = 10.0
+MAX_SOURCE = 1 << 17  # characters; published templates stay under 50,000. Compiling so many takes up to 3 s and 250 MB
+MAX_BYTES = 1 << 27  # that a template makes in all
+MAX_OUTPUT = 1 << 18  # bytes of text; a token of one byte takes 450 bytes in an `Encoding`
+MAX_STEP = 1 << 30  # units of work without a look at the clock: bytes compared, about a second at worst
+MAX_SECONDS = 5.0
+MAX_DEPTH = 100  # of values in values, and of macros that call macros
+MAX_BITS = 100_000  # of an integer
+# More of it for each byte that the caller gives (`size`): a template copies a message some ten times on its way.
+_BYTES_PER_GIVEN = 32
+_OUTPUT_PER_GIVEN = 8
+_SECONDS_PER_GIVEN = 2e-7
 
-# What a number among the arguments makes large.
-_SIZED = {
-    "batch",
-    "center",
-    "expandtabs",
-    "indent",
-    "ljust",
-    "rjust",
-    "round",
-    "slice",
-    "truncate",
-    "wordwrap",
-    "zfill",
-}
-_WIDTH = re.compile(r"\d{6}|\*|\{[^{}]*\{")  # of a format: large, or taken from an argument
+# Bytes, measured with tracemalloc on CPython 3.11 and rounded up.
+VALUE = 64  # a small object
+SLOT = 16  # a place in a list: 8 bytes, and as many while the list is made
+TRACED = 600  # a `Traced` of one run
+RUN = 96  # one more run
+
+_CREDIT = 200  # operations between two looks at the clock
+_WORK = 15  # a unit of credit pays for 2^15 units of work, about 10 µs
 
 
 class Fields(dict[str, Any]):
     """An object of a request as a template sees it; a message knows its index."""
 
     _message: int | None = None
-    _weight: int = 0
+    _size: int = 0
 
 
 class Items(list[Any]):
     """A list of a request as a template sees it."""
 
-    _weight: int = 0
+    _size: int = 0
 
 
-def weigh(value: Any, depth: int = 0) -> int:
-    """How many values are in a value, at any depth and as often as it is reached.
-
-    Raises:
-        ChatTemplateError: too many: ``[a, a]`` of ``[b, b]`` of … would be compared and printed for ever.
-    """
-    if isinstance(value, Fields | Items) and value._weight:
-        return value._weight
-    if not isinstance(value, list | tuple | Mapping | MappingView):
-        return 1
-    if depth > MAX_DEPTH:
-        raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
-    total = 1
-    for item in value.values() if isinstance(value, Mapping) else value:  # type: ignore[union-attr]
-        total += weigh(item, depth + 1)
-        if total > MAX_WEIGHT:
-            raise ChatTemplateError(f"the chat template makes a list of more than {MAX_WEIGHT} values")
-    return total
+def width(text: str) -> int:
+    """An upper bound of the bytes that a character takes."""
+    return 1 if text.isascii() else min(4, str.__sizeof__(text) // len(text))
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """All strings in a value, at any depth, and what else is no container."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield from leaves(item)
-    elif isinstance(value, list | tuple | MappingView):
-        for item in value:  # type: ignore[union-attr]
-            yield from leaves(item)
-    else:
-        yield value
+def bytes_of(text: str) -> int:
+    """The bytes that a text takes, with its runs."""
+    runs = TRACED + RUN * len(text._runs) if isinstance(text, Traced) else 0
+    return VALUE + len(text) * width(text) + runs
 
 
-def is_traced(value: Any) -> bool:
-    """Whether text of others than the template is in a value."""
-    return any(isinstance(leaf, Traced) for leaf in leaves(value))
+def piece_bytes(text: str) -> int:
+    """The bytes that each piece of a text takes, beside its characters."""
+    return SLOT + VALUE + (TRACED if isinstance(text, Traced) else 0)
 
 
-def _printed(value: Any) -> int:
-    """About how many characters a value has as text."""
-    return sum(len(leaf) + 4 if isinstance(leaf, str) else 20 for leaf in leaves(value))
-
-
-@dataclass
 class Running:
     """One rendering: what is left of its limits, and where in the conversation it is.
 
@@ -127,36 +104,175 @@ class Running:
         controls: the spellings of the special tokens.
         turn: the message whose turn of a loop runs; None outside.
         turns: those of the loops around.
-        chars: how many characters may still be made.
-        deadline: when it is stopped.
     """
 
-    controls: tuple[str, ...] = ()
-    turn: int | None = None
-    turns: list[int | None] = field(default_factory=list)
-    chars: int = MAX_CHARS
-    deadline: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
+    def __init__(self, controls: Iterable[str], given: int, printable: tuple[type, ...]) -> None:
+        """Limits for so much that the caller gives (`Fields` and `Items` know their sizes).
+
+        Args:
+            controls: the spellings of the special tokens.
+            given: the size of messages and variables.
+            printable: the types, beside text and containers, of what has a text.
+        """
+        self.controls = tuple(controls)
+        self._printable = printable
+        self.turn: int | None = None
+        self.turns: list[int | None] = []
+        self._max_bytes = MAX_BYTES + _BYTES_PER_GIVEN * given
+        self._left = self._max_bytes
+        self._max_output = MAX_OUTPUT + _OUTPUT_PER_GIVEN * given
+        self._output = self._max_output
+        self._seconds = MAX_SECONDS + _SECONDS_PER_GIVEN * given
+        self._deadline = time.monotonic() + self._seconds
+        self._credit = _CREDIT
+        self._depth = 0
+        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> the container, which stays alive, and its size
+
+    # ── accounting ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def charge(self, made: int = 0) -> None:
-        """Before something is made.
+        """Accounts for an operation and for the bytes that it has made.
 
         Raises:
             ChatTemplateError: a limit is reached.
         """
-        self.chars -= made
-        if self.chars < 0:
-            raise ChatTemplateError(f"the chat template makes more than {MAX_CHARS} characters: stopped")
-        if time.monotonic() > self.deadline:
-            raise ChatTemplateError(f"the chat template runs for more than {MAX_SECONDS:g} seconds: stopped")
+        self._left -= made
+        self._credit -= 1 + (made >> _WORK)
+        if self._left < 0:
+            raise self._too_much()
+        if self._credit < 0:
+            self._look()
+
+    def afford(self, made: int) -> None:
+        """Refuses an operation that may make, or need for a moment, more bytes than are left."""
+        if made > self._left:
+            raise self._too_much()
+
+    def step(self, work: int) -> None:
+        """Accounts for work that cannot be interrupted, before it is done."""
+        if work > MAX_STEP:
+            raise ChatTemplateError("the chat template does something that takes too long for one step: stopped")
+        self._credit -= 1 + (work >> _WORK)
+        if self._credit < 0:
+            self._look()
+
+    def write(self, text: str) -> None:
+        """Accounts for text that is printed."""
+        self.charge(bytes_of(text) + 2 * VALUE * len(runs_of(text)))
+        self._output -= len(text) * width(text)
+        if self._output < 0:
+            raise ChatTemplateError(
+                f"the chat template writes more than {self._max_output:,} bytes, for messages of this size: stopped"
+            )
+
+    def nested(self, call: Callable[[], Any]) -> Any:
+        """Calls what the template defines."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ChatTemplateError(f"the chat template calls itself more than {MAX_DEPTH} deep")
+        try:
+            return call()
+        finally:
+            self._depth -= 1
+
+    def _too_much(self) -> ChatTemplateError:
+        return ChatTemplateError(
+            f"the chat template makes more than {self._max_bytes:,} bytes, for messages of this size: stopped"
+        )
+
+    def _look(self) -> None:
+        self._credit = _CREDIT
+        if time.monotonic() > self._deadline:
+            raise ChatTemplateError(f"the chat template runs for more than {self._seconds:.3g} seconds: stopped")
+
+    # ── values ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def size(self, value: Any, depth: int = 0) -> int:
+        """The work of comparing or hashing a value: its bytes, and those of its values as often as they are reached.
+
+        Each container is counted once and remembered: templates cannot change one.
+
+        Raises:
+            ChatTemplateError: it is nested too deeply, or time is over.
+        """
+        if isinstance(value, str):
+            return VALUE + len(value)
+        if isinstance(value, Fields | Items) and value._size:
+            return value._size
+        if not isinstance(value, list | tuple | Mapping | MappingView):
+            return VALUE
+        known = self._sizes.get(id(value))
+        if known is not None:
+            return known[1]
+        if depth > MAX_DEPTH:
+            raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
+        total = VALUE
+        for item in _inside(value):
+            self.charge()
+            total += self.size(item, depth + 1)
+        self.charge(4 * VALUE)
+        self._sizes[id(value)] = (value, total)
+        return total
+
+    def compare(self, *values: Any) -> None:
+        """Before values are compared or hashed: the smallest decides how long it takes."""
+        self.step(min(map(self.size, values)))
+
+    def hold(self, value: Any) -> Any:
+        """A list of what an iterator yields, for it can be looked at once only; other values as they are."""
+        if not isinstance(value, Iterator) or type(value).__name__ == "LoopContext":
+            return value
+        held = []
+        for item in value:
+            self.charge(SLOT)
+            held.append(item)
+        return held
+
+    def printed(self, value: Any) -> tuple[int, int]:
+        """An upper bound of the characters of a value as text, and of their bytes.
+
+        Raises:
+            ChatTemplateError: it is nested too deeply, has no text of its own, or is too large.
+        """
+        if isinstance(value, str):
+            return len(value), width(value)
+        length, wide = 0, 1
+        for leaf in self.leaves(value, 2):
+            if isinstance(leaf, str):
+                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 4
+                wide = max(wide, width(leaf))
+            elif isinstance(leaf, int):
+                length += 16 + leaf.bit_length() // 3
+            elif isinstance(leaf, self._printable):
+                length += VALUE
+            else:
+                name = type(leaf).__name__
+                raise ChatTemplateError(f"the chat template prints what has no text: {name} (call it, or use |list)")
+            self.afford(length * wide)
+        return length, wide
 
     def text(self, value: Any) -> str:
         """A value as text, with its origin."""
         if isinstance(value, str):
             return value
-        weigh(value)
-        self.charge(_printed(value))
+        length, wide = self.printed(value)
+        self.afford(length * wide)
         text: str = self.own(str(value), value)
+        self.charge(bytes_of(text))
         return text
+
+    def leaves(self, value: Any, per_container: int = 0, depth: int = 0) -> Iterator[Any]:
+        """All strings in a value, at any depth and as often as they are reached, and what else is no container."""
+        self.charge()
+        if not isinstance(value, list | tuple | Mapping | MappingView):
+            yield value
+            return
+        if depth > MAX_DEPTH:
+            raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
+        if per_container:
+            yield from (None,) * per_container  # its brackets and its name
+        for item in _inside(value):
+            yield from self.leaves(item, per_container, depth + 1)
 
     def own(self, result: Any, *inputs: Any) -> Any:
         """A result with its origin, where text of others went in and a plain `str` came out.
@@ -168,7 +284,7 @@ class Running:
             return result
         owners: set[Origin] = set()
         controls = False
-        for value in leaves(inputs):
+        for value in self.leaves(inputs):
             if value is result:
                 return result  # handed through
             if isinstance(value, str):
@@ -183,12 +299,27 @@ class Running:
         """Whether the template's part of a text spells a special token."""
         at = 0
         for length, origin in runs_of(text):
+            self.charge()
             if origin.source == "template":
                 part = str.__str__(text)[at : at + length]
-                if any(control in part for control in self.controls):
-                    return True
+                for control in self.controls:
+                    self.step(length)
+                    if control in part:
+                        return True
             at += length
         return False
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """The values in a container, keys too."""
+    if isinstance(value, Mapping):
+        return (item for pair in value.items() for item in pair)
+    return value  # type: ignore[no-any-return]
+
+
+def is_traced(value: Any) -> bool:
+    """Whether text of others than the template is in a value."""
+    return any(isinstance(leaf, Traced) for leaf in current().leaves(value))
 
 
 _RUNNING: ContextVar[Running] = ContextVar("jeton_chat")
@@ -205,54 +336,5 @@ def running(state: Running) -> Iterator[Running]:
 
 
 def current() -> Running:
-    """The rendering that runs. (While a template is compiled there is none, and Jinja evaluates what is constant.)"""
-    return _RUNNING.get(None) or Running()
-
-
-# ── single steps ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def check_numbers(name: str, args: Iterable[Any]) -> None:
-    """Refuses numbers that would make one call huge."""
-    if name in _SIZED:
-        for value in args:
-            if isinstance(value, int) and abs(value) > MAX_NUMBER:
-                raise ChatTemplateError(f"the chat template asks for {name} with a number above {MAX_NUMBER}")
-
-
-def check_format(format: str, values: Any) -> None:
-    """Refuses widths that would make one field huge, and charges for what the fields may hold."""
-    if _WIDTH.search(format):
-        raise ChatTemplateError("the chat template formats with a width of its own making, or of six digits")
-    current().charge(len(format) + (format.count("%") + format.count("{")) * _printed(values))
-
-
-def check_product(operator: str, left: Any, right: Any) -> None:
-    """Refuses `*` and `**` that would make something huge."""
-    state = current()
-    if isinstance(left, int) and isinstance(right, int):
-        bits = left.bit_length() * max(right, 0) if operator == "**" else left.bit_length() + right.bit_length()
-        if bits > MAX_BITS:
-            raise ChatTemplateError(f"the chat template makes a number of more than {MAX_BITS} bits")
-    for sequence, times in ((left, right), (right, left)):
-        if isinstance(sequence, str | list | tuple) and isinstance(times, int):
-            runs = len(runs_of(sequence)) if isinstance(sequence, str) else 0
-            state.charge((len(sequence) + 8 * runs) * max(times, 0))
-    state.charge()
-
-
-def result_size(name: str, text: str, args: tuple[Any, ...]) -> int:
-    """How long the result of a method or filter of a text may be, at most."""
-    match name, args:
-        case "replace", (str(old), str(new), *_):
-            return len(text) + text.count(old) * len(new)
-        case "join", (list() | tuple() as items, *_):
-            return sum(len(item) if isinstance(item, str) else 1 for item in items) + len(text) * len(items)
-        case "expandtabs", _:
-            return len(text) + text.count("\t") * (args[0] if args and isinstance(args[0], int) else 8)
-        case "indent", _:
-            width = args[0] if args and isinstance(args[0], str | int) else 4
-            return len(text) + (text.count("\n") + 1) * (len(width) if isinstance(width, str) else width)
-        case "wordwrap", _:
-            return 2 * len(text) + len(text) * sum(len(arg) for arg in args if isinstance(arg, str))
-    return len(text)
+    """The rendering that runs. There is one whenever a template does anything: nothing is evaluated at compile time."""
+    return _RUNNING.get()

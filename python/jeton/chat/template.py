@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
-from .limits import MAX_DEPTH, MAX_SOURCE, Fields, Items, Running, running
+from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, Fields, Items, Running, running
 from .presets import PRESETS
 from .traced import CALLER, Origin, Traced, runs_of
 
@@ -134,15 +134,16 @@ def render(
     """
     given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
     seen = Items(_message(index, message) for index, message in enumerate(messages))
-    seen._weight = 1 + sum(message._weight for message in seen)
+    seen._size = VALUE + sum(message._size for message in seen)
     template = compiled(source)
     pieces: list[Piece] = []
     texts: list[str] = []
-    with running(Running(tuple(controls))) as state:
+    size = seen._size + sum(map(_size, given.values()))
+    with running(Running(controls, size, template.environment.printable)) as state:  # type: ignore[attr-defined]
         try:
             context = template.new_context({**own, **given, "messages": seen})
             for chunk in template.root_render_func(context):
-                state.charge(len(chunk))
+                state.write(chunk)
                 pieces += _pieces(chunk, state.turn)
                 texts.append(chunk)
         except JetonError:
@@ -199,17 +200,20 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
             if not isinstance(key, str):
                 raise ConfigError(f"{where} has the key {key!r:.60}, which is no text", option="messages")
             fields[_seen(key, origin, where) if depth else key] = _seen(item, origin, where, depth + 1)
-        fields._weight = 1 + sum(_weight(item) for item in fields.values())
+        fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
         items = Items(_seen(item, origin, where, depth + 1) for item in value)
-        items._weight = 1 + sum(map(_weight, items))
+        items._size = VALUE + sum(map(_size, items))
         return items
     raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
 
 
-def _weight(value: Any) -> int:
-    return value._weight if isinstance(value, Fields | Items) else 1
+def _size(value: Any) -> int:
+    """As `Running.size`."""
+    if isinstance(value, Fields | Items):
+        return value._size
+    return VALUE + (len(value) if isinstance(value, str) else 0)
 
 
 @lru_cache(maxsize=32)

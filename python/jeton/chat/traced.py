@@ -10,6 +10,7 @@ A plain `str` is the template's.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple, SupportsIndex
@@ -68,7 +69,7 @@ class Traced(str):
         return join((other, self)) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> str:
-        return join([self] * times.__index__())
+        return join([self] * times.__index__()) if self else self
 
     __rmul__ = __mul__
 
@@ -89,8 +90,13 @@ class Traced(str):
         start, stop, step = index.indices(len(self))
         if step == 1:
             return self._cut(start, max(start, stop))
-        origins = [origin for length, origin in self._runs for _ in range(length)]
-        return Traced(str.__getitem__(self, index), [(1, origin) for origin in origins[index]])
+        kept = range(start, stop, step) if step > 0 else range(start, stop, step)[::-1]
+        runs = []
+        begin = 0
+        for length, origin in self._runs:
+            runs.append((bisect_left(kept, begin + length) - bisect_left(kept, begin), origin))
+            begin += length
+        return Traced(str.__getitem__(self, index), runs if step > 0 else reversed(runs))
 
     def _cut(self, start: int, stop: int) -> Traced:
         return self._cuts([(start, stop)])[0]

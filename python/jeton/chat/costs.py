@@ -1,0 +1,444 @@
+"""What each operation on values costs at most, from its arguments and before it runs.
+
+`METHODS` and `FILTERS` are the complete lists of the methods and filters that templates may use. Each entry has the
+parameters of the operation itself, so Python binds what is passed by position and by name alike, and tells the
+`Running` the peak of memory that the operation may need (`afford`) and its work, where that is more than linear in
+values that are accounted for already (`step`). What the operation has made is charged when it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import log2
+from typing import Any
+
+from jinja2.exceptions import TemplateError
+from jinja2.filters import make_attrgetter, make_multi_attrgetter
+
+from .formatting import check_percent
+from .limits import MAX_BITS, RUN, SLOT, TRACED, VALUE, Running, bytes_of, is_traced, piece_bytes, width
+from .traced import Traced, runs_of
+
+__all__ = ["FILTERS", "METHODS", "OF_TEXT", "check_number", "joined"]
+
+Cost = Callable[..., None]
+
+_DIGITS_PER_BIT = 0.3010
+_MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
+
+
+def _count(value: Any) -> int:
+    """A number of times; what is no integer is an error of the operation itself."""
+    return max(value, 0) if isinstance(value, int) else 0
+
+
+def _widest(*texts: Any) -> int:
+    return max((width(text) for text in texts if isinstance(text, str)), default=1)
+
+
+def check_number(value: Any) -> None:
+    """Refuses integers with which arithmetic would take long."""
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise TemplateError(f"an integer has more than {MAX_BITS} bits")
+
+
+# ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _linear(state: Running, text: str, *args: Any) -> None:
+    state.step(len(text) + sum(len(arg) for arg in args if isinstance(arg, str)))
+
+
+def _cased(state: Running, text: str) -> None:
+    state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))  # ŉ becomes ʼN, ΐ three characters
+
+
+def _padded(state: Running, text: str, width: Any, fillchar: Any = " ") -> None:
+    state.afford(bytes_of(text) + max(len(text), _count(width)) * _widest(text, fillchar))
+
+
+def _zfill(state: Running, text: str, width: Any) -> None:
+    _padded(state, text, width)
+
+
+def _expandtabs(state: Running, text: str, tabsize: Any = 8) -> None:
+    state.afford((len(text) + text.count("\t") * _count(tabsize)) * width(text))
+
+
+def _matched(state: Running, text: str, affix: Any, *span: Any) -> None:
+    state.step(state.size(affix))
+
+
+def _found_backwards(state: Running, text: str, sub: Any, *span: Any) -> None:
+    state.step(len(text) * len(sub))  # CPython searches backwards without a table
+
+
+def _stripped(state: Running, text: str, chars: Any = None) -> None:
+    state.afford(bytes_of(text))
+    state.step(len(text) * len(chars or ""))
+
+
+def _without_affix(state: Running, text: str, affix: Any) -> None:
+    state.afford(bytes_of(text))
+
+
+def _pieces(state: Running, text: str, most: int, maxsplit: Any = -1) -> None:
+    """Of a text that falls into so many at most."""
+    if isinstance(maxsplit, int) and maxsplit >= 0:
+        most = min(most, maxsplit + 1)
+    state.afford(2 * bytes_of(text) + most * piece_bytes(text))
+
+
+def _split(state: Running, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
+    if isinstance(sep, str):
+        _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
+    else:
+        state.afford(len(text) * VALUE // 2)  # every second character is a word
+        _pieces(state, text, len(str.split(text)) + 1, maxsplit)
+
+
+def _rsplit(state: Running, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
+    if isinstance(sep, str):
+        _found_backwards(state, text, sep)
+    _split(state, text, sep, maxsplit)
+
+
+def _lines(state: Running, text: str) -> int:
+    state.afford(len(text) * VALUE // 2)
+    return len(str.splitlines(text)) + 1
+
+
+def _splitlines(state: Running, text: str, keepends: Any = False) -> None:
+    _pieces(state, text, _lines(state, text))
+
+
+def _partition(state: Running, text: str, sep: Any) -> None:
+    _pieces(state, text, 3)
+
+
+def _rpartition(state: Running, text: str, sep: Any) -> None:
+    _found_backwards(state, text, sep)
+    _pieces(state, text, 3)
+
+
+def _replace(state: Running, text: str, old: Any, new: Any, count: Any = -1) -> None:
+    if not isinstance(old, str) or not isinstance(new, str):
+        return  # an error
+    times = text.count(old)
+    times = min(times, count) if isinstance(count, int) and count >= 0 else times
+    per_time = len(new) * _widest(text, new)
+    if isinstance(text, Traced) or isinstance(new, Traced):
+        per_time += 2 * piece_bytes(text) + SLOT + RUN * (len(new._runs) if isinstance(new, Traced) else 1)
+    state.afford(bytes_of(text) + len(text) * _widest(new) + times * per_time)
+
+
+def _translate(state: Running, text: str, table: Any) -> None:
+    longest, wide = 1, 4
+    for item in state.leaves(table):
+        longest = max(longest, len(item) if isinstance(item, str) else 1)
+    state.afford(len(text) * longest * wide)
+
+
+def _maketrans(state: Running, text: str, x: Any, y: Any = "", z: Any = "") -> None:
+    state.afford(4 * VALUE * (len(x) + len(z)))
+
+
+def joined(state: Running, separator: str, items: Any) -> str:
+    """``separator.join(items)``, with origins."""
+    texts = state.hold(items)
+    if isinstance(texts, str):
+        state.afford(len(texts) * (piece_bytes(texts) + SLOT))
+        texts = list(texts)
+    elif not isinstance(texts, list | tuple):
+        texts = list(texts)
+    state.charge(SLOT * len(texts))
+    chars, wide, runs = 0, width(separator), 0
+    between = len(separator), len(separator._runs) if isinstance(separator, Traced) else 1
+    for text in texts:
+        if not isinstance(text, str):
+            raise TemplateError(f"join() of {type(text).__name__}: only texts can be joined")
+        chars += len(text) + between[0]
+        runs += between[1] + (len(text._runs) if isinstance(text, Traced) else 1)
+        wide = max(wide, width(text))
+        state.charge()
+    traced = isinstance(separator, Traced) or any(isinstance(text, Traced) for text in texts)
+    state.afford(chars * wide + (2 * RUN + 2 * SLOT) * runs * traced)
+    result = Traced(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
+    state.charge(bytes_of(result))
+    return result
+
+
+# The methods of texts. `encode` is not among them: text that went through bytes has forgotten whose it is.
+METHODS: dict[str, Cost] = {
+    **dict.fromkeys(
+        "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper "
+        "count find index".split(),
+        _linear,
+    ),
+    **dict.fromkeys("capitalize casefold lower swapcase title upper".split(), _cased),
+    **dict.fromkeys("center ljust rjust".split(), _padded),
+    **dict.fromkeys("startswith endswith".split(), _matched),
+    **dict.fromkeys("rfind rindex".split(), _found_backwards),
+    **dict.fromkeys("strip lstrip rstrip".split(), _stripped),
+    **dict.fromkeys("removeprefix removesuffix".split(), _without_affix),
+    "expandtabs": _expandtabs,
+    "maketrans": _maketrans,
+    "partition": _partition,
+    "replace": _replace,
+    "rpartition": _rpartition,
+    "rsplit": _rsplit,
+    "split": _split,
+    "splitlines": _splitlines,
+    "translate": _translate,
+    "zfill": _zfill,
+}
+
+
+# ── filters of a text ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _text(state: Running, text: str) -> None:
+    pass
+
+
+def _center(state: Running, text: str, width: Any = 80) -> None:
+    _padded(state, text, width)
+
+
+def _escape(state: Running, text: str) -> None:
+    state.afford(6 * len(text) * width(text))
+
+
+def _format(state: Running, text: str, *args: Any, **kwargs: Any) -> None:
+    check_percent(state, text, kwargs or args)
+    state.afford(2 * (text.count("%s") + 1) * piece_bytes(text) if is_traced((text, args, kwargs)) else 0)
+
+
+def _indent(state: Running, text: str, width: Any = 4, first: Any = False, blank: Any = False) -> None:
+    lines = _lines(state, text)
+    indention = len(width) if isinstance(width, str) else _count(width)
+    state.afford(2 * bytes_of(text) + lines * (2 * (indention + 1) * _widest(text, width) + piece_bytes(text)))
+
+
+def _striptags(state: Running, text: str) -> None:
+    state.step(2 * text.count("<") * len(text))  # Jinja copies the text for each tag
+    state.afford(len(text) * VALUE)
+
+
+def _per_word(state: Running, text: str, *args: Any) -> None:
+    state.afford(2 * len(text) * VALUE)
+
+
+def _truncate(
+    state: Running, text: str, length: Any = 255, killwords: Any = False, end: Any = "...", leeway: Any = None
+) -> None:
+    state.afford(2 * bytes_of(text) + len(text) * _widest(text, end))
+
+
+def _wordwrap(
+    state: Running,
+    text: str,
+    width: Any = 79,
+    break_long_words: Any = True,
+    wrapstring: Any = None,
+    break_on_hyphens: Any = True,
+) -> None:
+    state.afford(len(text) * (4 * VALUE + len(wrapstring or "\n") * _widest(text, wrapstring)))
+    # textwrap copies the rest of a long word for each of its lines, and looks through it at each hyphen.
+    state.step(4 * len(text) * max(map(len, str.split(text)), default=0))
+
+
+def _tojson(
+    state: Running,
+    value: Any,
+    ensure_ascii: Any = False,
+    indent: Any = None,
+    separators: Any = None,
+    sort_keys: Any = False,
+) -> None:
+    """The text of an object is made and charged bit by bit; the longest bit is a text."""
+    if (len(indent) if isinstance(indent, str) else _count(indent)) > 100:
+        raise TemplateError("JSON is indented by more than 100")
+    for leaf in state.leaves(value):
+        if isinstance(leaf, str):
+            state.afford((12 if ensure_ascii else 6) * len(leaf) * width(leaf))
+
+
+def _join(state: Running, value: Any, d: Any = "", attribute: Any = None) -> None:
+    pass  # `joined` does it
+
+
+# ── filters of other values ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _free(state: Running, *args: Any, **kwargs: Any) -> None:
+    """Hands something through, or looks at one value."""
+
+
+def _number(state: Running, value: Any, *args: Any, **kwargs: Any) -> None:
+    check_number(value)
+
+
+def _int(state: Running, value: Any, default: Any = 0, base: Any = 10) -> None:
+    check_number(value)
+    if isinstance(value, str) and len(value) > MAX_BITS // 6 and base != 10:  # 6 bits a digit at most
+        raise TemplateError("an integer has too many digits")
+
+
+def _round(state: Running, value: Any, precision: Any = 0, method: Any = "common") -> None:
+    check_number(value)
+    if isinstance(precision, int) and abs(precision) > _MAX_DIGITS:
+        raise TemplateError(f"a number is rounded to more than {_MAX_DIGITS} digits")
+
+
+def _listed(state: Running, value: Any, *args: Any, **kwargs: Any) -> None:
+    """A list of what is in a value."""
+    made = _length(value) * _per_item(value)
+    state.afford(made + _length(value) * SLOT)
+    state.charge(made)
+
+
+def _length(value: Any) -> int:
+    return len(value) if hasattr(value, "__len__") else 0
+
+
+def _per_item(value: Any) -> int:
+    """The bytes of each object that a value makes when it is iterated, beside its place in a list."""
+    if isinstance(value, str):
+        return piece_bytes(value) - SLOT
+    return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE
+
+
+def _items(state: Running, value: Any) -> None:
+    state.charge(2 * VALUE * _length(value))
+
+
+def _batch(state: Running, value: Any, linecount: Any, fill_with: Any = None) -> None:
+    _listed(state, value)
+    state.charge(SLOT * _length(value) + VALUE * (_length(value) // max(_count(linecount), 1)))
+    state.charge(SLOT * _count(linecount) if fill_with is not None else 0)
+
+
+def _slice(state: Running, value: Any, slices: Any, fill_with: Any = None) -> None:
+    _listed(state, value)
+    state.charge(2 * SLOT * _length(value) + (VALUE + SLOT) * _count(slices))
+
+
+def _sum(state: Running, value: Any, attribute: Any = None, start: Any = 0) -> None:
+    if not isinstance(start, int | float):
+        raise TemplateError("|sum adds numbers; it would take quadratic time to add up others")
+    for item in value:
+        state.charge()
+        check_number(item)
+
+
+def _sorted(state: Running, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
+    """Values that are compared by keys; without `case_sensitive` lowered copies of all are made first."""
+    number = total = copies = longest = 0
+    for key in keys:
+        size = state.size(key)
+        state.charge()
+        number, total, longest = number + 1, total + size, max(longest, size)
+        copies += 0 if case_sensitive or not isinstance(key, str) else 3 * bytes_of(key)
+    if sorts:
+        state.afford(copies + 4 * SLOT * number)
+        state.step(min(number * int(log2(number + 1) + 1) * longest, total * number))
+    else:
+        state.step(copies + 2 * total)
+
+
+def _keys(state: Running, environment: Any, value: Any, attribute: Any, sorts: bool, case_sensitive: Any) -> None:
+    state.charge(_length(value) * _per_item(value))
+    if attribute is None:
+        keys: Iterable[Any] = value
+    else:
+        getter = (make_multi_attrgetter if sorts else make_attrgetter)(environment, attribute)
+        keys = map(getter, value)
+        if sorts:
+            keys = (key for several in keys for key in several)
+    _sorted(state, keys, case_sensitive, sorts=sorts)
+
+
+def _sort(
+    state: Running,
+    value: Any,
+    reverse: Any = False,
+    case_sensitive: Any = False,
+    attribute: Any = None,
+    *,
+    environment: Any,
+) -> None:
+    _keys(state, environment, value, attribute, True, case_sensitive)
+
+
+def _groupby(
+    state: Running, value: Any, attribute: Any, default: Any = None, case_sensitive: Any = False, *, environment: Any
+) -> None:
+    _sort(state, value, False, case_sensitive, attribute, environment=environment)
+    state.charge(4 * VALUE * _length(value))
+
+
+def _extreme(
+    state: Running, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
+) -> None:
+    _keys(state, environment, value, attribute, False, case_sensitive)
+
+
+def _unique(
+    state: Running, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
+) -> None:
+    _keys(state, environment, value, attribute, False, case_sensitive)
+    state.afford(2 * VALUE * _length(value))
+
+
+def _dictsort(
+    state: Running, value: Any, case_sensitive: Any = False, by: Any = "key", reverse: Any = False
+) -> None:
+    if isinstance(value, Mapping):
+        _sorted(state, value.values() if by == "value" else value, case_sensitive, sorts=True)
+        state.charge(2 * VALUE * len(value))
+
+
+def _reverse(state: Running, value: Any) -> None:
+    if isinstance(value, str):
+        state.afford(2 * bytes_of(value))
+
+
+# Filters whose first argument is made text, and whose result is text made of their arguments'.
+OF_TEXT: dict[str, Cost] = {
+    **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
+    **dict.fromkeys(("e", "escape"), _escape),
+    **dict.fromkeys(("safe", "string"), _text),
+    **dict.fromkeys(("title", "wordcount"), _per_word),
+    "center": _center,
+    "format": _format,
+    "indent": _indent,
+    "replace": _replace,
+    "striptags": _striptags,
+    "trim": _stripped,
+    "truncate": _truncate,
+    "wordwrap": _wordwrap,
+}
+FILTERS: dict[str, Cost] = {
+    **OF_TEXT,
+    **dict.fromkeys(
+        "attr count d default filesizeformat first float last length map reject rejectattr select selectattr".split(),
+        _free,
+    ),
+    **dict.fromkeys(("max", "min"), _extreme),
+    "abs": _number,
+    "batch": _batch,
+    "dictsort": _dictsort,
+    "groupby": _groupby,
+    "int": _int,
+    "items": _items,
+    "join": _join,
+    "list": _listed,
+    "reverse": _reverse,
+    "round": _round,
+    "slice": _slice,
+    "sort": _sort,
+    "sum": _sum,
+    "tojson": _tojson,
+    "unique": _unique,
+}

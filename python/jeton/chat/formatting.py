@@ -1,0 +1,189 @@
+"""Formatting under the limits: ``%``, ``str.format`` and ``str.format_map`` make fields as wide as a template says.
+
+The bound of a field is its width, or its value's text and its precision. A format is read field by field here, as
+CPython reads it, and what cannot be read is refused.
+
+Source:
+    "printf-style String Formatting" and "Format Specification Mini-Language" in the Python Library Reference.
+"""
+
+from __future__ import annotations
+
+import re
+from _string import formatter_field_name_split  # type: ignore[import-not-found]
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import SandboxedFormatter
+
+from .limits import SLOT, VALUE, Running, width
+
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
+
+__all__ = ["Formatter", "FormatMethod", "check_percent"]
+
+_FLOAT = 330  # characters of the longest float, without what a precision adds
+_FLAGS = re.compile(r"[-+ #0]*")
+_DIGITS = re.compile(r"[0-9]*")
+_SPEC = re.compile(
+    r"(?:.?[<>=^])?[-+ ]?z?\#?0?(?P<width>\d*)[,_]?(?:\.(?P<precision>\d+)[,_]?)?[A-Za-z%]?", re.DOTALL
+)
+_ONLY = object()  # in the place of the one value that is no tuple, once it is used
+
+
+def number_chars(value: Any) -> int:
+    """An upper bound of the characters of a number in any base, with separators."""
+    return 2 * value.bit_length() + 16 if isinstance(value, int) else 2 * _FLOAT
+
+
+# ── % ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_percent(state: Running, format: str, values: Any) -> None:
+    """Refuses ``format % values`` if it may make more than is left.
+
+    Raises:
+        ChatTemplateError: it may.
+        TemplateError: the format cannot be read, or its values do not fit.
+    """
+    arguments = iter(values if isinstance(values, tuple) else (values,))
+
+    def argument() -> Any:
+        value = next(arguments, _ONLY)
+        if value is _ONLY:
+            raise TemplateError("not enough arguments for format string")
+        return value
+
+    total, wide, at = len(format), width(format), 0
+    while (at := format.find("%", at)) >= 0:
+        state.charge()
+        at += 1
+        value: Any = _ONLY
+        if format[at : at + 1] == "(":
+            key, at = _key(state, format, at)
+            if not isinstance(values, Mapping):
+                raise TemplateError("a format with names needs an object")
+            value = values[key]
+        at = _end(_FLAGS, format, at)
+        field, at = _number(format, at, argument)
+        precision = 0
+        if format[at : at + 1] == ".":
+            precision, at = _number(format, at + 1, argument)
+        at += format[at : at + 1] in ("h", "l", "L")
+        kind = format[at : at + 1]
+        at += 1
+        if kind == "%":
+            continue
+        if not kind or kind not in "sradiuoxXeEfFgGc":
+            raise TemplateError(f"a format has the field %{kind}, which does not exist")
+        value = argument() if value is _ONLY else value
+        if kind in "sra":
+            length, value_width = state.printed(value)
+            length *= 1 if kind == "s" or not isinstance(value, str) else 10
+            wide = max(wide, value_width)
+        else:
+            length = number_chars(value)
+        total += max(length + precision, field)
+        state.afford(total * wide)
+
+
+def _key(state: Running, format: str, at: int) -> tuple[str, int]:
+    """A name in parentheses, in which others may be."""
+    begin, depth = at + 1, 0
+    while at < len(format):
+        state.charge()
+        depth += {"(": 1, ")": -1}.get(format[at], 0)
+        at += 1
+        if not depth:
+            return format[begin : at - 1], at
+    raise TemplateError("a format has a name without an end")
+
+
+def _number(format: str, at: int, argument: Any) -> tuple[int, int]:
+    """A width or a precision: digits, or ``*`` for an argument."""
+    if format[at : at + 1] == "*":
+        value = argument()
+        if not isinstance(value, int):
+            raise TemplateError("a format has * for what is no integer")
+        return abs(value), at + 1
+    end = _end(_DIGITS, format, at)
+    return int(format[at : min(end, at + 20)] or 0), end
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+# ── str.format ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class FormatMethod:
+    """``text.format`` or ``text.format_map`` as a template gets hold of it."""
+
+    def __init__(self, environment: Sandbox, text: str, name: str) -> None:
+        self._environment = environment
+        self._text = text
+        self._name = name
+
+    def __call__(self, state: Running, args: Sequence[Any], named: Mapping[str, Any]) -> str:
+        """The text with its fields."""
+        if self._name == "format_map":
+            if named or len(args) != 1 or not isinstance(args[0], Mapping):
+                raise TypeError("format_map() takes one mapping")
+            args, named = (), args[0]
+        made = Formatter(self._environment, state).vformat(str.__str__(self._text), args, named)
+        result: str = state.own(made, self._text, args, named)
+        return result
+
+
+class Formatter(SandboxedFormatter):
+    """Jinja's formatter, which accounts for each field before it is made."""
+
+    def __init__(self, environment: Sandbox, state: Running) -> None:
+        super().__init__(environment)
+        self._state = state
+
+    def parse(self, format_string: str) -> Iterable[tuple[str, str | None, str | None, str | None]]:
+        """The literal texts and fields of a format; each becomes a string of its own."""
+        return self._accounted(super().parse(format_string))
+
+    def _accounted(self, fields: Iterable[Any]) -> Iterator[Any]:
+        for field in fields:
+            self._state.charge(2 * (SLOT + VALUE) + len(field[0]) * width(field[0]))
+            yield field
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The value that a name such as ``0.a[b]`` leads to."""
+        first, rest = formatter_field_name_split(field_name)
+        value = self.get_value(first, args, kwargs)
+        for is_attribute, name in rest:
+            self._state.charge()
+            value = self._env.getattr(value, name) if is_attribute else self._env.getitem(value, name)
+        return value, first
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        """A value as ``!s``, ``!r`` or ``!a`` make it."""
+        if conversion == "s":
+            return self._state.text(value)
+        if conversion in ("r", "a"):
+            length, _ = self._state.printed(value)
+            self._state.afford(10 * length + VALUE)
+        return super().convert_field(value, conversion)  # type: ignore[arg-type]
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A value in a field."""
+        if not format_spec:
+            return self._state.text(value)
+        found = _SPEC.fullmatch(format_spec)
+        if not isinstance(value, str | int | float | complex) or found is None:
+            raise TemplateError(f"a {type(value).__name__} has no format {format_spec[:40]!r}")
+        length = len(value) if isinstance(value, str) else number_chars(value)
+        field, precision = (int(found[name][:20]) if found[name] else 0 for name in ("width", "precision"))
+        wide = max(width(format_spec), width(value) if isinstance(value, str) else 1)
+        self._state.afford(max(length + (0 if isinstance(value, str) else 2 * precision), field) * wide)
+        text: str = format(value, format_spec)
+        self._state.charge(VALUE + len(text) * wide)
+        return text
