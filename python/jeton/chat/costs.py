@@ -8,7 +8,7 @@ values that are accounted for already (`step`). What the operation has made is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from math import log2
 from typing import Any
 
@@ -16,7 +16,7 @@ from jinja2.exceptions import TemplateError
 from jinja2.filters import make_attrgetter, make_multi_attrgetter
 
 from .formatting import check_percent
-from .limits import MAX_BITS, RUN, SLOT, TRACED, VALUE, Running, bytes_of, is_traced, piece_bytes, width
+from .limits import MAX_BITS, RUN, SLOT, VALUE, Running, bytes_of, is_traced, piece_bytes, width
 from .traced import Traced, runs_of
 
 __all__ = ["FILTERS", "METHODS", "OF_TEXT", "check_number", "joined"]
@@ -139,10 +139,6 @@ def _translate(state: Running, text: str, table: Any) -> None:
     state.afford(len(text) * longest * wide)
 
 
-def _maketrans(state: Running, text: str, x: Any, y: Any = "", z: Any = "") -> None:
-    state.afford(4 * VALUE * (len(x) + len(z)))
-
-
 def joined(state: Running, separator: str, items: Any) -> str:
     """``separator.join(items)``, with origins."""
     texts = state.hold(items)
@@ -170,19 +166,17 @@ def joined(state: Running, separator: str, items: Any) -> str:
 
 # The methods of texts. `encode` is not among them: text that went through bytes has forgotten whose it is.
 METHODS: dict[str, Cost] = {
-    **dict.fromkeys(
-        "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper "
-        "count find index".split(),
-        _linear,
-    ),
-    **dict.fromkeys("capitalize casefold lower swapcase title upper".split(), _cased),
-    **dict.fromkeys("center ljust rjust".split(), _padded),
-    **dict.fromkeys("startswith endswith".split(), _matched),
-    **dict.fromkeys("rfind rindex".split(), _found_backwards),
-    **dict.fromkeys("strip lstrip rstrip".split(), _stripped),
-    **dict.fromkeys("removeprefix removesuffix".split(), _without_affix),
+    **dict.fromkeys((
+        "count", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower",
+        "isnumeric", "isprintable", "isspace", "istitle", "isupper",
+    ), _linear),
+    **dict.fromkeys(("capitalize", "casefold", "lower", "swapcase", "title", "upper"), _cased),
+    **dict.fromkeys(("center", "ljust", "rjust"), _padded),
+    **dict.fromkeys(("startswith", "endswith"), _matched),
+    **dict.fromkeys(("rfind", "rindex"), _found_backwards),
+    **dict.fromkeys(("strip", "lstrip", "rstrip"), _stripped),
+    **dict.fromkeys(("removeprefix", "removesuffix"), _without_affix),
     "expandtabs": _expandtabs,
-    "maketrans": _maketrans,
     "partition": _partition,
     "replace": _replace,
     "rpartition": _rpartition,
@@ -191,7 +185,7 @@ METHODS: dict[str, Cost] = {
     "splitlines": _splitlines,
     "translate": _translate,
     "zfill": _zfill,
-}
+}  # fmt: skip
 
 
 # ── filters of a text ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -391,10 +385,8 @@ def _unique(
     state.afford(2 * VALUE * _length(value))
 
 
-def _dictsort(
-    state: Running, value: Any, case_sensitive: Any = False, by: Any = "key", reverse: Any = False
-) -> None:
-    if isinstance(value, Mapping):
+def _dictsort(state: Running, value: Any, case_sensitive: Any = False, by: Any = "key", reverse: Any = False) -> None:
+    if isinstance(value, dict):
         _sorted(state, value.values() if by == "value" else value, case_sensitive, sorts=True)
         state.charge(2 * VALUE * len(value))
 
@@ -421,10 +413,10 @@ OF_TEXT: dict[str, Cost] = {
 }
 FILTERS: dict[str, Cost] = {
     **OF_TEXT,
-    **dict.fromkeys(
-        "attr count d default filesizeformat first float last length map reject rejectattr select selectattr".split(),
-        _free,
-    ),
+    **dict.fromkeys((
+        "attr", "count", "d", "default", "filesizeformat", "first", "float", "last", "length", "map", "reject",
+        "rejectattr", "select", "selectattr",
+    ), _free),
     **dict.fromkeys(("max", "min"), _extreme),
     "abs": _number,
     "batch": _batch,
@@ -441,4 +433,4 @@ FILTERS: dict[str, Cost] = {
     "sum": _sum,
     "tojson": _tojson,
     "unique": _unique,
-}
+}  # fmt: skip

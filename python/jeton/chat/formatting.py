@@ -22,14 +22,12 @@ from .limits import SLOT, VALUE, Running, width
 if TYPE_CHECKING:
     from .sandbox import Sandbox
 
-__all__ = ["Formatter", "FormatMethod", "check_percent"]
+__all__ = ["FormatMethod", "Formatter", "check_percent"]
 
 _FLOAT = 330  # characters of the longest float, without what a precision adds
 _FLAGS = re.compile(r"[-+ #0]*")
 _DIGITS = re.compile(r"[0-9]*")
-_SPEC = re.compile(
-    r"(?:.?[<>=^])?[-+ ]?z?\#?0?(?P<width>\d*)[,_]?(?:\.(?P<precision>\d+)[,_]?)?[A-Za-z%]?", re.DOTALL
-)
+_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?\#?0?(?P<width>\d*)[,_]?(?:\.(?P<precision>\d+)[,_]?)?[A-Za-z%]?", re.DOTALL)
 _ONLY = object()  # in the place of the one value that is no tuple, once it is used
 
 
@@ -133,7 +131,7 @@ class FormatMethod:
         if self._name == "format_map":
             if named or len(args) != 1 or not isinstance(args[0], Mapping):
                 raise TypeError("format_map() takes one mapping")
-            args, named = (), args[0]
+            named, args = args[0], ()
         made = Formatter(self._environment, state).vformat(str.__str__(self._text), args, named)
         result: str = state.own(made, self._text, args, named)
         return result
@@ -151,9 +149,9 @@ class Formatter(SandboxedFormatter):
         return self._accounted(super().parse(format_string))
 
     def _accounted(self, fields: Iterable[Any]) -> Iterator[Any]:
-        for field in fields:
-            self._state.charge(2 * (SLOT + VALUE) + len(field[0]) * width(field[0]))
-            yield field
+        for literal, *field in fields:
+            self._state.charge(2 * (SLOT + VALUE) + len(literal) * width(literal))
+            yield literal, *field
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The value that a name such as ``0.a[b]`` leads to."""
@@ -171,12 +169,14 @@ class Formatter(SandboxedFormatter):
         if conversion in ("r", "a"):
             length, _ = self._state.printed(value)
             self._state.afford(10 * length + VALUE)
-        return super().convert_field(value, conversion)  # type: ignore[arg-type]
+        return super().convert_field(value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """A value in a field."""
         if not format_spec:
-            return self._state.text(value)
+            text = self._state.text(value)
+            self._state.charge(VALUE + len(text) * width(text))
+            return text
         found = _SPEC.fullmatch(format_spec)
         if not isinstance(value, str | int | float | complex) or found is None:
             raise TemplateError(f"a {type(value).__name__} has no format {format_spec[:40]!r}")
@@ -184,6 +184,6 @@ class Formatter(SandboxedFormatter):
         field, precision = (int(found[name][:20]) if found[name] else 0 for name in ("width", "precision"))
         wide = max(width(format_spec), width(value) if isinstance(value, str) else 1)
         self._state.afford(max(length + (0 if isinstance(value, str) else 2 * precision), field) * wide)
-        text: str = format(value, format_spec)
+        text = format(value, format_spec)
         self._state.charge(VALUE + len(text) * wide)
         return text

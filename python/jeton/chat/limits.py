@@ -15,15 +15,17 @@ the bound of each operation from its arguments; an operation without a bound is 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import Any
 
 from ..errors import ChatTemplateError
 from .traced import CALLER, MIXED, Origin, Traced, runs_of
 
 __all__ = [
+    "CONTAINERS",
     "MAX_BITS",
     "MAX_BYTES",
     "MAX_DEPTH",
@@ -32,9 +34,11 @@ __all__ = [
     "MAX_SOURCE",
     "MAX_STEP",
     "RUN",
+    "SIMPLE",
     "SLOT",
     "TRACED",
     "VALUE",
+    "VIEWS",
     "Fields",
     "Items",
     "Running",
@@ -68,6 +72,11 @@ _CREDIT = 200  # operations between two looks at the clock
 _WORK = 15  # a unit of credit pays for 2^15 units of work, about 10 µs
 
 
+SIMPLE = frozenset({str, Traced, int, float, bool, type(None)})  # compared in a time bounded by their own size
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+CONTAINERS: tuple[type, ...] = (list, tuple, dict, *VIEWS)
+
+
 class Fields(dict[str, Any]):
     """An object of a request as a template sees it; a message knows its index."""
 
@@ -88,8 +97,8 @@ def width(text: str) -> int:
 
 def bytes_of(text: str) -> int:
     """The bytes that a text takes, with its runs."""
-    runs = TRACED + RUN * len(text._runs) if isinstance(text, Traced) else 0
-    return VALUE + len(text) * width(text) + runs
+    size = VALUE + (len(text) if text.isascii() else len(text) * width(text))
+    return size + TRACED + RUN * len(text._runs) if isinstance(text, Traced) else size
 
 
 def piece_bytes(text: str) -> int:
@@ -144,9 +153,12 @@ class Running:
             self._look()
 
     def afford(self, made: int) -> None:
-        """Refuses an operation that may make, or need for a moment, more bytes than are left."""
+        """Refuses an operation that may make, or need for a moment, more bytes than are left; accounts for its work."""
         if made > self._left:
             raise self._too_much()
+        self._credit -= made >> _WORK
+        if self._credit < 0:
+            self._look()
 
     def step(self, work: int) -> None:
         """Accounts for work that cannot be interrupted, before it is done."""
@@ -158,8 +170,9 @@ class Running:
 
     def write(self, text: str) -> None:
         """Accounts for text that is printed."""
-        self.charge(bytes_of(text) + 2 * VALUE * len(runs_of(text)))
-        self._output -= len(text) * width(text)
+        size = bytes_of(text)
+        self.charge(size + 2 * VALUE * (len(text._runs) if isinstance(text, Traced) else 1))
+        self._output -= len(text) if text.isascii() else size
         if self._output < 0:
             raise ChatTemplateError(
                 f"the chat template writes more than {self._max_output:,} bytes, for messages of this size: stopped"
@@ -199,7 +212,7 @@ class Running:
             return VALUE + len(value)
         if isinstance(value, Fields | Items) and value._size:
             return value._size
-        if not isinstance(value, list | tuple | Mapping | MappingView):
+        if not isinstance(value, CONTAINERS):
             return VALUE
         known = self._sizes.get(id(value))
         if known is not None:
@@ -218,10 +231,23 @@ class Running:
         """Before values are compared or hashed: the smallest decides how long it takes."""
         self.step(min(map(self.size, values)))
 
+    def search(self, value: Any, values: Any) -> None:
+        """Before a value is looked for in others."""
+        number: int = len(values) if hasattr(values, "__len__") else 0
+        if isinstance(values, str):
+            self.step(number)
+        elif isinstance(values, range):
+            self.step(VALUE * number)
+        elif isinstance(values, CONTAINERS) and not isinstance(values, dict):
+            work = self.size(value) * number
+            self.step(work if work <= MAX_STEP >> 6 else min(work, self.size(values)))
+        else:
+            self.compare(value)
+
     def hold(self, value: Any) -> Any:
         """A list of what an iterator yields, for it can be looked at once only; other values as they are."""
-        if not isinstance(value, Iterator) or type(value).__name__ == "LoopContext":
-            return value
+        if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
+            return value  # the last is `loop`
         held = []
         for item in value:
             self.charge(SLOT)
@@ -261,18 +287,21 @@ class Running:
         self.charge(bytes_of(text))
         return text
 
-    def leaves(self, value: Any, per_container: int = 0, depth: int = 0) -> Iterator[Any]:
+    def leaves(self, value: Any, per_container: int = 0) -> Iterator[Any]:
         """All strings in a value, at any depth and as often as they are reached, and what else is no container."""
-        self.charge()
-        if not isinstance(value, list | tuple | Mapping | MappingView):
-            yield value
-            return
-        if depth > MAX_DEPTH:
-            raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
-        if per_container:
-            yield from (None,) * per_container  # its brackets and its name
-        for item in _inside(value):
-            yield from self.leaves(item, per_container, depth + 1)
+        stack: list[Iterator[Any]] = [iter((value,))]
+        while stack:
+            for item in stack[-1]:
+                self.charge()
+                if isinstance(item, CONTAINERS):
+                    if len(stack) > MAX_DEPTH:
+                        raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
+                    yield from (None,) * per_container  # its brackets and its name
+                    stack.append(_inside(item))
+                    break
+                yield item
+            else:
+                stack.pop()
 
     def own(self, result: Any, *inputs: Any) -> Any:
         """A result with its origin, where text of others went in and a plain `str` came out.
@@ -310,11 +339,11 @@ class Running:
         return False
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _inside(value: Any) -> Iterator[Any]:
     """The values in a container, keys too."""
-    if isinstance(value, Mapping):
-        return (item for pair in value.items() for item in pair)
-    return value  # type: ignore[no-any-return]
+    if isinstance(value, dict):
+        return chain.from_iterable(value.items())
+    return iter(value)
 
 
 def is_traced(value: Any) -> bool:

@@ -1,0 +1,149 @@
+"""The filters and tests of chat templates, under the limits, with the origin of the texts that they make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any
+
+from jinja2 import Environment, Undefined, pass_environment
+from jinja2.filters import FILTERS as JINJA_FILTERS
+from jinja2.tests import TESTS as JINJA_TESTS
+
+from .costs import FILTERS, OF_TEXT, check_number, joined
+from .limits import SIMPLE, SLOT, VALUE, bytes_of, current, is_traced, width
+from .traced import Traced, runs_of
+
+__all__ = ["filters", "tests"]
+
+
+def filters() -> dict[str, Any]:
+    """All filters that templates may use, by name."""
+    own = {**JINJA_FILTERS, "tojson": _tojson, "join": _join}
+    return {name: _filter(name, own[name]) for name in FILTERS}
+
+
+def tests() -> dict[str, Any]:
+    """All tests that templates may use, by name."""
+    known: dict[str, Any] = {**JINJA_TESTS}
+    return {name: _test(name, known[name]) for name in _TESTS if name in known}
+
+
+_HANDED_THROUGH = frozenset({"d", "default"})
+_MAKES_TEXT = frozenset({*OF_TEXT, "filesizeformat", "reverse", "tojson"})
+_COMPARE_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "unique"})
+
+
+def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter under the limits, with the origin of its result."""
+    takes = 1 if hasattr(filter, "jinja_pass_arg") else 0  # Jinja passes something of its own first
+    cost = FILTERS[name]
+
+    @wraps(filter)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        state = current()
+        state.charge()
+        own, values = args[:takes], [*args[takes:]]
+        if name not in _HANDED_THROUGH:
+            values = [*map(state.hold, values)]
+        if name in OF_TEXT:
+            text = state.text(values[0])
+            if name == "replace":
+                values[1:] = [state.text(value) if not isinstance(value, int) else value for value in values[1:]]
+            others = (values[1:], kwargs)
+            values[0] = Traced(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
+        if isinstance(values[0], str):
+            state.step(len(values[0]) + VALUE * len(runs_of(values[0])))
+        if name in _COMPARE_BY_ATTRIBUTE:
+            cost(state, *values, **kwargs, environment=own[0])
+        else:
+            cost(state, *values, **kwargs)
+        result = filter(*own, *values, **kwargs)
+        if isinstance(result, Iterator):
+            return iter(state.hold(result))
+        if isinstance(result, str) and name in _MAKES_TEXT:
+            # `Markup`, which would escape what it is joined with, becomes plain text.
+            plain = result if type(result) in SIMPLE else str.__str__(result)[:]
+            result = state.own(plain, values, kwargs)
+            state.charge(bytes_of(result) if result is not values[0] else 0)
+        elif isinstance(result, list) and result is not values[0]:
+            state.charge(VALUE + SLOT * len(result))
+        return result
+
+    return watched
+
+
+# How the work of a test is bounded, by its name.
+_TESTS: dict[str, str] = {
+    **dict.fromkeys((
+        "boolean", "callable", "defined", "escaped", "false", "filter", "float", "integer", "iterable", "mapping",
+        "none", "number", "sameas", "sequence", "string", "test", "true", "undefined",
+    ), "free"),
+    **dict.fromkeys((
+        "==", "eq", "equalto", "!=", "ne", ">", "gt", "greaterthan", ">=", "ge", "<", "lt", "lessthan", "<=", "le",
+    ), "eq"),
+    "in": "in",
+    **dict.fromkeys(("even", "odd", "divisibleby"), "number"),
+    **dict.fromkeys(("lower", "upper"), "text"),
+}  # fmt: skip
+
+
+def _test(name: str, test: Callable[..., Any]) -> Callable[..., Any]:
+    """A test under the limits."""
+    takes = 1 if hasattr(test, "jinja_pass_arg") else 0
+    kind = _TESTS[name]
+
+    @wraps(test)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        state = current()
+        state.charge()
+        values = args[takes:]
+        if kind == "number":
+            for value in (*values, *kwargs.values()):
+                if not isinstance(value, int | float | Undefined):
+                    raise TypeError(f"{name} is a test of numbers, not of {type(value).__name__}")
+                check_number(value)
+        elif kind == "text":
+            state.step(len(state.text(values[0])))
+        elif kind == "in":
+            state.search(*values, *kwargs.values())
+        elif kind == "eq":
+            state.compare(*values, *kwargs.values())
+        return test(*args, **kwargs)
+
+    return watched
+
+
+def _tojson(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """JSON without the escapes for HTML that Jinja's own filter makes."""
+    state = current()
+    pieces = []
+    encoder = json.JSONEncoder(ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    for piece in encoder.iterencode(value):
+        state.charge(SLOT + VALUE + len(piece) * width(piece))
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+@pass_environment
+def _join(environment: Environment, value: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
+    """As Jinja's filter of this name, with origins."""
+    state = current()
+    items: Any = value
+    if attribute is not None:
+        parts = [int(name) if name.isdigit() else name for name in state.text(attribute).split(".")]
+        items = (_attribute(environment, item, parts) for item in items)
+    return joined(state, state.text(d), map(state.text, items))
+
+
+def _attribute(environment: Environment, item: Any, parts: Iterable[str | int]) -> Any:
+    for part in parts:
+        item = environment.getitem(item, part)
+    return item
