@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from . import _core
+from .arguments import instance
 from .errors import ConfigError
 
 __all__ = [
@@ -77,6 +78,7 @@ class Pattern:
         """
         if pattern is None:
             return cls("none", False)
+        instance(pattern, "pattern", str, "a string: a name or a regex")
         try:
             pattern.encode()
         except UnicodeEncodeError:
@@ -113,6 +115,7 @@ class Pattern:
             >>> [data[start:end].decode() for start, end in Pattern.of("gpt2").split("naïve café")]
             ['naïve', ' café']
         """
+        instance(text, "text", (str, bytes), "str or bytes")
         return _core.split_text(text, self.text, is_regex=self.is_regex)
 
 

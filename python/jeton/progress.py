@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
+from .arguments import wrong
+
 if TYPE_CHECKING:
     from tqdm import tqdm
 
@@ -76,6 +78,9 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
     Yields:
         The reporter; leaving the block closes the bar, whatever happened inside.
 
+    Raises:
+        ConfigError: none of these.
+
     Examples:
         >>> seen = []
         >>> with make_reporter(seen.append) as report:
@@ -85,6 +90,8 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
     """
     if callable(progress):
         yield progress
+    elif progress is not None and not isinstance(progress, bool):
+        raise wrong("progress", progress, "True, False, None or a function that takes a ProgressEvent")
     elif progress or (progress is None and sys.stderr is not None and sys.stderr.isatty()):
         bars = _Bars()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
+from .arguments import wrong
 from .errors import ConfigError, SpecialTokenError
 
 __all__ = ["Special", "permission", "spell"]
@@ -62,8 +63,8 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
         b'<|end|>'
     """
     if not isinstance(token, str) or not token:
-        raise ConfigError(f"a token is a string that is not empty, not {token!r}", option=option)
+        raise wrong(option, token, "a token: a string that is not empty")
     try:
         return token.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{token!r} holds a lone surrogate and is no Unicode text", option=option) from None
+        raise ConfigError(f"{option}: {token!r} holds a lone surrogate and is no Unicode text", option=option) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import ConfigError
+from .arguments import integer
 
 __all__ = ["num_threads"]
 
@@ -24,10 +24,4 @@ def num_threads(threads: int | None) -> int:
             return int(asked)
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int):
-        raise ConfigError(
-            f"threads={threads!r}: a number of threads is an integer, or None for all cores", option="threads"
-        )
-    if threads < 1:
-        raise ConfigError(f"threads={threads}: at least one is needed", option="threads")
-    return min(threads, MAX_THREADS)
+    return min(integer(threads, "threads", 1), MAX_THREADS)

@@ -18,11 +18,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import chain
 from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from . import _core
+from .arguments import instance, items, wrong
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
@@ -130,11 +132,20 @@ class Tokenizer:
             >>> tok.encode("abba")
             [256, 98, 97]
         """
-        special = dict(special_tokens or {})
-        for id in [*vocab, *special.values()]:
-            if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
-                raise ConfigError(f"{id!r} is no id: ids are integers from 0 to {MAX_ID}", option="vocab")
-        vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), list(merges))
+        given = {} if special_tokens is None else special_tokens
+        special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
+        for id, content in instance(vocab, "vocab", Mapping, "a mapping from id to bytes").items():
+            instance(content, f"vocab[{id!r}]", bytes, "bytes")
+        merges = items(merges, "merges", "a list of tuples (left id, right id, new id)")
+        for rank, merge in enumerate(merges):
+            if not isinstance(merge, tuple) or len(merge) != 3:
+                raise wrong(f"merges[{rank}]", merge, "a tuple (left id, right id, new id)")
+        used = {"vocab": vocab, "special_tokens": special.values(), "merges": chain.from_iterable(merges)}
+        for option, ids in used.items():
+            for id in ids:
+                if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
+                    raise ConfigError(f"{option}: {id!r} is no id: ids are integers from 0 to {MAX_ID}", option=option)
+        vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), merges)
         clash = sorted(set(vocab) & set(special.values()))
         if clash:
             raise ConfigError(f"id {clash[0]} is given both to an entry of vocab and to a special token")
@@ -673,7 +684,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if isinstance(tokens, str):
             raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
-        tokens = _list(tokens, "tokens", "str")
+        tokens = items(tokens, "tokens", "a list of tokens")
         known = {content.decode() for content in self._added}
         fresh: dict[str, int] = {}
         for token in tokens:
@@ -765,9 +776,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
             [104]
         """
-        if not isinstance(data, bytes):
-            raise TypeError(f"a tokenizer's bytes are bytes, not {type(data).__name__}")
-        return _need(_files().from_bytes)(data)
+        return _need(_files().from_bytes)(instance(data, "data", bytes, "bytes; jeton.load reads a path"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.to_bytes(), self._defaults)

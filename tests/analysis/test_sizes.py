@@ -219,8 +219,8 @@ class TestSizes:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"sizes": []}, "expected positive integers"),
-            ({"sizes": [0, 300]}, "expected positive integers"),
+            ({"sizes": []}, "sizes is empty"),
+            ({"sizes": [300, 0]}, r"sizes\[1\]=0 is not a positive integer"),
             ({"sizes": [200, 300]}, "vocab_size=200 has no room: the alphabet and the added tokens take 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
             ({"algorithm": "unigram"}, "algorithm='unigram': sizes are prefixes of a list of merges"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..arguments import instance, items, strings
 from ..drawing import to_terminal
 from ..encoding import Encoding
 from ..errors import ConfigError
@@ -169,15 +170,23 @@ def compare(
         trained
           low│·low│e│s│t
     """
-    named = dict(toks) if isinstance(toks, Mapping) else {str(i): tok for i, tok in enumerate(toks, 1)}
+    if isinstance(toks, Mapping):
+        named = dict(toks)
+    else:
+        given = items(toks, "toks", "a list of Tokenizers, or a mapping from name to Tokenizer")
+        named = {str(number): tok for number, tok in enumerate(given, 1)}
     if not named:
         raise ConfigError("no tokenizers to compare", option="toks")
-    encodings = []
-    for tok in named.values():
-        permitted = special
-        if special is not None and not isinstance(special, str):
-            permitted = {token for token in special if token in tok.special_tokens}
-        encodings.append(tok.tokenize(text, special=permitted))
+    for name, tok in named.items():
+        if not isinstance(name, str):
+            raise ConfigError(f"toks: the name {name!r} is not a string", option="toks")
+        instance(tok, f"toks[{name!r}]", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
+    instance(text, "text", (str, bytes), "str or bytes")
+    some = None if special is None or isinstance(special, str) else set(strings(special, "special"))
+    encodings = [
+        tok.tokenize(text, special=special if some is None else some & tok.special_tokens.keys())
+        for tok in named.values()
+    ]
     data = text if isinstance(text, bytes) else text.encode()
     num_chars = len(data.decode("utf-8", "replace"))
     return Comparison(list(named), encodings, len(data), num_chars)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ..arguments import instance
 from ..corpus import CorpusLike, open_corpus
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
@@ -68,6 +69,7 @@ def measure(
         >>> jeton.measure(tok, ["lower lowest"])
         Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
     """
+    instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
     tokens = num_bytes = chars = words = 0
     with make_reporter(progress) as report:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
-from ..corpus import Corpus, CorpusLike, open_corpus
+from ..arguments import flag, integer, items
+from ..corpus import Corpus, CorpusLike, Source, check_place, open_corpus
 from ..editing import prefix
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
@@ -90,6 +91,7 @@ class Sizes(Sequence[Size]):
             >>> jeton.sizes(["low lower lowest " * 9], [262], test=["low lower"], progress=False).at(259).tokens
             4
         """
+        integer(vocab_size, "vocab_size", 1)
         num_merges = len(self._by_merges) - 1 - (self.tok.vocab_size - vocab_size)
         if not 0 <= num_merges < len(self._by_merges):
             least = self.tok.vocab_size - len(self._by_merges) + 1
@@ -189,6 +191,9 @@ def sizes(
         [(256, 1.0, 32768), (320, 3.37, 40960)]
     """
     asked = _check_sizes(sizes, hidden)
+    flag(tied, "tied")
+    if test is not None and not isinstance(test, Source):
+        check_place(test, "test")
     algorithm = options.get("algorithm", "bpe")
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
@@ -210,13 +215,14 @@ def sizes(
 
 def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
     """The sizes in rising order."""
-    asked = sorted(set(DEFAULT_SIZES if sizes is None else sizes))
-    wrong = [size for size in asked if isinstance(size, bool) or not isinstance(size, int) or size < 1]
-    if not asked or wrong:
-        raise ConfigError(f"sizes={sizes!r}: expected positive integers", option="sizes")
-    if hidden is not None and (isinstance(hidden, bool) or not isinstance(hidden, int) or hidden < 1):
-        raise ConfigError(f"hidden={hidden!r} is not a positive integer", option="hidden")
-    return asked
+    asked = list(DEFAULT_SIZES) if sizes is None else items(sizes, "sizes", "a list of positive integers")
+    for index, size in enumerate(asked):
+        integer(size, f"sizes[{index}]", 1)
+    if not asked:
+        raise ConfigError("sizes is empty; pass at least one size, or None for the defaults", option="sizes")
+    if hidden is not None:
+        integer(hidden, "hidden", 1)
+    return sorted(set(asked))
 
 
 def _uses(tok: Tokenizer, corpus: Corpus, threads: int, report: Any) -> tuple[list[int], int]:

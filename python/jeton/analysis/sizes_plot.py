@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..arguments import file_path
 from ..atomic import write_atomically
 from ..errors import ConfigError, MissingDependencyError
 
@@ -40,7 +41,7 @@ def plot_sizes(
     path: str | os.PathLike[str],
 ) -> None:
     """Bytes per token against size, and under it what the sizes cost, if that is known."""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(file_path(path, "path")).suffix.lower()
     if suffix not in FORMATS:
         raise ConfigError(f"{os.fspath(path)}: a plot ends in {', '.join(FORMATS)}", option="plot")
     try:

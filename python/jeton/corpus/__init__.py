@@ -17,6 +17,17 @@ from .batches import Batch, Document
 from .faults import Skipped
 from .places import files_of, open_place
 from .reading import Corpus, open_corpus
-from .source import CorpusLike, Source
+from .source import CorpusLike, Source, check_place
 
-__all__ = ["Batch", "Corpus", "CorpusLike", "Document", "Skipped", "Source", "files_of", "open_corpus", "open_place"]
+__all__ = [
+    "Batch",
+    "Corpus",
+    "CorpusLike",
+    "Document",
+    "Skipped",
+    "Source",
+    "check_place",
+    "files_of",
+    "open_corpus",
+    "open_place",
+]

@@ -264,12 +264,6 @@ def _look_up(corpus: CorpusLike) -> list[str] | None:
     """The files that were given, when all of them can be known now."""
     if isinstance(corpus, str | PathLike):
         return files_of(corpus)
-    if isinstance(corpus, bytes | bytearray | memoryview):
-        message = "the corpus is one bytes object; to pass a text itself, give it in a list: [text]"
-        raise ConfigError(message, option="corpus")
-    if isinstance(corpus, Mapping | Source) or not (hasattr(corpus, "read") or isinstance(corpus, Iterable)):
-        expected = "a path, an iterable of str, bytes, rows or Path, or a binary stream"
-        raise ConfigError(f"the corpus is of type {type(corpus).__name__}: expected {expected}", option="corpus")
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):
         return [file for item in corpus for file in files_of(item)]
     return None

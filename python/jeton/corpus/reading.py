@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
+from ..arguments import integer, string
 from .ahead import Room, read_ahead
 from .batches import Batch, Document, Piece, batched
 from .faults import ErrorPolicy, Faults, Skipped
 from .held_out import Split
 from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents
-from .sample import Sample
+from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
 
 __all__ = ["Corpus", "open_corpus"]
@@ -65,6 +66,8 @@ def open_corpus(
     if isinstance(corpus, Corpus):
         return corpus
     check_documents(documents)
+    string(field, "field")
+    integer(seed, "seed", 0, MASK)
     faults = Faults(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
     parts: list[Part] = []

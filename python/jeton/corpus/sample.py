@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
+from ..arguments import integer
 from .batches import Piece
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ class Sample:
     """
 
     def __init__(self, num_bytes: int, seed: int) -> None:
-        if isinstance(num_bytes, bool) or not isinstance(num_bytes, int) or num_bytes < 1:
-            raise ConfigError(f"sample_bytes={num_bytes!r} is not a positive integer", option="sample_bytes")
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MASK:
-            raise ConfigError(f"seed={seed!r} is not an integer from 0 to 2^64 - 1", option="seed")
-        self._num_bytes = num_bytes
+        self._num_bytes = integer(num_bytes, "sample_bytes", 1)
         self._start = mixed(seed)
         self._last_bin: int | None = None  # the bin with which the sample is large enough, when it is known
 

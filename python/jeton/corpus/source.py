@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from ..arguments import string
 from ..errors import ConfigError
 
-__all__ = ["CorpusLike", "Place", "Source", "sources_of"]
+__all__ = ["CorpusLike", "Place", "Source", "check_place", "sources_of"]
 
 Place: TypeAlias = str | os.PathLike[str]
 CorpusLike: TypeAlias = (
@@ -35,7 +36,7 @@ class Source:
             corpus.
 
     Raises:
-        ConfigError: a weight that is not a positive number.
+        ConfigError: a place that is none of these, or a weight that is not a positive number.
 
     Examples:
         >>> import jeton
@@ -50,9 +51,12 @@ class Source:
     documents: Literal["file", "line"] | None = None
 
     def __post_init__(self) -> None:
+        check_place(self.place, "place")
         number = not isinstance(self.weight, bool) and isinstance(self.weight, int | float | Fraction)
         if not number or not math.isfinite(self.weight) or self.weight <= 0:
             raise ConfigError(f"weight={self.weight!r} is not a positive number", option="weight")
+        if self.field is not None:
+            string(self.field, "field")
         if self.documents not in (None, "file", "line"):
             raise ConfigError(f'documents={self.documents!r}: expected "file" or "line"', option="documents")
 
@@ -67,6 +71,27 @@ class Source:
         return Fraction(str(self.weight)) if isinstance(self.weight, float) else Fraction(self.weight)
 
 
+def check_place(value: object, option: str) -> None:
+    """Refuses what is neither a place, nor documents, nor a stream, by its type.
+
+    Raises:
+        ConfigError: says what is expected.
+
+    Examples:
+        >>> check_place(b"text", "corpus")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: corpus is one bytes object; to pass a text itself, give it in a list: [text]
+    """
+    if isinstance(value, bytes | bytearray | memoryview):
+        message = f"{option} is one bytes object; to pass a text itself, give it in a list: [text]"
+        raise ConfigError(message, option=option)
+    is_iterable = isinstance(value, Iterable) and not isinstance(value, Mapping | Source)
+    if not (is_iterable or isinstance(value, os.PathLike) or hasattr(value, "read")):
+        expected = "a path, an iterable of str, bytes, rows or Path, or a binary stream"
+        raise ConfigError(f"{option} is of type {type(value).__name__}: expected {expected}", option=option)
+
+
 def sources_of(corpus: CorpusLike) -> list[Source]:
     """What the caller gave, as sources: the ones that were given, or one for all of it.
 
@@ -79,6 +104,7 @@ def sources_of(corpus: CorpusLike) -> list[Source]:
     """
     if isinstance(corpus, Source):
         return [corpus]
+    check_place(corpus, "corpus")
     if not isinstance(corpus, list | tuple) or not any(isinstance(item, Source) for item in corpus):
         return [Source(corpus)]
     for index, item in enumerate(corpus):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from ..arguments import instance
 from ..definition import Bpe
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
@@ -40,7 +41,7 @@ def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
         >>> small.merges == tok.merges[:2], small.special_tokens["<|end|>"]
         (True, 258)
     """
-    model = tok.definition.model
+    model = instance(tok, "tok", Tokenizer, "a Tokenizer").definition.model
     if not isinstance(model, Bpe):
         raise ConfigError(f"a {model.type} model has no merges to take the first of", option="tok")
     if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size > tok.vocab_size:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..arguments import file_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
@@ -94,7 +95,7 @@ def load(
         >>> jeton.load(path) == tok
         True
     """
-    path, name = Path(path_or_name), None
+    path, name = Path(file_path(path_or_name, "path_or_name")), None
     is_fetched = not path.exists() or not os.fspath(path_or_name)
     if is_fetched:  # an empty path would be the folder that one is in
         path, name = _fetched(path_or_name)

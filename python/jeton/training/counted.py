@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
 from .stages import Stages
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from .counts_report import CountsReport
 
 __all__ = ["Counts", "Dropped"]
+
+
+MAX_COUNT = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +106,12 @@ class Counts:
             7
         """
         items = []
-        for pretoken, count in counts.items():
+        for pretoken, count in instance(counts, "counts", Mapping, "a mapping from pretoken to count").items():
+            if not isinstance(pretoken, str | bytes):
+                raise ConfigError(f"counts: the pretoken {pretoken!r} is not str or bytes", option="counts")
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
-                raise ConfigError(f"the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1")
+                message = f"counts: the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1"
+                raise ConfigError(message, option="counts")
             if pretoken:
                 items.append((_bytes(pretoken), count))
         corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
@@ -146,7 +153,7 @@ class Counts:
             >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
             [(b'new', 6), (b'low', 2)]
         """
-        return self._core.most_common(len(self) if n is None else max(n, 0))
+        return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
 
     def __add__(self, other: Counts) -> Counts:
         """Both corpora together, this one first.
@@ -235,6 +242,7 @@ class Counts:
             >>> counts.items(), counts.dropped.bytes
             ([(b'low', 5)], 5)
         """
+        integer(min_count, "min_count", 0, MAX_COUNT)
         core, dropped = self._core.without_rare(min_count)
         before = self.dropped or Dropped(0, 0, 0, 0)
         sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
@@ -254,6 +262,7 @@ class Counts:
         """
         from .counts_report import report
 
+        integer(top, "top", 0)
         return report(self, top)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -271,7 +280,7 @@ class Counts:
         """
         from .counts_file import save
 
-        save(self, path)
+        save(self, file_path(path, "path"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
@@ -289,7 +298,7 @@ class Counts:
         """
         from .counts_file import load
 
-        return load(path)
+        return load(file_path(path, "path"))
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same, in the same order, and were made in the same way."""

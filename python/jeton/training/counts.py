@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Literal
 
 from .. import _core
+from ..arguments import file_path, integer, strings
 from ..corpus import Batch, Corpus, CorpusLike, Document, open_corpus
 from ..definition import Part
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
+from ..special import spell
 from ..threads import num_threads
-from .counted import Counts, Dropped
+from .counted import MAX_COUNT, Counts, Dropped
 from .memory import bytes_of
 from .spilling import Position, Spill
 from .stages import Stages
@@ -69,9 +71,10 @@ class Limits:
     def __post_init__(self) -> None:
         """Checks them before a corpus is opened."""
         bytes_of(self.memory_limit)
-        if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or not 0 <= self.min_count < 1 << 64:
-            message = f"min_count={self.min_count!r} is not an integer from 0 to 2^64 - 1"
-            raise ConfigError(message, option="min_count")
+        integer(self.min_count, "min_count", 0, MAX_COUNT)
+        for option in ("spill_folder", "checkpoint"):
+            if getattr(self, option) is not None:
+                file_path(getattr(self, option), option)
 
     @property
     def batch_bytes(self) -> int:
@@ -164,6 +167,8 @@ def count_pretokens(
     """
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     stages = Stages.make(pattern, normalizer, pretokenizer)
+    for token in strings(special_tokens, "special_tokens"):
+        spell(token)
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     with make_reporter(progress) as report:
         return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)

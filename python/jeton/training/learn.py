@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from ..arguments import file_path, wrong
 from ..corpus import CorpusLike, open_corpus
 from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError, TrainingError
@@ -125,6 +126,10 @@ def train(
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tie rules as in DESIGN. Plain version:
         reference/step04_train.py.
     """
+    if log is not None:
+        file_path(log, "log")
+    if not isinstance(trace, bool) and not callable(trace):
+        raise wrong("trace", trace, "True, False or a function that takes a line")
     kept: list[bytes] | None = [] if trace else None
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     if (saved := counts_of(corpus)) is not None:
@@ -150,7 +155,8 @@ def train(
         return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
     plan = Plan.make(
         vocab_size, algorithm, level, pattern, normalizer, tie_break, 1 if min_frequency is None else min_frequency,
-        special_tokens, unk_token, end_of_word, end_of_word_style or "symbol", peer.name if peer else None,
+        special_tokens, unk_token, end_of_word, "symbol" if end_of_word_style is None else end_of_word_style,
+        peer.name if peer else None,
     )  # fmt: skip
     plan = plan.with_rules(limited, across)
     check_required(limited, plan.encoding_pattern, by_character=plan.level == "char")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..arguments import strings
 from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError
 from ..special import spell
@@ -82,7 +83,9 @@ class Plan:
         if tie_break is None:
             tie_break = "first" if preset == "minbpe" else "lowest_ids"
         if tie_break not in TIE_BREAKS:
-            raise ConfigError(f"there is no tie rule {tie_break!r}; rules: {', '.join(TIE_BREAKS)}", option="tie_break")
+            raise ConfigError(
+                f"tie_break: there is no rule {tie_break!r}; rules: {', '.join(TIE_BREAKS)}", option="tie_break"
+            )
         if level is None:
             level = "byte" if end_of_word is None else "char"
         if level not in ("byte", "char"):
@@ -127,11 +130,9 @@ class Plan:
 
 
 def _special_tokens(special_tokens: Sequence[str], unk_token: str | None) -> list[str]:
-    if isinstance(special_tokens, str):
-        raise ConfigError(f"special_tokens is a list; pass [{special_tokens!r}]", option="special_tokens")
-    tokens = list(dict.fromkeys(special_tokens))
+    tokens = list(dict.fromkeys(strings(special_tokens, "special_tokens")))
     if unk_token is not None and unk_token not in tokens:
         tokens.insert(0, unk_token)
     for token in tokens:
-        spell(token)
+        spell(token, "unk_token" if token is unk_token else "special_tokens")
     return tokens

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ..arguments import instance, integer
 from ..corpus import CorpusLike, open_corpus
 from ..definition import Bpe
 from ..drawing import quoted
@@ -148,6 +149,7 @@ class Replay:
         Raises:
             IndexError: there are fewer merges.
         """
+        instance(num_merges, "num_merges", int, "an integer")
         if not 0 <= num_merges <= len(self.steps):
             raise IndexError(f"there are {len(self.steps)} merges, and {num_merges} is not among 0 to that")
         return [sequence.at(num_merges, self._made) for sequence in self.sequences]
@@ -220,6 +222,8 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, t
     Source:
         Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step04_train.py.
     """
+    instance(tok, "tok", Tokenizer, "a Tokenizer")
+    integer(top, "top", 0)
     if isinstance(corpus, Mapping | Counts):
         counts = corpus if isinstance(corpus, Counts) else Counts.from_mapping(corpus)
         items = counts.items()

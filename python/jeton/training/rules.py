@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from .._core import Vocabulary, pattern_text, rules_hold
+from ..arguments import flag, instance, items, strings
 from ..definition import Pattern
 from ..errors import ConfigError
 from ..special import spell
@@ -70,11 +71,11 @@ class Rules:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise ConfigError(f"{name}={value!r} is not a positive integer", option="rules")
+        for name in NAMES:
+            flag(getattr(self, name), name)
         for name in ("blocked", "required"):
             texts = getattr(self, name)
-            if isinstance(texts, str) or not all(isinstance(text, str) and text for text in texts):
-                raise ConfigError(f"{name} is a list of texts, not {texts!r}", option="rules")
-            for text in texts:
+            for text in strings(texts, name):
                 spell(text, name)
             object.__setattr__(self, name, tuple(dict.fromkeys(texts)))
         if both := set(self.blocked) & set(self.required):
@@ -93,7 +94,7 @@ class Rules:
         """
         if rules is None or isinstance(rules, Rules):
             return rules or cls()
-        names = [rules] if isinstance(rules, str) else list(rules)
+        names = [rules] if isinstance(rules, str) else items(rules, "rules", "a Rules, or a list of names of rules")
         for name in names:
             if name not in NAMES:
                 raise ConfigError(f"there is no rule named {name!r}; rules: {', '.join(NAMES)}", option="rules")
@@ -125,8 +126,11 @@ class Rules:
             >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])
             [True, False, True]
         """
-        asked = self.to_json(by_character=by_character)
-        return rules_hold(asked, list(tokens)) if asked else [True] * len(tokens)
+        given = items(tokens, "tokens", "a list of bytes")
+        for index, token in enumerate(given):
+            instance(token, f"tokens[{index}]", bytes, "bytes")
+        asked = self.to_json(by_character=flag(by_character, "by_character"))
+        return rules_hold(asked, given) if asked else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
         """The pattern, with runs of digits cut from the right where that is asked.
@@ -136,9 +140,10 @@ class Rules:
 
         Examples:
             >>> cut = Rules(digits_from_right=True).pattern(Pattern.of("o200k"))
-            >>> [("in 1234567"[a:b]) for a, b in cut.split("in 1234567")]
+            >>> [b"in 1234567"[start:end].decode() for start, end in cut.split("in 1234567")]
             ['in', ' ', '1', '234', '567']
         """
+        instance(pattern, "pattern", Pattern, "a Pattern, as Pattern.of makes it")
         if not self.digits_from_right:
             return pattern
         text = pattern.text if pattern.is_regex else pattern_text(pattern.text) or ""

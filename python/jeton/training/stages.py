@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import parts
 from ..definition import Definition, Part, Pattern, ordered
-from ..errors import ConfigError
 
 __all__ = ["Stages"]
 
@@ -80,12 +80,8 @@ class Stages:
         Raises:
             ConfigError: parts that are no list of objects with a type.
         """
-        for name, parts in (("normalizer", normalizer), ("pretokenizer", pretokenizer or ())):
-            if isinstance(parts, str | Mapping) or not all(isinstance(part, Mapping) for part in parts):
-                message = f'{name}={parts!r} is not a list of parts, as in [{{"type": "NFC"}}]'
-                raise ConfigError(message, option=name)
-        cut = cls.of(pattern).pretokenizer if pretokenizer is None else tuple(pretokenizer)
-        return cls(tuple(normalizer), cut)
+        cut = cls.of(pattern).pretokenizer if pretokenizer is None else parts(pretokenizer, "pretokenizer")
+        return cls(parts(normalizer, "normalizer"), cut)
 
     @property
     def pattern(self) -> Pattern | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..arguments import instance
 from ..definition import Pattern
 from ..errors import ConfigError
 from .rules import Rules
@@ -55,7 +56,9 @@ class Superwords:
     @classmethod
     def of(cls, superwords: Superwords | bool | None) -> Superwords | None:
         """From True, for the defaults, or nothing."""
-        return cls() if superwords is True else superwords or None
+        if superwords is None or isinstance(superwords, bool):
+            return cls() if superwords else None
+        return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
     def facts(self) -> dict[str, Any]:
         """What was asked, for the file."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
-from ... import _core
+from ... import _core, arguments
 from ...definition import Definition, EndOfWordStyle, Level, TieBreak
 from ...errors import ConfigError
 from ...special import spell
@@ -81,8 +81,7 @@ class Asked:
             raise ConfigError(
                 f"min_frequency={min_frequency!r} is not an integer from 0 to 2^64 - 1", option="min_frequency"
             )
-        if isinstance(special_tokens, str):
-            raise ConfigError(f"special_tokens is a list; pass [{special_tokens!r}]", option="special_tokens")
+        arguments.strings(special_tokens, "special_tokens")
         for option, text in (("end_of_word", end_of_word), ("unk_token", unk_token)):
             if text is not None:
                 spell(text, option)
@@ -172,29 +171,36 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: Preset) -> None:
-    """Checks the type of every field that is a truth value or an integer; the range is in the field's metadata.
+    """Checks the type of every field of a plain type; the range of an integer is in the field's metadata.
 
     Raises:
         ConfigError: says what was given and what is expected.
     """
     for each in fields(preset):
-        value = getattr(preset, each.name)
+        value, kind = getattr(preset, each.name), str(each.type)
+        if value is None and "None" in kind:
+            continue
         if "range" in each.metadata:
             low, high = each.metadata["range"]
-            is_number = isinstance(value, int) and not isinstance(value, bool)
-            if value is None and "None" in each.type:
-                continue
-            if not is_number or not low <= value <= high:
-                what = f"an integer from {low} to {high}" if high < 1 << 63 else f"an integer from {low}"
-                raise ConfigError(f"{each.name}={value!r} is not {what}", option=each.name)
-        elif each.type == "bool" and not isinstance(value, bool):
-            raise ConfigError(f"{each.name}={value!r} is neither True nor False", option=each.name)
-        elif each.type == "tuple[str, ...]":
-            if isinstance(value, str) or not all(isinstance(item, str) and item for item in value):
-                raise ConfigError(f"{each.name}={value!r} is not a list of strings", option=each.name)
-            object.__setattr__(preset, each.name, tuple(value))
+            arguments.integer(value, each.name, low, high)
+            continue
+        match kind.removesuffix(" | None"):
+            case "bool":
+                arguments.flag(value, each.name)
+            case "str":
+                arguments.string(value, each.name)
+            case "tuple[str, ...]":
+                if "" in (found := arguments.strings(value, each.name)):
+                    raise ConfigError(f"{each.name} holds an empty string", option=each.name)
+                object.__setattr__(preset, each.name, tuple(found))
+            case "Sequence[Part]":
+                arguments.parts(value, each.name)
+            case "Mapping[str, str]":
+                pairs = arguments.instance(value, each.name, Mapping, "a mapping from string to string")
+                if not all(isinstance(text, str) for pair in pairs.items() for text in pair):
+                    raise arguments.wrong(each.name, value, "a mapping from string to string")
 
 
-def integer(default: int | None, low: int, high: int = 1 << 63) -> Any:
+def integer(default: int | None, low: int, high: int = (1 << 63) - 1) -> Any:
     """A field that is an integer in a range, or None where that is the default."""
     return field(default=default, metadata={"range": (low, high)})

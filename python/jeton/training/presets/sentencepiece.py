@@ -112,7 +112,7 @@ class SentencePiece(Preset):
             )
         if name not in NORMALIZATIONS:
             raise ConfigError(
-                f"there is no normalization {name!r}; names: {', '.join(NORMALIZATIONS)}",
+                f"normalization_rule_name: there is no normalization {name!r}; names: {', '.join(NORMALIZATIONS)}",
                 option="normalization_rule_name",
             )
         coverage = self.character_coverage

@@ -1,0 +1,162 @@
+"""Checks of arguments: a value of a wrong type raises a `ConfigError` that names the argument and what it takes.
+
+A public function checks its arguments in its first lines, before it opens a file or starts work, so that a mistake of
+the caller is never a `TypeError` or an `AttributeError` from deep inside. Each check returns the value, or raises.
+
+Left out: which options go together; the function whose options they are decides that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from .errors import ConfigError
+
+__all__ = ["file_path", "flag", "instance", "integer", "items", "parts", "string", "strings", "wrong"]
+
+MAX_SHOWN = 80  # characters of a wrong value in a message
+
+T = TypeVar("T")
+
+
+def wrong(option: str, value: object, expected: str) -> ConfigError:
+    """The error about a value: what was given for which argument, and what the argument takes.
+
+    Args:
+        option: the argument, or an item of it: ``"sizes[1]"``.
+        value: what was given.
+        expected: what is taken, with its article.
+
+    Examples:
+        >>> wrong("top", "x", "an integer from 0 on")
+        ConfigError("top='x' is not an integer from 0 on")
+    """
+    shown = repr(value)
+    if len(shown) > MAX_SHOWN:
+        shown = f"{shown[:MAX_SHOWN]}… ({type(value).__name__})"
+    return ConfigError(f"{option}={shown} is not {expected}", option=option.partition("[")[0])
+
+
+def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
+    """An integer in a range; True and False are none.
+
+    Examples:
+        >>> integer(3, "top", 0)
+        3
+        >>> integer(True, "top", 0, 9)
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: top=True is not an integer from 0 to 9
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
+        some = "a positive integer" if low == 1 else f"an integer from {low} on"
+        raise wrong(option, value, some if high is None else f"an integer from {low} to {high}")
+    return value
+
+
+def flag(value: Any, option: str) -> bool:
+    """True or False.
+
+    Examples:
+        >>> flag("yes", "tied")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: tied='yes' is neither True nor False
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(f"{option}={value!r} is neither True nor False", option=option)
+    return value
+
+
+def instance(value: Any, option: str, kind: type[T] | tuple[type[T], ...], expected: str) -> T:
+    """An object of a class, or of one of several.
+
+    Examples:
+        >>> instance("o200k_base", "tok", int, "a Tokenizer")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: tok='o200k_base' is not a Tokenizer
+    """
+    if not isinstance(value, kind):
+        raise wrong(option, value, expected)
+    return value
+
+
+def string(value: Any, option: str) -> str:
+    """A string, without lone surrogates.
+
+    Examples:
+        >>> string("text", "field")
+        'text'
+    """
+    text = instance(value, option, str, "a string")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise wrong(option, value, "Unicode text: it holds a lone surrogate") from None
+    return text
+
+
+def file_path(value: Any, option: str) -> str:
+    """A path, as `str` or `os.PathLike`, that the file system can have.
+
+    Examples:
+        >>> file_path(7, "path")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: path=7 is not a path: a str or a Path
+    """
+    try:
+        text = os.fspath(value)
+        if isinstance(text, str) and b"\0" not in os.fsencode(text):
+            return text
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise wrong(option, value, "a path: a str or a Path")
+
+
+def items(value: Any, option: str, expected: str) -> list[Any]:
+    """The items of an iterable that is no string.
+
+    Examples:
+        >>> items((1, 2), "sizes", "a list of integers")
+        [1, 2]
+    """
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise wrong(option, value, expected)
+    return list(value)
+
+
+def parts(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
+    """Parts of a `Definition`: normalizers or pre-tokenizers.
+
+    Examples:
+        >>> parts([{"type": "NFC"}], "normalizer")
+        ({'type': 'NFC'},)
+    """
+    expected = 'a list of parts, as in [{"type": "NFC"}]'
+    if isinstance(value, Mapping):
+        raise wrong(option, value, expected)
+    found = tuple(items(value, option, expected))
+    if not all(isinstance(part, Mapping) for part in found):
+        raise wrong(option, value, expected)
+    return found
+
+
+def strings(value: Any, option: str) -> list[str]:
+    """A list of strings; one string alone is a common slip.
+
+    Examples:
+        >>> strings("<s>", "special_tokens")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: special_tokens='<s>' is not a list of strings; pass ['<s>']
+    """
+    if isinstance(value, str):
+        raise wrong(option, value, f"a list of strings; pass [{value!r}]")
+    found = items(value, option, "a list of strings")
+    if not all(isinstance(item, str) for item in found):
+        raise wrong(option, value, "a list of strings")
+    return found
