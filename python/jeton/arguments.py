@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any, TypeVar
 
 from .errors import ConfigError
@@ -50,10 +51,14 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
             ...
         jeton.errors.ConfigError: top=True is not an integer from 0 to 9
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
+    try:
+        number = low - 1 if isinstance(value, bool) else index(value)  # NumPy's integers too
+    except TypeError:
+        number = low - 1
+    if number < low or (high is not None and number > high):
         some = "a positive integer" if low == 1 else f"an integer from {low} on"
         raise wrong(option, value, some if high is None else f"an integer from {low} to {high}")
-    return value
+    return number
 
 
 def flag(value: Any, option: str) -> bool:
