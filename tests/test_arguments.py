@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -200,13 +200,18 @@ def tok() -> jeton.Tokenizer:
     return jeton.train(CORPUS, 262, pattern="gpt2", progress=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def functions(
-    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, tuple[Callable[..., Any], dict[str, Any]]]]:
     """Each function, with arguments that are right."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(logging.getLogger("jeton"), "disabled", True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("arguments"))
+        patch.setattr(logging.getLogger("jeton"), "disabled", True)
+        yield right_calls(tok)
+
+
+def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     counts = jeton.count_pretokens(CORPUS, pattern="gpt2", progress=False)
     counts.save("counts.jtc")
     tok.save("tok.json")
