@@ -11,7 +11,7 @@ import jeton.reference.step12_vectors as vectors
 from jeton.reference.step01_levels import BYTES
 from jeton.reference.step03_merge import vocabulary
 from jeton.reference.step04_train import TIE_BREAKS, choose, print_merges, train, train_bytes
-from jeton.reference.step05_encode import encode, ranks
+from jeton.reference.step05_encode import encode, longest_match, ranks
 from jeton.reference.step06_decode import decode
 from jeton.reference.step07_special import add_special, cut, encode_text, with_special
 from jeton.reference.step08_split import split
@@ -175,6 +175,13 @@ def test_a_missing_library_says_how_to_install_it(library: str | None, monkeypat
         vectors.embedding(1, 1, library=library)
     with pytest.raises(ValueError, match="expected 'torch' or 'numpy'"):
         vectors.embedding(1, 1, library="jax")
+
+
+def test_the_third_exercise_of_step_13_has_an_answer() -> None:
+    merges = train_bytes(["bc"] * 3 + ["ab"] * 2 + ["cd"] * 2, 259)
+    spelling = vocabulary(BYTES, merges)
+    assert [spelling[id] for id in encode(list(b"abcd"), ranks(merges))] == [b"a", b"bc", b"d"]
+    assert [spelling[id] for id in longest_match(b"abcd", spelling)] == [b"ab", b"cd"]
 
 
 def test_the_encoder_leaves_its_input_alone() -> None:

@@ -28,7 +28,7 @@ False
 True
 
 GPT-2 itself is the first case. Its pattern keeps the spaces together, but its vocabulary, trained on web pages, has no
-token of two spaces, so it spends one token on every space of an indentation. `cl100k` and `o200k` have such tokens.
+token of two spaces, so each of them takes a token of its own. `cl100k` and `o200k` have tokens for many spaces.
 
 Chinese has no spaces, and its characters are letters to Unicode, so a whole clause is one pretoken up to the next
 punctuation mark:
