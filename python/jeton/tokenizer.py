@@ -135,13 +135,19 @@ class Tokenizer:
         given = {} if special_tokens is None else special_tokens
         special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
         for id, content in instance(vocab, "vocab", Mapping, "a mapping from id to bytes").items():
-            instance(content, f"vocab[{id!r}]", bytes, "bytes")
+            if not isinstance(content, bytes):
+                raise wrong(f"vocab[{id!r}]", content, "bytes")
         merges = items(merges, "merges", "a list of tuples (left id, right id, new id)")
         for rank, merge in enumerate(merges):
             if not isinstance(merge, tuple) or len(merge) != 3:
                 raise wrong(f"merges[{rank}]", merge, "a tuple (left id, right id, new id)")
-        used = {"vocab": vocab, "special_tokens": special.values(), "merges": chain.from_iterable(merges)}
-        for option, ids in used.items():
+        for option, ids in (
+            ("vocab", [*vocab]),
+            ("special_tokens", [*special.values()]),
+            ("merges", [*chain(*merges)]),
+        ):
+            if {*map(type, ids)} <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) <= MAX_ID:
+                continue  # a look at each id takes longer than all else
             for id in ids:
                 if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
                     raise ConfigError(f"{option}: {id!r} is no id: ids are integers from 0 to {MAX_ID}", option=option)
