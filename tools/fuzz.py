@@ -2,17 +2,24 @@
 
     python tools/fuzz.py --minutes 60
     python tools/fuzz.py --minutes 5 --target pipeline --seed 7
+    python tools/fuzz.py --coverage --minutes 60 --target pipeline
 
 Builds `fuzz/` (a crate of its own, in no wheel), runs each of its targets, and each kind of file through `jeton.load`
 (`fuzz/loaders.py`, for which Jeton has to be installed), as processes with limited memory, and prints a table. A
 finding is made small and written to ``fuzz/findings/``, which git ignores; one that was worth a repair moves to
 ``testdata/fuzz/``, where tests replay it for ever (see ``testdata/fuzz/index.toml``).
+
+With ``--coverage``, libFuzzer guides the same targets by the branches that inputs reach, in a build with
+AddressSanitizer, debug assertions and overflow checks. Python's loaders are left out. Its corpus, in ``fuzz/corpus/``,
+starts from the targets' seeds, ``testdata/fuzz/`` and ``testdata/hostile/``, and grows with each run; git ignores it.
+The build needs Linux, a C++ compiler, and the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which this script sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -20,19 +27,36 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sanitize import instrumented
+
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
 # Targets that do more in one run, and have more to find, get more time.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
+# Compared values are not traced (`-sanitizer-coverage-trace-compares`): that took half of the pipeline's time, and the
+# mutations of `fuzz/src/mutate` know the words of each format.
+COVERAGE = (
+    "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cdebug-assertions=yes", "-Coverflow-checks=yes",
+)  # fmt: skip
+# Bytes of an input: the pipeline's time grows with its input, and its generator makes 24 kB at most.
+LONGEST = {"pipeline": 1 << 14}
+# Files of `testdata/hostile/` that are inputs of a target.
+HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
 LOADERS = ("tokenizer_json", "ranks", "sentencepiece", "tekken", "vocab_txt", "gpt2_pair", "config")
 
 
-def build() -> Path:
-    """Compiles the fuzzer; its path."""
+def build(coverage: bool) -> dict[str, Path]:
+    """Compiles the fuzzer; name of a program -> its path."""
     command = ["cargo", "build", "--release", "--quiet", "-p", "jeton-fuzz", "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    environment = None
+    if coverage:
+        options, environment = instrumented("address", *COVERAGE)
+        command += ["--features", "coverage", *options]
+    built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     made = [json.loads(line).get("executable") for line in built.stdout.splitlines()]
-    return next(Path(path) for path in made if path)
+    return {Path(path).name: Path(path) for path in made if path}
 
 
 def limit() -> None:
@@ -87,17 +111,53 @@ def fuzz(target: str, fuzzer: Path, seconds: float, seed: int) -> dict[str, Any]
     return row
 
 
+def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> dict[str, Any]:
+    """Runs a target under libFuzzer until its time is over or it has found something."""
+    corpus, findings = ROOT / "fuzz" / "corpus" / target, ROOT / "fuzz" / "findings" / target
+    findings.mkdir(parents=True, exist_ok=True)
+    if not corpus.exists():
+        kept = [*(ROOT / "testdata" / "fuzz").glob(f"{target}/*")]
+        if target in HOSTILE:
+            kept += (ROOT / "testdata" / "hostile").glob(HOSTILE[target])
+        command = [programs["jeton-fuzz"], "seeds", target, "--findings", corpus, "--seed", str(seed), *sorted(kept)]
+        subprocess.run(command, check=True)
+    options = {
+        "max_total_time": int(seconds), "seed": seed, "timeout": 60, "rss_limit_mb": MOST_BYTES >> 20,
+        "malloc_limit_mb": 2048, "max_len": LONGEST.get(target, 1 << 16), "artifact_prefix": f"{findings}/",
+        "print_final_stats": 1,
+    }  # fmt: skip
+    command = [programs["coverage"], *(f"-{name}={value}" for name, value in options.items()), corpus]
+    print(f"JETON_FUZZ_TARGET={target}", *command, flush=True)
+    began = time.monotonic()
+    log = findings / "libfuzzer.log"
+    with log.open("wb") as file:
+        done = subprocess.run(command, env={**os.environ, "JETON_FUZZ_TARGET": target}, stderr=file, check=False)
+    lines = log.read_text("utf-8", "replace").splitlines()
+    executions = sum(int(line.split()[1]) for line in lines if line.startswith("stat::number_of_executed_units"))
+    found = []
+    if done.returncode:
+        found = [f"exit {done.returncode}: see {log}"]
+        print(f"FINDING {target}", *lines[-60:], sep="\n")
+    return {
+        "target": target, "executions": executions, "fine": executions, "findings": found,
+        "seconds": time.monotonic() - began,
+    }  # fmt: skip
+
+
 def main() -> int:
     """Runs what was asked for; 1 if anything was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=10, help="for all targets together")
     parser.add_argument("--target", action="append", help="only this one; may be given again")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--coverage", action="store_true", help="guided by coverage, with AddressSanitizer (libFuzzer)")
     parser.add_argument("--list", action="store_true", help="the targets")
     arguments = parser.parse_args()
-    fuzzer = build()
+    programs = build(arguments.coverage)
+    fuzzer = programs["jeton-fuzz"]
     known = subprocess.run([str(fuzzer), "list"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-    known += [f"load-{kind}" for kind in LOADERS]
+    if not arguments.coverage:
+        known += [f"load-{kind}" for kind in LOADERS]
     if arguments.list:
         print("\n".join(known))
         return 0
@@ -106,7 +166,10 @@ def main() -> int:
         parser.error(f"there is no target {', '.join(sorted(unknown))}; targets: {', '.join(known)}")
     weights = {target: WEIGHTS.get(target, 1.0) for target in targets}
     unit = arguments.minutes * 60 / sum(weights.values())
-    rows = [fuzz(target, fuzzer, unit * weight, arguments.seed) for target, weight in weights.items()]
+    if arguments.coverage:
+        rows = [guide(target, programs, unit * weight, arguments.seed) for target, weight in weights.items()]
+    else:
+        rows = [fuzz(target, fuzzer, unit * weight, arguments.seed) for target, weight in weights.items()]
     print(f"\n{'target':<22}{'seconds':>9}{'executions':>13}{'a second':>10}{'fine':>12}{'findings':>10}")
     for row in rows:
         speed = row["executions"] / row["seconds"]

@@ -22,6 +22,10 @@ use crate::targets::{Outcome, Target};
 const PER_BYTE: Duration = Duration::from_micros(20);
 const FLOOR: Duration = Duration::from_millis(400);
 
+/// Factor of all limits on time: instrumented code with AddressSanitizer is several times slower, and
+/// libFuzzer has a limit of its own.
+pub const SLOWDOWN: u32 = if cfg!(feature = "coverage") { 10 } else { 1 };
+
 /// After this long a run is taken to have no end, and the process stops.
 const ENDLESS: Duration = Duration::from_secs(20);
 
@@ -61,7 +65,7 @@ pub struct Report {
 pub fn outcome(target: &Target, input: &[u8]) -> Outcome {
     let began = cpu_time();
     let outcome = caught(target, input);
-    let limit = FLOOR + PER_BYTE * input.len() as u32;
+    let limit = (FLOOR + PER_BYTE * input.len() as u32) * SLOWDOWN;
     let has_texts = target.name == "pipeline"; // times each text
     if has_texts || cpu_time().saturating_sub(began) < limit || matches!(outcome, Outcome::Wrong(_)) {
         return outcome;

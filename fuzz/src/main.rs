@@ -3,6 +3,7 @@
 //!     jeton-fuzz list
 //!     jeton-fuzz run TARGET --seconds 60 --seed 1 --findings FOLDER [--show 20] [FILE…]
 //!     jeton-fuzz replay TARGET FILE…
+//!     jeton-fuzz seeds TARGET --findings FOLDER               writes the target's seeds, and inputs that its generator makes
 //!     jeton-fuzz mutants TARGET --seed 1 [FILE…]      changed files without end, each behind its length (4 bytes, little endian)
 //!
 //! `run` prints one JSON line at its end, and before it the most frequent outcomes if asked to. Files are more seeds.
@@ -69,8 +70,9 @@ fn main() -> Result<(), Failure> {
                 println!("{what}\t{name}\t{message}");
             }
         }
+        Some("seeds") => seeds(arguments(words)?)?,
         Some("mutants") => mutants(arguments(words)?)?,
-        _ => return Err("list, run, replay or mutants?".into()),
+        _ => return Err("list, run, replay, seeds or mutants?".into()),
     }
     Ok(())
 }
@@ -85,6 +87,23 @@ fn run(given: Arguments) -> Result<(), Failure> {
         "target": given.target.name, "executions": report.executions, "fine": report.fine, "kept": report.kept, "findings": report.findings,
     });
     println!("{facts}");
+    Ok(())
+}
+
+/// Generated inputs that `seeds` writes.
+const NUM_GENERATED: usize = 500;
+
+/// Writes a corpus for coverage-guided fuzzing to start from.
+fn seeds(given: Arguments) -> Result<(), Failure> {
+    std::fs::create_dir_all(&given.findings)?;
+    let mut rng = Rng::new(given.seed);
+    let generated = given.target.generate.into_iter().flat_map(|generate| {
+        let mut rng = rng.clone();
+        (0..NUM_GENERATED).map(move |_| generate(&mut rng))
+    });
+    for input in (given.target.seeds)().into_iter().chain(generated).chain(given.files) {
+        std::fs::write(given.findings.join(format!("seed-{:016x}", rng.bits())), input)?;
+    }
     Ok(())
 }
 

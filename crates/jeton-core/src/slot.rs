@@ -5,21 +5,33 @@
 
 use std::fmt;
 use std::ptr;
+#[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(all(loom, test))]
+use loom::sync::atomic::{AtomicPtr, Ordering};
 
 /// The place.
 pub struct Slot<T: Send>(AtomicPtr<T>);
 
 impl<T: Send> Slot<T> {
     /// Nothing is there.
+    #[cfg(not(all(loom, test)))]
     pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Nothing is there. Loom's atomics cannot be constants.
+    #[cfg(all(loom, test))]
+    pub fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// What is there, if nobody was faster.
     pub fn take(&self) -> Option<Box<T>> {
         let there = self.0.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: `put` got it from a box, and whoever takes it finds nothing left.
+        // SAFETY: only `put` stores a pointer that is not null, which it got from a box and gave up. The swap removes it, so no other
+        // call returns it. `Acquire` here and `Release` there order what the other thread did to the box before this.
         (!there.is_null()).then(|| unsafe { Box::from_raw(there) })
     }
 
@@ -27,7 +39,7 @@ impl<T: Send> Slot<T> {
     pub fn put(&self, thing: Box<T>) -> Option<Box<T>> {
         let thing = Box::into_raw(thing);
         let done = self.0.compare_exchange(ptr::null_mut(), thing, Ordering::Release, Ordering::Relaxed);
-        // SAFETY: it was a box a moment ago, and nobody else has seen it.
+        // SAFETY: `thing` came from a box; the exchange failed, so it was not stored and no other thread has it.
         done.err().map(|_| unsafe { Box::from_raw(thing) })
     }
 }
@@ -50,7 +62,8 @@ impl<T: Send> fmt::Debug for Slot<T> {
     }
 }
 
-#[cfg(test)]
+// Its models under loom are in `tests/slot_models.rs`, which includes this file.
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;

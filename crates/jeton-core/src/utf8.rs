@@ -4,7 +4,7 @@
 //! beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their lengths closes the gaps, as
 //! simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
-use crate::simd::{self, Level};
+use crate::simd::{self, Detected};
 use crate::spare;
 
 /// Bytes that are written at once.
@@ -22,11 +22,11 @@ pub fn room_for(points: usize) -> Vec<u8> {
 /// U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();
-    let done = match simd::level() {
-        // SAFETY: the level says what the processor has.
+    let done = match simd::detected() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 | Level::Avx512 => unsafe { x86::append(points, out) },
-        _ => plain(points, out),
+        // SAFETY: both prove that the processor has the instructions for which the function is compiled: AVX-512's include AVX2's.
+        Detected::Avx2(_) | Detected::Avx512(_) => unsafe { x86::append(points, out) },
+        Detected::Portable => plain(points, out),
     };
     if !done {
         out.truncate(before);
@@ -73,20 +73,29 @@ mod x86 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        out.reserve(4 * points.len() + STEP); // often there is room
+        out.reserve(4 * points.len() + STEP); // often there is room; a slice of u32 has at most isize::MAX / 4: no overflow
         let (sixteens, rest) = points.as_chunks::<16>();
+        // A character takes at most four bytes. So before each call there is spare capacity for four bytes of each character that is
+        // left, and for `STEP` more.
         for sixteen in sixteens {
-            if !append_ascii(sixteen, out) && !append_any(sixteen, out) {
+            // SAFETY: the spare capacity is that of the points that are left, of which these are the first.
+            if unsafe { !append_ascii(sixteen, out) && !append_any(sixteen, out) } {
                 return false;
             }
         }
-        append_any(rest, out)
+        // SAFETY: likewise; these are all that are left.
+        unsafe { append_any(rest, out) }
     }
 
-    /// Appends sixteen characters if all are ASCII. There has to be room.
-    #[inline(always)]
-    fn append_ascii(points: &[u32; 16], out: &mut Vec<u8>) -> bool {
-        // SAFETY: AVX2 is there, as `append` asks for; the loads are of sixteen points and the store is of as many bytes, for which there is room.
+    /// Appends sixteen characters if all are ASCII.
+    ///
+    /// # Safety
+    /// `out` has a spare capacity of 16 bytes.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn append_ascii(points: &[u32; 16], out: &mut Vec<u8>) -> bool {
+        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on; the store is of 16 bytes into the spare capacity, which
+        // initializes those that `set_len` adds. None needs an alignment.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -100,13 +109,16 @@ mod x86 {
         }
     }
 
-    /// Appends any characters, four by four. There has to be room.
+    /// Appends any characters, four by four.
+    ///
+    /// # Safety
+    /// `out` has a spare capacity of four bytes for each point, and of [`STEP`] more.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn append_any(points: &[u32], out: &mut Vec<u8>) -> bool {
+    unsafe fn append_any(points: &[u32], out: &mut Vec<u8>) -> bool {
         let (fours, rest) = points.as_chunks::<4>();
         for four in fours {
-            // SAFETY: the load is of four.
+            // SAFETY: the load is of the four points and needs no alignment.
             let c = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
             let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));
             let is_far = _mm_cmpgt_epi32(_mm_srli_epi32::<16>(c), _mm_setzero_si128());
@@ -127,7 +139,9 @@ mod x86 {
             let bytes = _mm_blendv_epi8(_mm_blendv_epi8(c, of_two, wide), of_three, three);
             let which = _mm_movemask_ps(_mm_castsi128_ps(wide)) | _mm_movemask_ps(_mm_castsi128_ps(three)) << 4;
             let (shuffle, len) = &SHUFFLES[which as usize & 0xFF];
-            // SAFETY: there is room for four bytes of each character and for a whole step behind them all; up to `len` are written.
+            // SAFETY: the load is of the 16 bytes of `shuffle`. The store is of `STEP` = 16 bytes into the spare capacity: the caller guarantees
+            // four bytes for these points and those that are left, those before took at most four each, and `STEP` follows. `len` is
+            // at most 12, and the store has initialized these.
             unsafe {
                 let shuffled = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), shuffled);

@@ -48,7 +48,7 @@ impl From<Vec<i64>> for Column {
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = vec![0u32; bytes.item_count() / 4];
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: all bytes of the ids, which may have any value and which nobody else has.
+    // SAFETY: `len` is the size of `ids`, which is initialized, may hold any bytes, and is not used while `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
     ids.iter_mut().for_each(|id| *id = u32::from_le(*id));
@@ -66,9 +66,10 @@ impl Drop for Column {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
+        // No slice of them is made here: NumPy may be writing to them.
         match &self.0 {
-            Integers::Ids(ids) => std::mem::size_of_val(&ids[..]),
-            Integers::Offsets(offsets) => std::mem::size_of_val(&offsets[..]),
+            Integers::Ids(ids) => ids.len() * size_of::<u32>(),
+            Integers::Offsets(offsets) => offsets.len() * size_of::<i64>(),
         }
     }
 
@@ -80,8 +81,9 @@ impl Column {
             Integers::Ids(ids) => ids.as_mut_ptr().cast(),
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
         };
-        // SAFETY: the integers are neither moved nor freed while this object lives, and the view keeps it alive; after this only
-        // their length is looked at here.
+        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are neither moved nor
+        // freed while this object lives, and the view holds a reference to it. No reference to them is made after this: `as_mut_ptr`
+        // makes none, `__len__` reads the length alone, and `drop`, which hands them on, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

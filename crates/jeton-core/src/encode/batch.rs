@@ -8,7 +8,9 @@
 use super::hot::{self, Hot};
 use super::words::{Key, Line, Words, NO_ID};
 use super::BATCH;
-use crate::simd::{self, Level};
+use crate::simd::{self, Detected};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{HasAvx2, HasAvx512};
 
 /// Pretokens that are looked up together.
 pub(super) struct Batch {
@@ -55,22 +57,25 @@ impl Default for Batch {
 }
 
 /// The id that a line has for a key, or what it says about keys that are not there.
-trait Look {
-    fn look(line: &Line, key: &Key) -> u32;
+///
+/// A value is the proof that the processor has the instructions that the methods run.
+trait Look: Copy {
+    fn look(self, line: &Line, key: &Key) -> u32;
     /// A bit for each that is no id.
-    fn no_ids(found: &[u32; 64]) -> u64;
+    fn no_ids(self, found: &[u32; 64]) -> u64;
 }
 
+#[derive(Clone, Copy)]
 struct Portable;
 
 impl Look for Portable {
     #[inline(always)]
-    fn look(line: &Line, key: &Key) -> u32 {
+    fn look(self, line: &Line, key: &Key) -> u32 {
         line.get(*key)
     }
 
     #[inline(always)]
-    fn no_ids(found: &[u32; 64]) -> u64 {
+    fn no_ids(self, found: &[u32; 64]) -> u64 {
         (0..64).fold(0, |bits, at| bits | u64::from(found[at] / NO_ID) << at)
     }
 }
@@ -80,6 +85,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Key, Line, Look};
+    use crate::simd::{HasAvx2, HasAvx512};
 
     /// Of two bits a key, one for each half that is the same: the number of the first key with both halves, else 3. What the two highest
     /// bits are does not matter.
@@ -101,13 +107,11 @@ mod x86 {
         numbers
     }
 
-    /// Only code that runs after AVX2 was found uses it.
-    pub(super) struct Avx2;
-
-    impl Look for Avx2 {
+    impl Look for HasAvx2 {
         #[inline(always)]
-        fn look(line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads lie within the key and the line's 48 bytes of keys; AVX2 is there (see the type).
+        fn look(self, line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `line.keys`, and of its third key: an array of
+            // three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
             let same = unsafe {
                 let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
                 let keys = line.keys.as_ptr().cast::<__m128i>();
@@ -119,22 +123,20 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn no_ids(found: &[u32; 64]) -> u64 {
+        fn no_ids(self, found: &[u32; 64]) -> u64 {
             found.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| {
-                // SAFETY: the load is of eight; AVX is there (see the type).
+                // SAFETY: the load is of the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
                 let highest = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
                 bits << 8 | u64::from(highest as u8)
             })
         }
     }
 
-    /// Only code that runs after AVX-512 F was found uses it.
-    pub(super) struct Avx512;
-
-    impl Look for Avx512 {
+    impl Look for HasAvx512 {
         #[inline(always)]
-        fn look(line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads are of one key and of one line; AVX-512 is there (see the type).
+        fn look(self, line: &Line, key: &Key) -> u32 {
+            // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `line`, which has no padding (`words` asserts that);
+            // they need no alignment. `self` proves AVX-512 F. (Its keys are the first 48 bytes, so bits 6 and 7 compare ids.)
             let same = unsafe {
                 let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(line).cast()), key)
@@ -143,9 +145,9 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn no_ids(found: &[u32; 64]) -> u64 {
+        fn no_ids(self, found: &[u32; 64]) -> u64 {
             found.as_chunks::<16>().0.iter().rev().fold(0, |bits, sixteen| {
-                // SAFETY: the load is of sixteen; AVX-512 is there (see the type).
+                // SAFETY: the load is of the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
                 let below = unsafe {
                     _mm512_cmplt_epi32_mask(_mm512_loadu_si512(sixteen.as_ptr().cast()), _mm512_setzero_si512())
                 };
@@ -166,37 +168,62 @@ impl Batch {
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> &[Left] {
-        let left = match simd::level() {
-            // SAFETY: the level says what the processor has.
+        let left = match simd::detected() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.find_avx512(words, hot, text, bounds, ids) },
-            // SAFETY: the level says what the processor has.
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx512(proof) => unsafe { self.find_avx512(proof, words, hot, text, bounds, ids) },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.find_avx2(words, hot, text, bounds, ids) },
-            _ => self.find_at::<Portable>(words, hot, text, bounds, ids),
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx2(proof) => unsafe { self.find_avx2(proof, words, hot, text, bounds, ids) },
+            Detected::Portable => self.find_at(Portable, words, hot, text, bounds, ids),
         };
         &self.left[..left]
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn find_avx2(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
-        self.find_at::<x86::Avx2>(words, hot, text, bounds, ids)
+    fn find_avx2(
+        &mut self,
+        proof: HasAvx2,
+        words: &Words,
+        hot: &Hot,
+        text: &[u8],
+        bounds: &[u32],
+        ids: &mut Vec<u32>,
+    ) -> usize {
+        self.find_at(proof, words, hot, text, bounds, ids)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    fn find_avx512(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
-        self.find_at::<x86::Avx512>(words, hot, text, bounds, ids)
+    fn find_avx512(
+        &mut self,
+        proof: HasAvx512,
+        words: &Words,
+        hot: &Hot,
+        text: &[u8],
+        bounds: &[u32],
+        ids: &mut Vec<u32>,
+    ) -> usize {
+        self.find_at(proof, words, hot, text, bounds, ids)
     }
 
     #[inline(always)]
-    fn find_at<L: Look>(&mut self, words: &Words, hot: &Hot, text: &[u8], bounds: &[u32], ids: &mut Vec<u32>) -> usize {
+    fn find_at<L: Look>(
+        &mut self,
+        proof: L,
+        words: &Words,
+        hot: &Hot,
+        text: &[u8],
+        bounds: &[u32],
+        ids: &mut Vec<u32>,
+    ) -> usize {
         let count = bounds.len().saturating_sub(1).min(BATCH);
         self.make_keys(words, text, bounds, count);
-        let missed = self.look::<L>(words, count);
-        self.look_again::<L>(hot, missed);
-        self.write(hot, count, missed, ids)
+        let missed = self.look(proof, words, count);
+        self.look_again(proof, hot, missed);
+        // SAFETY: `look` has listed them in ascending order, each once, and each is below `count`.
+        unsafe { self.write(hot, count, missed, ids) }
     }
 
     /// Keys and hashes; lines are fetched.
@@ -207,7 +234,7 @@ impl Batch {
         if let Some(last) = text.len().checked_sub(16) {
             let neighbors = bounds[..inside].iter().zip(&bounds[1..]);
             for ((&start, &end), (key, hash)) in neighbors.zip(self.keys.iter_mut().zip(&mut self.hashes)) {
-                // SAFETY: it starts at least 16 bytes from the end.
+                // SAFETY: the sixteen bytes start at `text.len() - 16` at most, whatever `start` is; any bytes are a `[u8; 16]`.
                 let sixteen =
                     unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
                 *key = Key::new(sixteen, (end - start) as usize);
@@ -225,17 +252,17 @@ impl Batch {
         }
     }
 
-    /// Looks all up in `words`, and lists those that are not there.
+    /// Looks all up in `words`, and lists those that are not there: ascending, each once, each below `count`. Returns how many.
     #[inline(always)]
-    fn look<L: Look>(&mut self, words: &Words, count: usize) -> usize {
+    fn look<L: Look>(&mut self, proof: L, words: &Words, count: usize) -> usize {
         let keys = self.keys[..count].iter().zip(&self.hashes);
         for ((key, &hash), found) in keys.zip(&mut self.found) {
-            *found = L::look(words.line(hash), key);
+            *found = proof.look(words.line(hash), key);
         }
         let mut missed = 0;
         for (sixty_four, from) in self.found.as_chunks::<64>().0.iter().zip((0..count).step_by(64)) {
             let valid = u64::MAX >> (64 - (count - from).min(64));
-            let mut bits = L::no_ids(sixty_four) & valid;
+            let mut bits = proof.no_ids(sixty_four) & valid;
             while bits != 0 {
                 let at = from as u32 + bits.trailing_zeros();
                 self.missed[missed % BATCH].at = at;
@@ -248,23 +275,29 @@ impl Batch {
 
     /// Looks those up in `hot`, and fetches their tokens.
     #[inline(always)]
-    fn look_again<L: Look>(&mut self, hot: &Hot, missed: usize) {
+    fn look_again<L: Look>(&mut self, proof: L, hot: &Hot, missed: usize) {
         let Self { keys, hashes, missed: list, .. } = self;
         list[..missed].iter().for_each(|missed| hot.prefetch(hashes[missed.at as usize % BATCH]));
         for Missed { at, found } in &mut list[..missed] {
             let at = *at as usize % BATCH;
-            *found = L::look(hot.line(hashes[at]), &keys[at]);
+            *found = proof.look(hot.line(hashes[at]), &keys[at]);
             hot.prefetch_list(*found);
         }
     }
 
     /// Appends what was found; returns how many are left.
+    ///
+    /// # Safety
+    /// `count` is at most [`BATCH`], and in the first `missed` of the list, `at` ascends, never stays, and is below `count`.
     #[inline(always)]
-    fn write(&mut self, hot: &Hot, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
+    unsafe fn write(&mut self, hot: &Hot, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
         let Self { found: words, missed: list, left, .. } = self;
         ids.reserve(hot::MOST * count + GAP);
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // SAFETY: a pretoken has at most `MOST` tokens, and there is room for `GAP` behind those of all.
+        // Of `count` pretokens those before `from` are written, as at most `MOST` tokens each (`num_tokens` gives no more). So `len` is at most
+        // its first value and `MOST * from`; the caller guarantees `from <= at < count`. Each write begins at most at the end of what it
+        // writes, one token for each pretoken up to `at`, or `MOST` for the one at `at`: behind it `GAP` more are reserved.
+        // SAFETY: all calls write at most `GAP` integers from there on, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_words = |len: usize, from: usize, to: usize| {
@@ -284,7 +317,7 @@ impl Batch {
             from = at + 1;
         }
         len = write_words(len, from, count);
-        // SAFETY: all up to there were written.
+        // SAFETY: `len` is within the capacity, as above, and each write has filled all up to the `len` that follows it.
         unsafe { ids.set_len(len) };
         num_left
     }
@@ -344,16 +377,16 @@ mod tests {
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };
-            check(&|batch, ids| batch.find_at::<Portable>(&words, &hot, &text, &bounds, ids));
+            check(&|batch, ids| batch.find_at(Portable, &words, &hot, &text, &bounds, ids));
             #[cfg(target_arch = "x86_64")]
             {
-                if simd::level() >= Level::Avx2 {
-                    // SAFETY: the level says what the processor has.
-                    check(&|batch, ids| unsafe { batch.find_avx2(&words, &hot, &text, &bounds, ids) });
+                if let Detected::Avx2(proof) = simd::detected().at_most(simd::Level::Avx2) {
+                    // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+                    check(&|batch, ids| unsafe { batch.find_avx2(proof, &words, &hot, &text, &bounds, ids) });
                 }
-                if simd::level() >= Level::Avx512 {
+                if let Detected::Avx512(proof) = simd::detected() {
                     // SAFETY: likewise.
-                    check(&|batch, ids| unsafe { batch.find_avx512(&words, &hot, &text, &bounds, ids) });
+                    check(&|batch, ids| unsafe { batch.find_avx512(proof, &words, &hot, &text, &bounds, ids) });
                 }
             }
         }

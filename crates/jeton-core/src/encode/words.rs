@@ -25,6 +25,7 @@ pub(super) const UNKNOWN: u32 = NO_ID + 1;
 
 /// Up to 15 bytes, zeros, and in the last byte how many.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)] // vectors are loaded from it
 pub(super) struct Key(u128);
 
 /// By the length of a text: the bytes of sixteen that are its own, and the last byte of its key. A longer text has a key that no entry has.
@@ -68,11 +69,14 @@ impl Key {
 
 /// Three keys, what stands for each, and for any other.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
+#[repr(C, align(64))] // `batch` loads it as one vector, whose first 48 bytes are the keys
 pub(super) struct Line {
     pub(super) keys: [Key; 3],
     pub(super) ids: [u32; 4],
 }
+
+// Without padding: all 64 bytes are initialized.
+const _: () = assert!(size_of::<Key>() == 16 && size_of::<Line>() == 64 && std::mem::offset_of!(Line, keys) == 0);
 
 const EMPTY: Line = Line { keys: [Key(0); 3], ids: [NO_WORD; 4] };
 
@@ -86,6 +90,9 @@ impl Line {
 }
 
 /// The table.
+///
+/// Invariant: `lines.len() == 1 << (32 - shift)` and `shift < 32`, so that any hash of 32 bits, shifted, is the index of a line.
+/// [`Words::with_lines`] checks it, and alone sets these two.
 pub(super) struct Words {
     lines: Box<[Line]>,
     shift: u32,        // of a hash, to the number of a line
@@ -116,7 +123,8 @@ impl Words {
     /// Of `(content, id)` by falling importance; contents are not empty. Those of more than 15 bytes are not here.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
-        let mut words = Self { other: vec![0; 1 << (OTHER_BITS - 6)].into(), ..Self::empty(bits) };
+        let other = vec![0; 1 << (OTHER_BITS - 6)].into();
+        let mut words = Self::with_lines(vec![EMPTY; 1 << bits], other);
         for (content, id) in entries {
             let other = other_hash(content);
             if content.len() > MOST {
@@ -140,7 +148,14 @@ impl Words {
 
     /// With room for three times 2^`bits` entries, and none.
     pub(super) fn empty(bits: u32) -> Self {
-        Self { lines: vec![EMPTY; 1 << bits].into(), shift: 32 - bits, other: Box::default() }
+        Self::with_lines(vec![EMPTY; 1 << bits], Box::default())
+    }
+
+    /// Of lines whose number is a power of two from 2 to 2^32.
+    fn with_lines(lines: Vec<Line>, other: Box<[u64]>) -> Self {
+        let bits = lines.len().trailing_zeros();
+        assert!(lines.len().is_power_of_two() && (1..=32).contains(&bits), "{} lines", lines.len());
+        Self { lines: lines.into(), shift: 32 - bits, other }
     }
 
     /// Puts an entry into its slot, a free one of its line, or in the place of another; returns whether another had to go.
@@ -187,7 +202,7 @@ impl Words {
                 }
             }
         }
-        *self = Self { lines: lines.into(), shift, other: std::mem::take(&mut self.other) };
+        *self = Self::with_lines(lines, std::mem::take(&mut self.other));
     }
 
     /// Whether a text of more than 15 bytes, or one whose line has no room, may be an entry.
@@ -220,7 +235,7 @@ impl Words {
     pub(super) fn line(&self, hash: u32) -> &Line {
         let place = self.place(hash);
         debug_assert!(place < self.lines.len());
-        // SAFETY: a place has as many bits as the number of lines, which is a power of two, says (see `empty` and `double`).
+        // SAFETY: `hash >> shift` is below `1 << (32 - shift)`, which is the number of lines: the invariant of `Words`.
         unsafe { self.lines.get_unchecked(place) }
     }
 }

@@ -10,7 +10,9 @@ use super::unknown::char_len;
 use crate::alphabet::WORD_START;
 use crate::seams::{self, Joints, Seams};
 use crate::simd::block::{self, Block};
-use crate::simd::{self, Level};
+use crate::simd::{self, Detected};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{HasAvx2, HasAvx512};
 use crate::vocab::Vocab;
 
 /// Where to cut.
@@ -56,31 +58,31 @@ impl Cuts {
     /// The bounds of the parts of a text: 0, where each but the first starts, and where the last one ends. For a text of more than `most` bytes
     /// those of some first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        match simd::level() {
-            // SAFETY: the level says what the processor has.
+        match simd::detected() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.bounds_avx512(text, most, bounds) },
-            // SAFETY: the level says what the processor has.
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx512(proof) => unsafe { self.bounds_avx512(proof, text, most, bounds) },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.bounds_avx2(text, most, bounds) },
-            _ => self.bounds_at::<block::Portable>(text, most, bounds),
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx2(proof) => unsafe { self.bounds_avx2(proof, text, most, bounds) },
+            Detected::Portable => self.bounds_at::<block::Portable>((), text, most, bounds),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn bounds_avx2(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx2>(text, most, bounds);
+    fn bounds_avx2(&self, proof: HasAvx2, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
+        self.bounds_at::<block::Avx2>(proof, text, most, bounds);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    fn bounds_avx512(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx512>(text, most, bounds);
+    fn bounds_avx512(&self, proof: HasAvx512, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
+        self.bounds_at::<block::Avx512>(proof, text, most, bounds);
     }
 
     #[inline(always)]
-    fn bounds_at<B: Block>(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
+    fn bounds_at<B: Block>(&self, proof: B::Proof, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         bounds.clear();
         bounds.push(0);
         // Of the character before `at`: it is a `▁`; it is a part of its own; it has three bytes and is none.
@@ -88,7 +90,7 @@ impl Cuts {
         while at < text.len() && (at < most || bounds.len() == 1) {
             if let Some(step) = text.get(at..).and_then(|rest| rest.first_chunk::<66>()) {
                 let [first, second, third] = [step.first_chunk(), step[1..].first_chunk(), step[2..].first_chunk()]
-                    .map(|bytes| bytes.map(B::load));
+                    .map(|bytes| bytes.map(|bytes| B::load(proof, bytes)));
                 let (Some(first), Some(second), Some(third)) = (first, second, third) else { return };
                 let [one, two, three] = MARK_BYTES;
                 let marks = first.equal(one) & second.equal(two) & third.equal(three);
@@ -189,7 +191,7 @@ mod tests {
         let mut bounds = Vec::new();
         for level in 0..3 {
             match level {
-                0 => cuts.bounds_at::<block::Portable>(text.as_bytes(), usize::MAX, &mut bounds),
+                0 => cuts.bounds_at::<block::Portable>((), text.as_bytes(), usize::MAX, &mut bounds),
                 1 => cuts.bounds(text.as_bytes(), usize::MAX, &mut bounds),
                 _ => cuts.bounds(text.as_bytes(), 1, &mut bounds),
             }

@@ -86,11 +86,9 @@ impl Replace {
         }
     }
 
-    /// What takes its place, where that has at most four bytes, and how many.
-    fn short_content(&self) -> Option<([u8; 4], usize)> {
-        let mut bytes = [0; 4];
-        bytes.get_mut(..self.content.len())?.copy_from_slice(self.content.as_bytes());
-        Some((bytes, self.content.len()))
+    /// What takes its place, where that has at most four bytes.
+    fn short_content(&self) -> Option<&str> {
+        (self.content.len() <= 4).then_some(&self.content)
     }
 
     fn put(&self, start: usize, end: usize, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
@@ -104,18 +102,30 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new` with another text for each `byte`, without a branch for each.
-fn replace_byte(old: &str, byte: u8, content: ([u8; 4], usize), new: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch for each.
+///
+/// Where it is stopped, nothing is appended.
+fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+    assert!(byte.is_ascii() && content.len() <= 4);
+    // In the meantime `new` is empty: a panic in here would leave half a character in it.
+    let mut bytes = std::mem::take(new).into_bytes();
+    let before = bytes.len();
+    let done = append_replaced(old, byte, content, &mut bytes, looks);
+    if done.is_err() {
+        bytes.truncate(before);
+    }
+    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`: a byte of
+    // ASCII is a whole character of `old`, and both texts are UTF-8.
+    *new = unsafe { String::from_utf8_unchecked(bytes) };
+    done
+}
+
+fn append_replaced(old: &str, byte: u8, content: &str, new: &mut Vec<u8>, looks: &mut Looks<'_>) -> Result<()> {
     const STEP: usize = 64;
-    let (content, content_len) = (u32::from_le_bytes(content.0), content.1);
-    // SAFETY: characters of `old` stay as they are or, if they are one byte, become whole characters; what ends within one is taken back.
-    let new = unsafe { new.as_mut_vec() };
-    let before = new.len();
+    let content_len = content.len();
+    let content = u32::from_le_bytes(std::array::from_fn(|i| content.as_bytes().get(i).copied().unwrap_or(0)));
     for step in old.as_bytes().chunks(STEP) {
-        if let Err(stopped) = looks.now_and_then() {
-            new.truncate(before);
-            return Err(stopped);
-        }
+        looks.now_and_then()?;
         if !step.iter().fold(false, |any, &there| any | (there == byte)) {
             new.extend_from_slice(step);
             continue;

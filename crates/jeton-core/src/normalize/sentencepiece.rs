@@ -178,7 +178,12 @@ impl SentencePiece {
                         before => bytes[before - 1] == b' ',
                     };
             }
-            // SAFETY: whole characters of `old`, and whole marks.
+            debug_assert!(std::str::from_utf8(&new[..len]).is_ok());
+            // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and `taken` was lowered to one.
+            // The loop wrote for each byte the byte itself or, for a space, all of `MARK` or nothing; at most 3 · STEP bytes, so that the
+            // four that it writes at once always fit. What `len` was lowered by are bytes that were copied, one for each: none is a
+            // space, for `may_go_on` is true only after a byte with which a rule begins, and a space with which one does is not
+            // `simple`; and the others are those of a character beyond ASCII. So these bytes are whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {

@@ -5,7 +5,10 @@
 
 /// 64 bytes of a text.
 pub(crate) trait Block: Copy {
-    fn load(bytes: &[u8; 64]) -> Self;
+    /// Proof that the processor has the instructions that the methods run.
+    type Proof: Copy;
+
+    fn load(proof: Self::Proof, bytes: &[u8; 64]) -> Self;
     /// The bytes that are `byte`.
     fn equal(self, byte: u8) -> u64;
     /// The bytes from `low` to `high`, which are both ASCII or both not.
@@ -17,7 +20,7 @@ pub(crate) trait Block: Copy {
 
     /// Where the bits of a mask are, counted from `base`, at the front of `places`. What stands behind them is anything.
     #[inline(always)]
-    fn places(mask: u64, base: u32, places: &mut [u32; 64]) {
+    fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
         // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
@@ -57,8 +60,10 @@ impl Portable {
 }
 
 impl Block for Portable {
+    type Proof = ();
+
     #[inline(always)]
-    fn load(bytes: &[u8; 64]) -> Self {
+    fn load((): (), bytes: &[u8; 64]) -> Self {
         let mut words = [0; 8];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             let mut eight = [0; 8];
@@ -106,28 +111,31 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::Block;
+    use crate::simd::{HasAvx2, HasAvx512};
 
-    /// Two vectors. Only code that runs after AVX2 was found makes one.
+    /// Two vectors. Only `load` makes one, which requires a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2(__m256i, __m256i);
 
     impl Block for Avx2 {
+        type Proof = HasAvx2;
+
         #[inline(always)]
-        fn load(bytes: &[u8; 64]) -> Self {
+        fn load(_: HasAvx2, bytes: &[u8; 64]) -> Self {
             let at = bytes.as_ptr();
-            // SAFETY: both loads lie within the 64 bytes and need no alignment; AVX2 is there (see the type).
+            // SAFETY: the loads are of bytes 0 to 31 and 32 to 63 of `bytes` and need no alignment; the argument proves AVX2.
             unsafe { Self(_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())) }
         }
 
         #[inline(always)]
         fn equal(self, byte: u8) -> u64 {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe { _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8)) })
         }
 
         #[inline(always)]
         fn within(self, low: u8, high: u8) -> u64 {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
                 let above = _mm256_sub_epi8(half, _mm256_set1_epi8(low as i8));
                 _mm256_cmpeq_epi8(_mm256_min_epu8(above, _mm256_set1_epi8((high - low) as i8)), above)
@@ -141,7 +149,7 @@ mod x86 {
 
         #[inline(always)]
         fn having(self, bit: u8) -> u64 {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
                 let bit = _mm256_set1_epi8(bit as i8);
                 _mm256_cmpeq_epi8(_mm256_and_si256(half, bit), bit)
@@ -152,32 +160,34 @@ mod x86 {
     impl Avx2 {
         #[inline(always)]
         fn masks(self, high_bits: impl Fn(__m256i) -> __m256i) -> u64 {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             let mask = |half| u64::from(unsafe { _mm256_movemask_epi8(high_bits(half)) } as u32);
             mask(self.0) | mask(self.1) << 32
         }
     }
 
-    /// One vector. Only code that runs after AVX-512 BW was found makes one.
+    /// One vector. Only `load` makes one, which requires a [`HasAvx512`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512(__m512i);
 
     impl Block for Avx512 {
+        type Proof = HasAvx512;
+
         #[inline(always)]
-        fn load(bytes: &[u8; 64]) -> Self {
-            // SAFETY: the load is of the 64 bytes and needs no alignment; AVX-512 is there (see the type).
+        fn load(_: HasAvx512, bytes: &[u8; 64]) -> Self {
+            // SAFETY: the load is of the 64 bytes of `bytes` and needs no alignment; the argument proves AVX-512 F.
             unsafe { Self(_mm512_loadu_si512(bytes.as_ptr().cast())) }
         }
 
         #[inline(always)]
         fn equal(self, byte: u8) -> u64 {
-            // SAFETY: AVX-512 BW is there (see the type).
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); the instructions access no memory.
             unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte as i8)) }
         }
 
         #[inline(always)]
         fn within(self, low: u8, high: u8) -> u64 {
-            // SAFETY: AVX-512 BW is there (see the type).
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); the instructions access no memory.
             unsafe {
                 let above = _mm512_sub_epi8(self.0, _mm512_set1_epi8(low as i8));
                 _mm512_cmple_epu8_mask(above, _mm512_set1_epi8((high - low) as i8))
@@ -186,23 +196,23 @@ mod x86 {
 
         #[inline(always)]
         fn wide(self) -> u64 {
-            // SAFETY: AVX-512 BW is there (see the type).
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); the instructions access no memory.
             unsafe { _mm512_movepi8_mask(self.0) }
         }
 
         #[inline(always)]
         fn having(self, bit: u8) -> u64 {
-            // SAFETY: AVX-512 BW is there (see the type).
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); the instructions access no memory.
             unsafe { _mm512_test_epi8_mask(self.0, _mm512_set1_epi8(bit as i8)) }
         }
 
         #[inline(always)]
-        fn places(mask: u64, base: u32, places: &mut [u32; 64]) {
+        fn places(_: HasAvx512, mask: u64, base: u32, places: &mut [u32; 64]) {
             let mut count = 0;
             for from in [0, 16, 32, 48] {
                 let some = (mask >> from) as u16;
                 let Some(room) = places[count..].first_chunk_mut::<16>() else { return };
-                // SAFETY: sixteen places are written, and there is room for them; AVX-512 F is there (see the type).
+                // SAFETY: the store is of the sixteen integers of `room` and needs no alignment; the argument proves AVX-512 F.
                 unsafe {
                     let first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
                     let all = _mm512_add_epi32(first, _mm512_set1_epi32((base + from) as i32));
@@ -217,15 +227,15 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{self, Level};
+    use crate::simd::{self, Detected, Level};
 
-    fn check<B: Block>() {
+    fn check<B: Block>(proof: B::Proof) {
         for start in 0..=255u8 {
             let mut bytes = [0; 64];
             for (i, byte) in bytes.iter_mut().enumerate() {
                 *byte = start.wrapping_add((i * 7) as u8);
             }
-            let block = B::load(&bytes);
+            let block = B::load(proof, &bytes);
             let mask = |is: &dyn Fn(u8) -> bool| {
                 bytes.iter().enumerate().fold(0, |mask, (i, &byte)| mask | u64::from(is(byte)) << i)
             };
@@ -244,7 +254,7 @@ mod tests {
         }
     }
 
-    fn check_places<B: Block>() {
+    fn check_places<B: Block>(proof: B::Proof) {
         let mut mask = 1u64;
         for i in 0..2_000 {
             mask = match i {
@@ -255,7 +265,7 @@ mod tests {
                 }
             };
             let mut places = [0; 64];
-            B::places(mask, 1_000, &mut places);
+            B::places(proof, mask, 1_000, &mut places);
             let expected: Vec<u32> = (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| 1_000 + bit).collect();
             assert_eq!(places[..expected.len()], expected);
         }
@@ -263,28 +273,28 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_bits() {
-        check_places::<Portable>();
+        check_places::<Portable>(());
         #[cfg(target_arch = "x86_64")]
         {
-            if simd::level() >= Level::Avx2 {
-                check_places::<Avx2>();
+            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
+                check_places::<Avx2>(proof);
             }
-            if simd::level() >= Level::Avx512 {
-                check_places::<Avx512>();
+            if let Detected::Avx512(proof) = simd::detected() {
+                check_places::<Avx512>(proof);
             }
         }
     }
 
     #[test]
     fn masks_say_what_the_bytes_are() {
-        check::<Portable>();
+        check::<Portable>(());
         #[cfg(target_arch = "x86_64")]
         {
-            if simd::level() >= Level::Avx2 {
-                check::<Avx2>();
+            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
+                check::<Avx2>(proof);
             }
-            if simd::level() >= Level::Avx512 {
-                check::<Avx512>();
+            if let Detected::Avx512(proof) = simd::detected() {
+                check::<Avx512>(proof);
             }
         }
     }

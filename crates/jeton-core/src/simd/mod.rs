@@ -2,6 +2,10 @@
 //!
 //! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the same
 //! results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and measurements.
+//!
+//! To run the instructions of a level is undefined behavior on a processor without them. So all code that does requires a
+//! [`HasAvx2`] or [`HasAvx512`], as an argument or inside of `self`: types without data, of which only the detection here
+//! makes values.
 
 pub(crate) mod block;
 
@@ -18,22 +22,69 @@ pub enum Level {
     Avx512,
 }
 
+/// Proof that the processor has the instructions of [`Level::Avx2`].
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HasAvx2(());
+
+/// Proof that the processor has the instructions of [`Level::Avx512`], which include those of [`Level::Avx2`].
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HasAvx512(HasAvx2);
+
+/// A level, with the proof that the processor has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Detected {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(HasAvx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(HasAvx512),
+}
+
+impl Detected {
+    fn level(self) -> Level {
+        match self {
+            Self::Portable => Level::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => Level::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => Level::Avx512,
+        }
+    }
+
+    /// This level, or `most` if that is lower.
+    pub(crate) fn at_most(self, most: Level) -> Self {
+        match (self, most) {
+            (_, Level::Portable) => Self::Portable,
+            #[cfg(target_arch = "x86_64")]
+            (Self::Avx512(HasAvx512(proof)), Level::Avx2) => Self::Avx2(proof),
+            _ => self,
+        }
+    }
+}
+
 /// The best level that the processor has and the environment allows.
 #[inline]
 pub fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let allowed = match std::env::var("JETON_SIMD").as_deref() {
+    detected().level()
+}
+
+/// [`level`], with its proof.
+#[inline]
+pub(crate) fn detected() -> Detected {
+    static DETECTED: OnceLock<Detected> = OnceLock::new();
+    *DETECTED.get_or_init(|| {
+        available().at_most(match std::env::var("JETON_SIMD").as_deref() {
             Ok("portable") => Level::Portable,
             Ok("avx2") => Level::Avx2,
             _ => Level::Avx512,
-        };
-        available().min(allowed)
+        })
     })
 }
 
 #[cfg(target_arch = "x86_64")]
-fn available() -> Level {
+fn available() -> Detected {
     let avx2 = is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
@@ -42,22 +93,22 @@ fn available() -> Level {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl");
     match (avx2, avx512) {
-        (true, true) => Level::Avx512,
-        (true, false) => Level::Avx2,
-        _ => Level::Portable,
+        (true, true) => Detected::Avx512(HasAvx512(HasAvx2(()))),
+        (true, false) => Detected::Avx2(HasAvx2(())),
+        _ => Detected::Portable,
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn available() -> Level {
-    Level::Portable
+fn available() -> Detected {
+    Detected::Portable
 }
 
 /// Asks for a line of memory that will be read soon.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; SSE is part of x86-64.
+    // SAFETY: the instruction is a hint, which accesses no memory and never faults; SSE is part of x86-64.
     unsafe {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());

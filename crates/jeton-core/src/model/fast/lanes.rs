@@ -85,8 +85,9 @@ impl Work {
     /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that holds one of
     /// its tokens, and none where it cannot be merged here.
     #[inline(always)]
-    pub(super) fn merge<Small: Row, Middle: Row, Large: Row>(
+    pub(super) fn merge<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
         &mut self,
+        proof: Small::Proof,
         ranks: &Ranks,
         results: &[u32],
         mut each: impl FnMut(usize, &[u32; 64], u64),
@@ -98,28 +99,29 @@ impl Work {
             lists[size][lens[size]] = index as u8;
             lens[size] += 1;
         }
-        self.take_turns::<Small, LANES>(&lists[0][..lens[0]], ranks, results, &mut each);
-        self.take_turns::<Middle, LANES>(&lists[1][..lens[1]], ranks, results, &mut each);
-        self.take_turns::<Large, 2>(&lists[2][..lens[2]], ranks, results, &mut each);
+        self.take_turns::<Small, LANES>(proof, &lists[0][..lens[0]], ranks, results, &mut each);
+        self.take_turns::<Middle, LANES>(proof, &lists[1][..lens[1]], ranks, results, &mut each);
+        self.take_turns::<Large, 2>(proof, &lists[2][..lens[2]], ranks, results, &mut each);
     }
 
     #[inline(always)]
     fn take_turns<R: Row, const K: usize>(
         &mut self,
+        proof: R::Proof,
         list: &[u8],
         ranks: &Ranks,
         results: &[u32],
         each: &mut impl FnMut(usize, &[u32; 64], u64),
     ) {
         let mut waiting = list.iter().map(|&index| usize::from(index));
-        let mut rows = [R::empty(); K];
+        let mut rows = [R::empty(proof); K];
         let mut alive = [0u64; K];
         let mut who = [usize::MAX; K];
         let mut left = 0;
         for lane in 0..K {
             if let Some(index) = waiting.next() {
                 (rows[lane], alive[lane], who[lane]) =
-                    (R::load(&self.priorities[index]), places(self.counts[index]), index);
+                    (R::load(proof, &self.priorities[index]), places(self.counts[index]), index);
                 left += 1;
             }
         }
@@ -136,7 +138,7 @@ impl Work {
                     who[lane] = usize::MAX;
                     if let Some(index) = waiting.next() {
                         (rows[lane], alive[lane], who[lane]) =
-                            (R::load(&self.priorities[index]), places(self.counts[index]), index);
+                            (R::load(proof, &self.priorities[index]), places(self.counts[index]), index);
                         left += 1;
                     }
                     continue;
@@ -147,7 +149,7 @@ impl Work {
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
                 if id == NO_SYMBOL {
                     // Not for here: no token, and the lane is free at its next turn.
-                    rows[lane] = R::empty();
+                    rows[lane] = R::empty(proof);
                     alive[lane] = 0;
                     continue;
                 }

@@ -35,7 +35,9 @@ use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::seams::Seams;
-use crate::simd::{self, Level};
+use crate::simd::{self, Detected};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{HasAvx2, HasAvx512};
 use crate::vocab::Vocab;
 
 /// The tables of a model.
@@ -205,14 +207,18 @@ impl Fast {
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
-        match simd::level() {
-            // SAFETY: the level says what the processor has.
+        match simd::detected() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { self.merge_avx512(vocab, text, jobs, go_on, bench, tokens, found) },
-            // SAFETY: the level says what the processor has.
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx512(proof) => unsafe {
+                self.merge_avx512(proof, vocab, text, jobs, go_on, bench, tokens, found)
+            },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { self.merge_avx2(vocab, text, jobs, go_on, bench, tokens, found) },
-            _ => self.merge_at::<Array<16>, Array<32>, Array<64>>(vocab, text, jobs, go_on, bench, tokens, found),
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            Detected::Avx2(proof) => unsafe { self.merge_avx2(proof, vocab, text, jobs, go_on, bench, tokens, found) },
+            Detected::Portable => {
+                self.merge_at::<Array<16>, Array<32>, Array<64>>((), vocab, text, jobs, go_on, bench, tokens, found)
+            }
         }
     }
 
@@ -221,6 +227,7 @@ impl Fast {
     #[allow(clippy::too_many_arguments)]
     fn merge_avx2(
         &self,
+        proof: HasAvx2,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
@@ -230,7 +237,7 @@ impl Fast {
         found: &mut [Found],
     ) -> Result<()> {
         use row::Avx2;
-        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(vocab, text, jobs, go_on, bench, tokens, found)
+        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -238,6 +245,7 @@ impl Fast {
     #[allow(clippy::too_many_arguments)]
     fn merge_avx512(
         &self,
+        proof: HasAvx512,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
@@ -247,13 +255,14 @@ impl Fast {
         found: &mut [Found],
     ) -> Result<()> {
         use row::Avx512;
-        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(vocab, text, jobs, go_on, bench, tokens, found)
+        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
     }
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn merge_at<Small: Row, Middle: Row, Large: Row>(
+    fn merge_at<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
         &self,
+        proof: Small::Proof,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
@@ -285,10 +294,10 @@ impl Fast {
                 slots.push(job.slot);
             }
             if work.is_full() {
-                self.turn::<Small, Middle, Large>(work, slots, tokens, found);
+                self.turn::<Small, Middle, Large>(proof, work, slots, tokens, found);
             }
         }
-        self.turn::<Small, Middle, Large>(work, slots, tokens, found);
+        self.turn::<Small, Middle, Large>(proof, work, slots, tokens, found);
         Ok(())
     }
 
@@ -313,14 +322,15 @@ impl Fast {
     }
 
     #[inline(always)]
-    fn turn<Small: Row, Middle: Row, Large: Row>(
+    fn turn<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
         &self,
+        proof: Small::Proof,
         work: &mut Work,
         slots: &mut Vec<u32>,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) {
-        work.merge::<Small, Middle, Large>(&self.ranks, &self.results, |index, symbols, mut places| {
+        work.merge::<Small, Middle, Large>(proof, &self.ranks, &self.results, |index, symbols, mut places| {
             let start = tokens.len();
             while places != 0 {
                 tokens.push(symbols[places.trailing_zeros() as usize]);

@@ -2,9 +2,12 @@
 
 /// Priorities by place.
 pub(super) trait Row: Copy {
-    fn empty() -> Self;
+    /// Proof that the processor has the instructions that the methods run.
+    type Proof: Copy;
+
+    fn empty(proof: Self::Proof) -> Self;
     /// The first of them, as many as it holds.
-    fn load(priorities: &[u32; 64]) -> Self;
+    fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
     /// `value` at `place`.
     fn with(self, place: usize, value: u32) -> Self;
@@ -15,13 +18,15 @@ pub(super) trait Row: Copy {
 pub(super) struct Array<const N: usize>([u32; N]);
 
 impl<const N: usize> Row for Array<N> {
+    type Proof = ();
+
     #[inline(always)]
-    fn empty() -> Self {
+    fn empty((): ()) -> Self {
         Self([u32::MAX; N])
     }
 
     #[inline(always)]
-    fn load(priorities: &[u32; 64]) -> Self {
+    fn load((): (), priorities: &[u32; 64]) -> Self {
         let mut row = [0; N];
         row.copy_from_slice(&priorities[..N]);
         Self(row)
@@ -47,28 +52,31 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::Row;
+    use crate::simd::{HasAvx2, HasAvx512};
 
-    /// N vectors of eight. Only code that runs after AVX2 was found makes one.
+    /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2<const N: usize>([__m256i; N]);
 
     impl<const N: usize> Row for Avx2<N> {
+        type Proof = HasAvx2;
+
         #[inline(always)]
-        fn empty() -> Self {
-            // SAFETY: AVX2 is there (see the type).
+        fn empty(_: HasAvx2) -> Self {
+            // SAFETY: the argument proves AVX2; the instruction accesses no memory.
             Self([unsafe { _mm256_set1_epi32(-1) }; N])
         }
 
         #[inline(always)]
-        fn load(priorities: &[u32; 64]) -> Self {
+        fn load(_: HasAvx2, priorities: &[u32; 64]) -> Self {
             let eights: &[[u32; 8]] = priorities.as_chunks().0;
-            // SAFETY: each load is of eight integers and needs no alignment; AVX2 is there (see the type).
+            // SAFETY: each load is of the eight integers of `eights[i]` and needs no alignment; the argument proves AVX2.
             Self(std::array::from_fn(|i| unsafe { _mm256_loadu_si256(eights[i].as_ptr().cast()) }))
         }
 
         #[inline(always)]
         fn min(self) -> u32 {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             unsafe {
                 let mut least = self.0[0];
                 for vector in &self.0[1..] {
@@ -83,7 +91,7 @@ mod x86 {
 
         #[inline(always)]
         fn with(mut self, place: usize, value: u32) -> Self {
-            // SAFETY: AVX2 is there (see the type).
+            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             unsafe {
                 let value = _mm256_set1_epi32(value as i32);
                 let place = _mm256_set1_epi32(place as i32);
@@ -97,27 +105,29 @@ mod x86 {
         }
     }
 
-    /// N vectors of sixteen. Only code that runs after AVX-512 F was found makes one.
+    /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx512<const N: usize>([__m512i; N]);
 
     impl<const N: usize> Row for Avx512<N> {
+        type Proof = HasAvx512;
+
         #[inline(always)]
-        fn empty() -> Self {
-            // SAFETY: AVX-512 is there (see the type).
+        fn empty(_: HasAvx512) -> Self {
+            // SAFETY: the argument proves AVX-512 F; the instruction accesses no memory.
             Self([unsafe { _mm512_set1_epi32(-1) }; N])
         }
 
         #[inline(always)]
-        fn load(priorities: &[u32; 64]) -> Self {
+        fn load(_: HasAvx512, priorities: &[u32; 64]) -> Self {
             let sixteens: &[[u32; 16]] = priorities.as_chunks().0;
-            // SAFETY: each load is of sixteen integers and needs no alignment; AVX-512 is there (see the type).
+            // SAFETY: each load is of the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves AVX-512 F.
             Self(std::array::from_fn(|i| unsafe { _mm512_loadu_si512(sixteens[i].as_ptr().cast()) }))
         }
 
         #[inline(always)]
         fn min(self) -> u32 {
-            // SAFETY: AVX-512 is there (see the type).
+            // SAFETY: `self` proves AVX-512 F (see the type); the instructions access no memory.
             unsafe {
                 let mut least = self.0[0];
                 for vector in &self.0[1..] {
@@ -129,7 +139,7 @@ mod x86 {
 
         #[inline(always)]
         fn with(mut self, place: usize, value: u32) -> Self {
-            // SAFETY: AVX-512 is there (see the type).
+            // SAFETY: `self` proves AVX-512 F (see the type); the instructions access no memory.
             unsafe {
                 let value = value as i32;
                 for (i, vector) in self.0.iter_mut().enumerate() {
@@ -145,38 +155,38 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{self, Level};
+    use crate::simd::{self, Detected, Level};
 
-    fn check<R: Row>(len: usize) {
+    fn check<R: Row>(proof: R::Proof, len: usize) {
         let mut plain = [u32::MAX; 64];
         for (i, value) in plain.iter_mut().enumerate().take(len) {
             *value = (i as u32 + 1).wrapping_mul(0x9E37_79B9);
         }
-        let mut row = R::load(&plain);
+        let mut row = R::load(proof, &plain);
         for step in 0..500usize {
             assert_eq!(row.min(), plain[..len].iter().copied().min().unwrap_or(0));
             let (place, value) = (step * 31 % len, (step as u32).wrapping_mul(0xC2B2_AE3D));
             plain[place] = value;
             row = row.with(place, value);
         }
-        assert_eq!(R::empty().min(), u32::MAX);
+        assert_eq!(R::empty(proof).min(), u32::MAX);
     }
 
     #[test]
     fn rows_are_arrays() {
-        check::<Array<16>>(16);
-        check::<Array<64>>(64);
+        check::<Array<16>>((), 16);
+        check::<Array<64>>((), 64);
         #[cfg(target_arch = "x86_64")]
         {
-            if simd::level() >= Level::Avx2 {
-                check::<Avx2<2>>(16);
-                check::<Avx2<4>>(32);
-                check::<Avx2<8>>(64);
+            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
+                check::<Avx2<2>>(proof, 16);
+                check::<Avx2<4>>(proof, 32);
+                check::<Avx2<8>>(proof, 64);
             }
-            if simd::level() >= Level::Avx512 {
-                check::<Avx512<1>>(16);
-                check::<Avx512<2>>(32);
-                check::<Avx512<4>>(64);
+            if let Detected::Avx512(proof) = simd::detected() {
+                check::<Avx512<1>>(proof, 16);
+                check::<Avx512<2>>(proof, 32);
+                check::<Avx512<4>>(proof, 64);
             }
         }
     }

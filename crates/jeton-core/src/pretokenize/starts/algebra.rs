@@ -51,7 +51,14 @@ fn flood(seed: u64, run: u64) -> u64 {
 
 /// The masks of 64 bytes at `at`.
 #[inline(always)]
-fn classify<B: Block>(block: B, classes: &Classes, text: &[u8], at: usize, spill: &mut Spill) -> Masks {
+fn classify<B: Block>(
+    proof: B::Proof,
+    block: B,
+    classes: &Classes,
+    text: &[u8],
+    at: usize,
+    spill: &mut Spill,
+) -> Masks {
     let mut masks = [0; 8];
     let wide = block.wide();
     masks[index(UPPER)] = block.within(b'A', b'Z');
@@ -62,7 +69,7 @@ fn classify<B: Block>(block: B, classes: &Classes, text: &[u8], at: usize, spill
     let named = masks.iter().fold(wide, |all, mask| all | mask);
     masks[index(OTHER)] = !named;
     if wide != 0 {
-        classify_wide(block, wide, classes, text, at, spill, &mut masks);
+        classify_wide(proof, block, wide, classes, text, at, spill, &mut masks);
     } else {
         *spill = Spill::default();
     }
@@ -74,7 +81,9 @@ fn classify<B: Block>(block: B, classes: &Classes, text: &[u8], at: usize, spill
 /// Each writes its class to four bytes, from its first on; the next character's go over what is too much, and what is not
 /// that of a character is masked.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)] // all of it lives in registers
 fn classify_wide<B: Block>(
+    proof: B::Proof,
     block: B,
     wide: u64,
     classes: &Classes,
@@ -102,7 +111,7 @@ fn classify_wide<B: Block>(
     }
     let [kinds, after] = [&kinds[..64], &kinds[64..]];
     spill.copy_from_slice(after);
-    let (kinds, wide) = (B::load(kinds.first_chunk().unwrap_or(&[0; 64])), wide & !own);
+    let (kinds, wide) = (B::load(proof, kinds.first_chunk().unwrap_or(&[0; 64])), wide & !own);
     for class in [UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, OTHER] {
         masks[index(class)] |= kinds.having(class) & wide;
     }
@@ -118,7 +127,7 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
 impl Starts {
     /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the text's, or divisible by 64.
     #[inline(always)]
-    pub(super) fn algebra<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8], len: usize) {
+    pub(super) fn algebra<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], len: usize) {
         let mut before = Before::default();
         let mut spill = Spill::default();
         let mut contraction_end = 0;
@@ -133,8 +142,8 @@ impl Starts {
                 }
             };
             let valid = if len - at < 64 { (1 << (len - at)) - 1 } else { u64::MAX };
-            let block = B::load(bytes);
-            let masks = classify(block, classes, text, at, &mut spill).map(|mask| mask & valid);
+            let block = B::load(proof, bytes);
+            let masks = classify(proof, block, classes, text, at, &mut spill).map(|mask| mask & valid);
             let later = block.within(0x80, 0xBF); // bytes within a character
             self.step::<F, B>(block, &masks, later, valid, text, at, &mut before, &mut contraction_end);
             at += 64;

@@ -16,7 +16,9 @@ use super::scanner::{end_of_pretoken, Family};
 use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
 use crate::seams::{self, Seams};
 use crate::simd::block::{self, Block, Portable};
-use crate::simd::{self, Level};
+use crate::simd::{self, Detected, Level};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{HasAvx2, HasAvx512};
 
 /// Bytes in a window: text, starts and positions fit the first cache (48 KiB).
 const WINDOW: usize = 1 << 14;
@@ -32,10 +34,10 @@ pub(crate) struct Starts {
 
 /// Finds the starts of a text, window by window.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finder(Find);
-
-/// Safe where the processor has the instructions that the function was compiled for.
-type Find = unsafe fn(&mut Starts, &Classes, &[u8], Option<&Seams>);
+pub(crate) struct Finder {
+    instructions: Detected,
+    find: fn(Detected, &mut Starts, &Classes, &[u8], Option<&Seams>),
+}
 
 impl Finder {
     /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where pretokens are to be cut
@@ -43,8 +45,7 @@ impl Finder {
     #[inline]
     pub(crate) fn window(self, starts: &mut Starts, text: &str, seams: Option<&Seams>) {
         debug_assert!(!text.is_empty());
-        // SAFETY: `finder` chose a function for the level of this processor.
-        unsafe { (self.0)(starts, Classes::get(), text.as_bytes(), seams) }
+        (self.find)(self.instructions, starts, Classes::get(), text.as_bytes(), seams);
     }
 }
 
@@ -56,18 +57,18 @@ impl Starts {
     }
 
     #[inline(always)]
-    fn find<F: Family, B: Block>(&mut self, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    fn find<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
         let len = text.len().min(WINDOW);
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
         self.hard.clear();
-        self.algebra::<F, B>(classes, text, len);
+        self.algebra::<F, B>(proof, classes, text, len);
         self.bits[0] |= 1;
         let end = self.recut_hard::<F>(classes, text, len);
         if let Some(seams) = seams {
-            self.cut::<B>(text, len, seams);
+            self.cut::<B>(proof, text, len, seams);
         }
-        self.list::<B>(len);
+        self.list::<B>(proof, len);
         self.positions[self.count] = end as u32;
     }
 
@@ -150,7 +151,7 @@ impl Starts {
 
     /// Adds the seams.
     #[inline(always)]
-    fn cut<B: Block>(&mut self, text: &[u8], len: usize, seams: &Seams) {
+    fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], len: usize, seams: &Seams) {
         let mut before = 0; // first bytes of characters of three, as their last three bits
         for (block, at) in (0..len).step_by(64).enumerate() {
             let rest = &text[at..];
@@ -159,7 +160,7 @@ impl Starts {
                 copy[..rest.len()].copy_from_slice(rest);
                 &copy
             });
-            let leads = B::load(bytes).within(0xE0, 0xEF);
+            let leads = B::load(proof, bytes).within(0xE0, 0xEF);
             let mut maybe = leads & (leads << 3 | before) & !self.bits[block];
             before = leads >> 61;
             let mut cuts = 0;
@@ -175,7 +176,7 @@ impl Starts {
 
     /// Bits → positions, up to `len`.
     #[inline(always)]
-    fn list<B: Block>(&mut self, len: usize) {
+    fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
         let Self { bits, positions, count, .. } = self;
         if !len.is_multiple_of(64) {
             bits[len / 64] &= (1 << (len % 64)) - 1;
@@ -188,7 +189,7 @@ impl Starts {
         for (block, &mask) in bits[..len.div_ceil(64)].iter().enumerate() {
             let base = block as u32 * 64;
             let Some(room) = positions[*count..].first_chunk_mut::<64>() else { return };
-            B::places(mask, base, room);
+            B::places(proof, mask, base, room);
             *count += mask.count_ones() as usize;
         }
     }
@@ -207,27 +208,35 @@ fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool
 
 /// The finder of a family at a level, or at the processor's if that is lower.
 pub(super) fn finder<F: Family>(level: Level) -> Finder {
-    Finder(match level.min(simd::level()) {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => find_avx512::<F>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => find_avx2::<F>,
-        _ => find_portable::<F>,
-    })
+    Finder { instructions: simd::detected().at_most(level), find: find::<F> }
 }
 
-fn find_portable<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
-    starts.find::<F, Portable>(classes, text, seams)
+fn find<F: Family>(instructions: Detected, starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    match instructions {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+        Detected::Avx512(proof) => unsafe { find_avx512::<F>(proof, starts, classes, text, seams) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+        Detected::Avx2(proof) => unsafe { find_avx2::<F>(proof, starts, classes, text, seams) },
+        Detected::Portable => starts.find::<F, Portable>((), classes, text, seams),
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn find_avx2<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
-    starts.find::<F, block::Avx2>(classes, text, seams)
+fn find_avx2<F: Family>(proof: HasAvx2, starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    starts.find::<F, block::Avx2>(proof, classes, text, seams)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-fn find_avx512<F: Family>(starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
-    starts.find::<F, block::Avx512>(classes, text, seams)
+fn find_avx512<F: Family>(
+    proof: HasAvx512,
+    starts: &mut Starts,
+    classes: &Classes,
+    text: &[u8],
+    seams: Option<&Seams>,
+) {
+    starts.find::<F, block::Avx512>(proof, classes, text, seams)
 }

@@ -1,0 +1,98 @@
+"""Runs the Rust tests under a sanitizer, or the concurrency models under loom.
+
+    python tools/sanitize.py address
+    python tools/sanitize.py thread
+    python tools/sanitize.py loom
+
+``address`` is AddressSanitizer with debug assertions and overflow checks: reads and writes outside of an allocation, or
+after it was freed, and leaks. ``thread`` is ThreadSanitizer: data races. The standard library is not instrumented, so
+``tools/tsan.supp`` names what it can't see there, each entry with its reason. ``loom`` runs the models of
+``crates/jeton-core/src/slot.rs``: every interleaving of their threads that the C11 memory model allows, up to a bound.
+
+Sanitizers are unstable options of rustc. They work on the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which this
+script sets. Left out: doctests, and the Python binding, whose library would need an instrumented interpreter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Given even where it is the host's own: then build scripts and procedural macros are not instrumented.
+PLATFORM = "x86_64-unknown-linux-gnu"
+
+
+def instrumented(sanitizer: str, *flags: str) -> tuple[list[str], dict[str, str]]:
+    """Options and environment of cargo for code with a sanitizer and further flags of rustc."""
+    folder = ROOT / "target" / "-".join([sanitizer, *(["coverage"] if flags else [])])
+    options = ["--locked", "--target", PLATFORM, "--target-dir", str(folder)]
+    flags = (f"-Zsanitizer={sanitizer}", "-Cforce-frame-pointers=yes", *flags)
+    environment = {
+        **os.environ, "RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": " ".join(flags),
+        "CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_STRIP": "none",
+    }  # fmt: skip
+    return options, environment
+
+
+def tests(options: list[str], names: list[str]) -> list[str]:
+    """The command that runs Rust tests; `names` filters them."""
+    return ["cargo", "test", *options, "-p", "jeton-core", "-p", "jeton-fuzz", "--lib", "--tests", "--", *names]
+
+
+def address(names: list[str]) -> int:
+    """All tests under AddressSanitizer."""
+    options, environment = instrumented("address")
+    # Tests ask for allocations that must fail: without the first, AddressSanitizer ends the process. Frames are larger.
+    environment |= {
+        "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=1",
+        "RUST_MIN_STACK": str(16 << 20),
+    }
+    return subprocess.run(tests(options, names), cwd=ROOT, env=environment, check=False).returncode
+
+
+def thread(names: list[str]) -> int:
+    """All tests under ThreadSanitizer."""
+    options, environment = instrumented("thread")
+    environment |= {
+        "TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.supp'}:halt_on_error=1",
+        "RUST_MIN_STACK": str(16 << 20),
+    }
+    return subprocess.run(tests(options, names), cwd=ROOT, env=environment, check=False).returncode
+
+
+def loom(names: list[str]) -> int:
+    """The models of `crates/jeton-core/tests/slot_models.rs`."""
+    environment = {**os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3"}
+    folder = str(ROOT / "target" / "loom")
+    command = [
+        "cargo",
+        "test",
+        "--locked",
+        "-p",
+        "jeton-core",
+        "--test",
+        "slot_models",
+        "--target-dir",
+        folder,
+        "--",
+        *names,
+    ]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def main() -> int:
+    """Runs what was asked for; the exit code of the tests."""
+    commands = {"address": address, "thread": thread, "loom": loom}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("names", nargs="*", help="only the tests whose names contain one of these")
+    arguments = parser.parse_args()
+    return commands[arguments.command](arguments.names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
