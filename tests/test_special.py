@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -74,6 +75,49 @@ def test_raise_names_the_token_and_its_place(text: Any, position: int) -> None:
         TOK.encode_batch(["fine", text], special="raise")
     assert (caught.value.index, str(caught.value)[:24]) == (1, "text 1 of the batch: the")
     assert TOK.encode("<a", special="raise") == TOK.encode("<a")
+
+
+def unigram(added: dict[str, Any]) -> jeton.Tokenizer:
+    """A Unigram model of HF's with a special token that is a piece, as T5 has it, behind a normalizer."""
+    pieces = [["<pad>", 0.0], ["<unk>", 0.0], *([piece, -3.0] for piece in ["a", "<", "p", "d", ">", "▁"])]
+    file = {
+        "added_tokens": [{"id": 0, "content": "<pad>", "special": True, **added}],
+        "normalizer": {"type": "NFKC"},
+        "model": {"type": "Unigram", "unk_id": 1, "vocab": pieces},
+    }
+    return jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+@pytest.mark.parametrize("flags", [{}, {"normalized": True}, {"single_word": True}])
+def test_raise_sees_what_normalization_and_the_model_make(flags: dict[str, Any]) -> None:
+    tok = unigram(flags)
+    text = "ad \uff1cpad\uff1e"  # full width: only the normalizer makes it <pad>
+    assert 0 in tok.encode(text, special="all")
+    assert 0 not in tok.encode(text, special="none")
+    calls = [tok.encode, tok.count, tok.tokenize, tok.encode_array, tok.explain]
+    for call in [*calls, lambda text, special: tok.nbest(text, 2, special=special)]:
+        with pytest.raises(jeton.SpecialTokenError) as caught:
+            call(text, special="raise")  # type: ignore[operator]
+        assert (caught.value.token, caught.value.position) == ("<pad>", 3)
+    with pytest.raises(jeton.SpecialTokenError):
+        tok.encode_batch(["a", text * 2000], special="raise")
+    assert tok.encode("pad a", special="raise") == tok.encode("pad a")
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["<pad>", "\uff1cpad\uff1e", "a", "x<", "\uff1cpad>", " ", "d", "q"]), max_size=8
+    ).map("".join),
+    flags=st.sampled_from([{}, {"normalized": True}, {"single_word": True}, {"lstrip": True}]),
+)
+def test_raise_is_all_or_an_error(text: str, flags: dict[str, Any]) -> None:
+    tok = unigram(flags)
+    ids = tok.encode(text, special="all")
+    if 0 in ids:
+        with pytest.raises(jeton.SpecialTokenError):
+            tok.encode(text, special="raise")
+    else:
+        assert tok.encode(text, special="raise") == ids == tok.encode(text, special="none")
 
 
 def test_an_unknown_special_token_is_named() -> None:

@@ -181,8 +181,8 @@ class Tokenizer:
             text: any `str`; `bytes` too: any bytes at byte level, else UTF-8.
             pair: a second text, put after the first as the tokenizer's template for pairs says; without one, as it is.
             special: which special tokens the text may contain: ``"none"`` (their spelling is plain text; the default),
-                ``"all"``, ``"raise"``, or a set of exactly those permitted. Added tokens that are not special are
-                always matched.
+                ``"all"``, ``"raise"`` (an error where ``"all"`` would give one), or a set of exactly those permitted.
+                Added tokens that are not special are always matched.
             add_special_tokens: what the tokenizer's template adds; without a template, nothing.
             dropout: probability with which each merge is left out (BPE).
             alpha: draw a segmentation with probability proportional to its probability to the power of this (Unigram);

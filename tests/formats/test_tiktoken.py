@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import random
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,3 +190,45 @@ def test_merges_that_are_no_ranks_are_refused_with_the_reason(
 def test_a_name_chooses_among_files_of_one_content(path: Path) -> None:
     with pytest.raises(jeton.FormatError, match="sha256"):
         tiktoken.read(path.read_bytes(), source="x", pattern=None, special_tokens=None, name="p50k_edit")
+
+
+@pytest.mark.parametrize("is_rising", [True, False], ids=["rising ranks", "falling ranks"])
+def test_tokens_of_all_lengths_load_in_linear_time(tmp_path: Path, is_rising: bool) -> None:
+    lengths = range(2, 3000)
+    tokens = [b"a" * length for length in (lengths if is_rising else reversed(lengths))]
+    path = tmp_path / "long.tiktoken"
+    path.write_bytes(rank_file(*tokens))
+    begin = time.process_time()
+    tok = jeton.load(path, pattern="none")
+    assert time.process_time() - begin < 5, "every split of every token took minutes"
+    peer = pytest.importorskip("tiktoken").Encoding(
+        "test",
+        pat_str=r"[\s\S]+",
+        mergeable_ranks={token: rank for rank, token in enumerate([*BYTES, *tokens])},
+        special_tokens={},
+    )
+    for text in ["a" * 77, "ba" * 30 + "a" * 333 + "b", "a" * 2999, "a" * 3001, "aab" * 100]:
+        assert tok.encode(text) == peer.encode(text)
+    if is_rising:
+        merged = {new: (left, right) for left, right, new in tok.merges}
+        assert [merged[255 + length - 1] for length in (2, 3, 4)] == [(97, 97), (256, 97), (256, 256)]
+        assert len(merged) == len(tokens)
+
+
+def test_random_ranks_give_the_ids_of_tiktoken(tmp_path: Path) -> None:
+    peer = pytest.importorskip("tiktoken")
+    draw = random.Random(7)
+    for round in range(20):
+        drawn = {bytes(draw.choices(b"abc", k=draw.randint(2, 12))) for _ in range(draw.randint(5, 150))}
+        long = {bytes(draw.choices(b"ab", k=draw.randint(65, 300))) for _ in range(3 * (round % 2))}
+        tokens = [*sorted(drawn | long)]
+        draw.shuffle(tokens)
+        path = tmp_path / f"{round}.tiktoken"
+        path.write_bytes(rank_file(*tokens))
+        tok = jeton.load(path, pattern="none")
+        mergeable = {token: rank for rank, token in enumerate([*BYTES, *tokens])}
+        theirs = peer.Encoding(str(round), pat_str=r"[\s\S]+", mergeable_ranks=mergeable, special_tokens={})
+        for _ in range(60):
+            text = b"".join(draw.choices([*tokens, b"a", b"b"], k=draw.randint(1, 8))).decode()
+            assert tok.encode(text) == theirs.encode(text)
+            assert tok.tokenize(text).ids == theirs.encode(text)

@@ -237,7 +237,7 @@ fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
         for again in 0..3 {
             // First without tables, then with them and with what is remembered.
             if again == 1 {
-                tok.prepare(usize::MAX);
+                tok.prepare(usize::MAX, &mut || true).unwrap();
             }
             let fast = tok.encode_long(text, &permit, 1, &mut || true);
             let known = String::from_utf8_lossy(text);

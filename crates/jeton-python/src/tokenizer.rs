@@ -1,7 +1,5 @@
 //! `Tokenizer`: text ↔ ids.
 
-use std::sync::Mutex;
-
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
@@ -18,7 +16,7 @@ use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
 use crate::vocabulary::Vocabulary;
-use crate::watch::Watch;
+use crate::watch::{watched, Watch};
 
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
@@ -36,12 +34,17 @@ impl Tokenizer {
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str) -> PyResult<Self> {
         let build =
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
-        py.detach(build).map(Self).map_err(|failed| error::plain(py, failed))
+        let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
+        let mut watch = Watch::new(None);
+        let done = py.detach(|| tok.prepare_model(&mut || watch.go_on(0)));
+        watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Makes the tables of the fast way now, not when they pay.
-    fn make_tables(&self, py: Python<'_>) {
-        py.detach(|| self.0.prepare(usize::MAX));
+    fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
+        let mut watch = Watch::new(None);
+        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.go_on(0)));
+        watch.finish(done, |failed| error::plain(py, failed))
     }
 
     /// The ids of a text or a pair. `noise`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
@@ -152,8 +155,10 @@ impl Tokenizer {
     ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
-        let encode =
-            |text: &Text<'_>| watched(py, text, |go_on| self.0.encode_with_spans(text.bytes(), &permit, go_on));
+        let encode = |text: &Text<'_>| {
+            let work = |go_on: GoOn<'_>| self.0.encode_with_spans(text.bytes(), &permit, go_on);
+            watched(py, work, |failed| text.error(py, failed))
+        };
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let framed = self.0.frame_encodings(&bytes, &encodings, template);
@@ -179,7 +184,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(Vec<u32>, f64)>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, &text, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on))
+        watched(py, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on), |failed| text.error(py, failed))
     }
 
     #[pyo3(signature = (text, special=None))]
@@ -190,13 +195,13 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Told<'py>>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let parts = watched(py, &text, |go_on| self.0.explain(text.bytes(), &permit, go_on))?;
+        let parts = watched(py, |go_on| self.0.explain(text.bytes(), &permit, go_on), |failed| text.error(py, failed))?;
         Ok(parts.into_iter().map(|part| told(py, part)).collect())
     }
 
     /// (symbols, where each begins, merges) of an entry's own content, where merges tell.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
-        let story = py.detach(|| self.0.explain_entry(id, &|| true)).map_err(|failed| error::plain(py, failed))?;
+        let story = watched(py, |go_on| self.0.explain_entry(id, go_on), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
     }
 
@@ -303,7 +308,7 @@ impl Tokenizer {
 
     /// Merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
-        py.detach(|| self.merge_list()).map_err(|failed| error::plain(py, failed))
+        watched(py, |go_on| self.merge_list(go_on), |failed| error::plain(py, failed))
     }
 
     /// The entries and merges, to build another tokenizer from.
@@ -369,8 +374,8 @@ impl Tokenizer {
     fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
-        let write = || hf_json::merges_json(vocab, &self.merge_list()?, &spelling);
-        py.detach(write).map_err(|failed| error::plain(py, failed))
+        let write = |go_on: GoOn<'_>| hf_json::merges_json(vocab, &self.merge_list(go_on)?, &spelling);
+        watched(py, write, |failed| error::plain(py, failed))
     }
 
     /// The ordinary entries as tiktoken's rank file.
@@ -381,8 +386,8 @@ impl Tokenizer {
 
 impl Tokenizer {
     /// Merges in order of rank; none for a model that has none.
-    fn merge_list(&self) -> Result<Vec<(u32, u32, u32)>, Error> {
-        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab()))
+    fn merge_list(&self, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
+        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), go_on))
     }
 
     /// Whether the model was made from a list of merges.
@@ -416,7 +421,7 @@ impl Tokenizer {
         noise: &mut Noise,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, &text, |go_on| self.0.sample(text.bytes(), &permit, noise, go_on))
+        watched(py, |go_on| self.0.sample(text.bytes(), &permit, noise, go_on), |failed| text.error(py, failed))
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
@@ -433,20 +438,5 @@ impl Tokenizer {
             py.detach(|| decoded.write(room));
             Ok(())
         })
-    }
-}
-
-/// Runs work on the calling thread without the interpreter, and goes back to it now and then.
-fn watched<R: Send>(
-    py: Python<'_>,
-    text: &Text<'_>,
-    work: impl FnOnce(GoOn<'_>) -> Result<R, Error> + Send,
-) -> PyResult<R> {
-    let watch = Mutex::new(Watch::new(None));
-    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
-    let done = py.detach(|| work(&go_on));
-    match watch.into_inner() {
-        Ok(watch) => watch.finish(done, |failed| text.error(py, failed)),
-        Err(_) => done.map_err(|failed| text.error(py, failed)),
     }
 }

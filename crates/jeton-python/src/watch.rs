@@ -1,7 +1,10 @@
 //! Long work and the interpreter: signals are looked at, and the caller's progress function is called, now and then.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use jeton_core::error::Error;
+use jeton_core::interrupt::GoOn;
 use pyo3::prelude::*;
 
 use crate::callback;
@@ -57,5 +60,20 @@ impl Watch {
             Some(raised) => Err(raised),
             None => done.map_err(convert),
         }
+    }
+}
+
+/// Runs work on the calling thread without the interpreter, and goes back to it now and then.
+pub fn watched<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(GoOn<'_>) -> Result<R, Error> + Send,
+    convert: impl FnOnce(Error) -> PyErr,
+) -> PyResult<R> {
+    let watch = Mutex::new(Watch::new(None));
+    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
+    let done = py.detach(|| work(&go_on));
+    match watch.into_inner() {
+        Ok(watch) => watch.finish(done, convert),
+        Err(_) => done.map_err(convert),
     }
 }

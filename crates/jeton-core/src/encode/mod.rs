@@ -201,17 +201,18 @@ pub struct Written {
 }
 
 impl Tables {
-    fn new(vocab: &Vocab, model: &Model) -> Self {
-        let fast = Fast::new(vocab, model);
-        let seams = fast.as_ref().filter(|fast| fast.merges_bytes()).map(|fast| fast.seams(vocab, model));
-        Self { words: words(vocab, model, fast.as_ref()), fast, seams }
+    fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Self> {
+        let fast = Fast::new(vocab, model, go_on)?;
+        let merges_bytes = fast.as_ref().filter(|fast| fast.merges_bytes());
+        let seams = merges_bytes.map(|fast| fast.seams(vocab, model, go_on)).transpose()?;
+        Ok(Self { words: words(vocab, model, fast.as_ref(), go_on)?, fast, seams })
     }
 }
 
 /// The pretokens that are one token: all entries where these come first, else those that their own merges make.
-fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>) -> Option<Words> {
+fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>, go_on: GoOn<'_>) -> Result<Option<Words>> {
     let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
-    match (model.as_bpe(), fast) {
+    Ok(match (model.as_bpe(), fast) {
         (Some(bpe), _) if bpe.whole_first() => {
             let added = bpe.added_entries().map(|id| (vocab.content(id), id));
             let entries = tokens().map(|(id, _, content)| (content, id)).chain(added);
@@ -219,7 +220,7 @@ fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>) -> Option<Words> {
         }
         (_, Some(fast)) => {
             let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
-            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)));
+            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), go_on)?;
             Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
         }
         (_, None) if matches!(model, Model::WordPiece(_)) => {
@@ -233,7 +234,7 @@ fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>) -> Option<Words> {
             Some(Words::new(own, vocab.num_tokens()))
         }
         _ => None,
-    }
+    })
 }
 
 impl Encoder {
@@ -251,9 +252,12 @@ impl Encoder {
     }
 
     /// So many more `bytes` of text are to be encoded: makes the tables where they pay.
-    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize) {
+    ///
+    /// # Errors
+    /// `Interrupted` while they are made.
+    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize, go_on: GoOn<'_>) -> Result<()> {
         if self.tables.get().is_some() {
-            return;
+            return Ok(());
         }
         // Not added as one: what is lost where two come at once does no harm, and a short text waits for nobody.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
@@ -261,9 +265,13 @@ impl Encoder {
         if spent >= self.worth {
             // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
             if let Ok(_guard) = self.making.try_lock() {
-                self.tables.get_or_init(|| Tables::new(vocab, model));
+                if self.tables.get().is_none() {
+                    let made = Tables::new(vocab, model, go_on)?;
+                    self.tables.get_or_init(|| made);
+                }
             }
         }
+        Ok(())
     }
 
     fn words(&self) -> Option<&Words> {
@@ -562,7 +570,7 @@ impl Run<'_> {
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
             let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // once it was counted as text
-            self.encoder.prepare(self.vocab, self.model, cost);
+            self.encoder.prepare(self.vocab, self.model, cost, self.go_on)?;
             self.worker.prepare(self.encoder);
         }
         Ok(())

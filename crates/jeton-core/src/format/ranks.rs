@@ -6,6 +6,7 @@ use base64::prelude::{Engine, BASE64_STANDARD};
 
 use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::error::{Error, Result};
+use crate::interrupt::GoOn;
 use crate::model::bpe::Bpe;
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
@@ -66,8 +67,8 @@ pub fn write(vocab: &Vocab) -> String {
 /// not be made by ranks either, and is only the same where whole pretokens are looked up first.
 ///
 /// # Errors
-/// [`Error::config`] where the bytes have no tokens.
-pub fn differs(vocab: &Vocab, model: &Bpe) -> Result<Option<String>> {
+/// `Interrupted` when `go_on` returns false.
+pub fn differs(vocab: &Vocab, model: &Bpe, go_on: GoOn<'_>) -> Result<Option<String>> {
     let show = |id: u32| format!("{:?} (id {id})", crate::vocab::show(vocab.content(id)));
     for byte in 0..=255u8 {
         if vocab.find(&[byte], false).is_none() {
@@ -77,14 +78,13 @@ pub fn differs(vocab: &Vocab, model: &Bpe) -> Result<Option<String>> {
     if let Some((id, ..)) = vocab.iter().find(|entry| matches!(entry.1, Kind::EndsWord | Kind::Unused | Kind::Byte)) {
         return Ok(Some(format!("{} is no ordinary token", show(id))));
     }
-    let merges = model.merges(vocab)?;
+    let merges = model.merges(vocab, go_on)?;
     if let Some(pair) = merges.windows(2).find(|pair| pair[0].2 >= pair[1].2) {
         let (first, then) = (show(pair[0].2), show(pair[1].2));
         return Ok(Some(format!("{first} is merged before {then}, which has no higher id")));
     }
     let alphabet = Alphabet::of(vocab, Level::Byte, EndOfWord::None, None);
-    let mut ranked = Bpe::from_ranks(vocab, alphabet).merges(vocab)?;
-    ranked.sort_unstable_by_key(|merge| merge.2);
+    let ranked = Bpe::from_ranks(vocab, alphabet).merges(vocab, go_on)?;
     let mut listed = merges.iter().peekable();
     for merge in ranked {
         match listed.next_if(|listed| listed.2 <= merge.2) {

@@ -1,25 +1,22 @@
 //! Byte-pair encoding of one pretoken: its units, merged as `merging` does it.
 //!
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its concatenated
-//! bytes. There the table holds for each token the one pair that lower ranks leave of its bytes: when the token's own turn comes,
-//! all lower ranks are done inside it, so no other split of it can stand in a text. Where they leave more than two symbols (ranks
-//! that do not grow along merges, files that no trainer wrote) it holds every split into two tokens, so that look-ups by
-//! pair and by bytes agree for any file.
+//! bytes. There the table holds the last merge of each token (`reconstruct`).
 //!
 //! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs (the tables of the fast way,
-//! explanations); until then merges are found by bytes ([`Contents`]). `jeton.load` makes the tables at once, so that is the way of the
-//! command line, of `JETON_TABLES=lazy`, and of models too large for tables.
+//! explanations); until then merges are found by bytes ([`Contents`]), unless a token is very long. `jeton.load` makes the tables at once, so
+//! that is the way of the command line, of `JETON_TABLES=lazy`, and of models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use super::cuts::Cuts;
 use super::entries::Entries;
 use super::merging::{Look, Merger};
 use super::pairs::{Merge, Pairs};
+use super::reconstruct::merges_of_tokens;
 use super::Out;
 pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
@@ -147,7 +144,7 @@ impl Bpe {
     pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Self {
         let longest = vocab.iter().map(|(_, _, content)| content.len()).max().unwrap_or(0);
         let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty() && alphabet.bytes().is_some();
-        let model = Self {
+        Self {
             alphabet,
             ranks: Ranks::Tokens,
             merges: Vec::new(),
@@ -156,27 +153,33 @@ impl Bpe {
             whole_first: true,
             added: Entries::default(),
             longest: if is_plain && longest <= Contents::MOST { longest } else { 0 },
-        };
-        if model.longest == 0 {
-            model.pairs(vocab);
-        }
-        model
-    }
-
-    /// The table of pairs. Where ranks are those of tokens it is made when it is first asked for: it takes as long as all else at loading.
-    pub(super) fn pairs(&self, vocab: &Vocab) -> &Pairs {
-        // Two who come at once both make it, and wait for nobody: in a process that was forked just now it would be forever.
-        match self.pairs.get() {
-            Some(pairs) => pairs,
-            None => {
-                let made = pairs_of_ranks(vocab, &self.alphabet);
-                self.pairs.get_or_init(|| made)
-            }
         }
     }
 
-    pub(super) fn merger(&self, vocab: &Vocab) -> Merger<'_, Pairs> {
-        Merger { merges: self.pairs(vocab), word_start: self.word_start }
+    /// Whether merges are found by pairs from the first text on.
+    pub(super) fn needs_pairs(&self) -> bool {
+        self.longest == 0
+    }
+
+    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else at loading.
+    ///
+    /// # Errors
+    /// `Interrupted` while it is made.
+    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+        if let Some(pairs) = self.pairs.get() {
+            return Ok(pairs);
+        }
+        // Two threads that come at once both make it, and neither waits: in a forked process it would be forever.
+        let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
+        let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
+        let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, go_on)?;
+        Ok(self.pairs.get_or_init(|| made))
+    }
+
+    /// # Errors
+    /// As [`Bpe::pairs`].
+    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
     }
 
     /// A pretoken that is an entry is that entry, whatever the merges say.
@@ -203,28 +206,14 @@ impl Bpe {
     /// bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
     /// # Errors
-    /// As [`Bpe::explain`].
-    pub fn merges(&self, vocab: &Vocab) -> Result<Vec<(u32, u32, u32)>> {
+    /// As [`Bpe::pairs`].
+    pub fn merges(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>> {
         if self.ranks == Ranks::Merges {
             return Ok(self.merges.clone());
         }
-        let (merger, mut scratch) = (self.merger(vocab), Scratch::default());
-        let mut merges = Vec::with_capacity(vocab.num_tokens());
-        for (id, kind, content) in vocab.iter() {
-            if kind != Kind::Token || content.len() == 1 {
-                continue;
-            }
-            scratch.symbols.clear();
-            self.alphabet.symbols(content, &mut scratch.symbols, None)?;
-            if let (true, &[left, right]) = (merger.below(&mut scratch, id), &scratch.symbols[..]) {
-                merges.push((left, right, id));
-            } else if let Some(last) =
-                self.explain(vocab, content, &|| true)?.steps.pop().filter(|step| step.result == id)
-            {
-                // Ranks that do not grow along merges: a token of higher rank comes first, as in ".:.:" of Llama 3.
-                merges.push((last.merged.left, last.merged.right, id));
-            }
-        }
+        let pairs = self.pairs(vocab, go_on)?;
+        let mut merges: Vec<_> = pairs.iter().map(|(left, right, merge)| (left, right, merge.result)).collect();
+        merges.sort_unstable_by_key(|merge| merge.2);
         Ok(merges)
     }
 
@@ -249,7 +238,7 @@ impl Bpe {
             let contents = Contents { vocab, longest: self.longest };
             return Merger { merges: &contents, word_start: None }.run(pretoken.len(), go_on, scratch, out);
         }
-        self.merger(vocab).run(pretoken.len(), go_on, scratch, out)
+        self.merger(vocab, go_on)?.run(pretoken.len(), go_on, scratch, out)
     }
 
     /// The entry that a pretoken is, whatever the merges say.
@@ -274,34 +263,6 @@ impl Bpe {
         let starts = out.ends.is_some().then_some(&mut scratch.starts);
         self.alphabet.symbols(pretoken, &mut scratch.symbols, starts)
     }
-}
-
-/// The one pair of each token that lower ranks leave of its bytes; every pair that spells it where they leave more.
-fn pairs_of_ranks(vocab: &Vocab, alphabet: &Alphabet) -> Pairs {
-    let mut pairs = Pairs::with_capacity(vocab.num_tokens());
-    let tokens = || vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
-    let lengths: BTreeSet<usize> = tokens().map(|(_, _, content)| content.len()).collect();
-    let mut scratch = Scratch::default();
-    for (result, _, content) in tokens() {
-        let merge = Merge { rank: result, result };
-        scratch.symbols.clear();
-        let known = alphabet.symbols(content, &mut scratch.symbols, None).is_ok();
-        let merger = Merger { merges: &pairs, word_start: None };
-        if let (true, &[left, right]) = (known && merger.below(&mut scratch, result), &scratch.symbols[..]) {
-            pairs.insert(left, right, merge);
-            continue;
-        }
-        // Only lengths that some token has: one huge token does not make every split of it a look-up.
-        let fits = |&&length: &&usize| length < content.len() && lengths.contains(&(content.len() - length));
-        for &middle in lengths.iter().filter(fits) {
-            let (left, right) = content.split_at(middle);
-            let Some(left) = vocab.find(left, false) else { continue };
-            if let Some(right) = vocab.find(right, false) {
-                pairs.insert(left, right, merge);
-            }
-        }
-    }
-    pairs
 }
 
 /// Ranks of tokens found as tiktoken does: neighbors merge if together they are a token.

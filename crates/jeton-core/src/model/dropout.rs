@@ -31,7 +31,7 @@ impl Bpe {
     ) -> Result<()> {
         self.symbols(pretoken, scratch, out)?;
         let Scratch { symbols, nodes, heap, starts, .. } = scratch;
-        let merger = self.merger(vocab);
+        let merger = self.merger(vocab, go_on)?;
         merger.fill(symbols, nodes, heap)?;
         let (mut looks, mut passed) = (Looks::new(go_on), Vec::new());
         while let Some(Reverse(entry)) = heap.pop() {

@@ -99,7 +99,7 @@ impl Bpe {
     pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        story(&self.merger(vocab), symbols, starts, go_on)
+        story(&self.merger(vocab, go_on)?, symbols, starts, go_on)
     }
 }
 
@@ -115,7 +115,7 @@ impl Pieces {
         }
         let mut scratch = Scratch::default();
         self.symbols(vocab, text, &mut scratch)?;
-        let mut story = story(&self.merger(), scratch.symbols, scratch.starts, go_on)?;
+        let mut story = story(&self.merger(vocab, go_on)?, scratch.symbols, scratch.starts, go_on)?;
         story.symbols.iter_mut().for_each(|symbol| *symbol = self.id_of(*symbol));
         Ok(Some(story))
     }

@@ -122,40 +122,25 @@ impl<L: Look> Merger<'_, L> {
         }
         let Scratch { symbols, ranks, starts, .. } = scratch;
         if let Some(ends) = &mut out.ends {
-            self.short::<true>(symbols, ranks, starts, NONE);
+            self.short::<true>(symbols, ranks, starts);
             ends.extend(starts.iter().skip(1).copied());
             if !symbols.is_empty() {
                 ends.push(end);
             }
         } else {
-            self.short::<false>(symbols, ranks, starts, NONE);
+            self.short::<false>(symbols, ranks, starts);
         }
         out.ids.extend_from_slice(symbols);
         Ok(())
     }
 
-    /// Merges a few symbols with ranks below `limit`, if they are few.
-    pub(super) fn below(&self, scratch: &mut Scratch, limit: u32) -> bool {
-        let Scratch { symbols, ranks, starts, .. } = scratch;
-        if symbols.len() <= SHORT {
-            self.short::<false>(symbols, ranks, starts, limit);
-        }
-        symbols.len() <= SHORT
-    }
-
-    /// Merges `symbols` in place with ranks below `limit`. `ranks[i]` is the rank of the pair that starts at i.
+    /// Merges `symbols` in place. `ranks[i]` is the rank of the pair that starts at i.
     #[inline]
-    fn short<const STARTS: bool>(
-        &self,
-        symbols: &mut Vec<u32>,
-        ranks: &mut Vec<u32>,
-        starts: &mut Vec<usize>,
-        limit: u32,
-    ) {
+    fn short<const STARTS: bool>(&self, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>, starts: &mut Vec<usize>) {
         ranks.clear();
         ranks.extend(symbols.windows(2).map(|pair| self.rank(pair[0], pair[1])));
         while let Some((at, rank)) = ranks.iter().copied().enumerate().min_by_key(|&(_, rank)| rank) {
-            if rank >= limit {
+            if rank == NONE {
                 return;
             }
             let Some(merge) = self.get(symbols[at], symbols[at + 1]) else { return };

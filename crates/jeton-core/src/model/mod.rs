@@ -25,6 +25,7 @@ mod noise;
 mod options;
 pub mod pairs;
 pub mod pieces;
+mod reconstruct;
 mod sweep;
 mod trie;
 pub mod unigram;
@@ -112,14 +113,16 @@ pub enum Specials<'a> {
     All,
     /// Those with these ids, ascending.
     Only(&'a [u32]),
+    /// Any is an error.
+    Refused,
 }
 
 impl Specials<'_> {
-    /// Whether one is permitted.
+    /// Whether one is looked for.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,
-            Self::All => true,
+            Self::All | Self::Refused => true,
             Self::Only(ids) => ids.binary_search(&id).is_ok(),
         }
     }
@@ -279,6 +282,18 @@ impl Model {
         match self {
             Self::Unigram(model) if model.is_sum_of_words() => Some(model),
             _ => None,
+        }
+    }
+
+    /// Makes what the first text needs and what takes as long as the vocabulary is large.
+    ///
+    /// # Errors
+    /// `Interrupted` when `go_on` returns false.
+    pub fn prepare(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<()> {
+        match self {
+            Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, go_on).map(drop),
+            Self::Pieces(model) if model.has_pairs() => model.pairs(vocab, go_on).map(drop),
+            _ => Ok(()),
         }
     }
 

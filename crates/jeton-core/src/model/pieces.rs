@@ -5,15 +5,15 @@
 //! never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was seen to spell
 //! it, and one that is a single character is unknown.
 //!
-//! Where every character of every piece is a piece itself, only pieces merge: the table holds every split of every piece into two
-//! pieces, with the rank of its score, and the merging is that of `merging`. Else, and where there are unused pieces or chance
+//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each piece
+//! (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are unused pieces or chance
 //! plays a part, the slow path does what the rule says word for word.
 //!
-//! Cost: O(n log n); the table is about three entries a piece. Source: SentencePiece src/bpe_model.cc. Plain version:
+//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece src/bpe_model.cc. Plain version:
 //! `tests/models.rs`.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use hashbrown::{HashMap, HashSet};
 
@@ -22,6 +22,7 @@ use super::cuts::Cuts;
 use super::merging::{join, link, Merger, Node, NONE};
 use super::noise::Noise;
 use super::pairs::{Merge, Pairs};
+use super::reconstruct::merges_of_tokens;
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::words::added_trie;
@@ -39,7 +40,7 @@ const FROZEN: u32 = 1 << 31;
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pairs: Pairs,
+    pairs: OnceLock<Pairs>, // where every character of a piece is one
     word_start: Option<u32>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
@@ -48,6 +49,7 @@ pub struct Pieces {
     has_unused: bool,
     cuts_words: bool, // no piece reaches over the start of a word, and `▁` is one
     has_odd: bool,    // some piece holds a character that is no piece
+    longest: usize,   // bytes of the longest piece
 }
 
 impl Pieces {
@@ -59,10 +61,8 @@ impl Pieces {
         let is_piece = |kind: Kind| matches!(kind, Kind::Token | Kind::Unused);
         let ids = || vocab.iter().filter(|entry| is_piece(entry.1)).map(|(id, _, content)| (id, content));
         let ranks = ranks(vocab, scores, ids().map(|entry| entry.0).collect())?;
-        let lengths: BTreeSet<usize> = ids().map(|(_, content)| content.len()).collect();
-        let mut pairs = Pairs::with_capacity(vocab.num_tokens() * 2);
         let (mut has_odd, mut has_inner) = (false, false);
-        for (result, content) in ids() {
+        for (_, content) in ids() {
             has_inner |= has_inner_word_start(content);
             let first = content.first().map_or(0, |_| char_len(content, 0));
             if first == content.len() {
@@ -73,16 +73,6 @@ impl Pieces {
                 let next = at + char_len(content, at);
                 has_odd |= vocab.find(&content[at..next], false).is_none();
                 at = next;
-            }
-            // Only lengths that some piece has: one huge piece does not make every split of it a look-up.
-            for &middle in lengths.range(..content.len()) {
-                if !lengths.contains(&(content.len() - middle)) {
-                    continue;
-                }
-                let (left, right) = content.split_at(middle);
-                if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
-                    pairs.insert(left, right, Merge { rank: ranks[result as usize], result });
-                }
             }
         }
         let has_unused = vocab.iter().any(|entry| entry.1 == Kind::Unused);
@@ -97,7 +87,9 @@ impl Pieces {
             *id = vocab.find(&[byte], false).unwrap_or(UNKNOWN);
         }
         let user_defined = added_trie(vocab);
-        Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd })
+        let longest = ids().map(|(_, content)| content.len()).max().unwrap_or(0);
+        let pairs = OnceLock::new();
+        Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd, longest })
     }
 
     /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
@@ -119,13 +111,39 @@ impl Pieces {
         !self.has_odd && !self.has_unused
     }
 
-    /// What merges, where nothing else happens.
-    pub(super) fn plain_pairs(&self) -> Option<&Pairs> {
-        self.only_merges().then_some(&self.pairs)
+    /// Whether the table of pairs says all, without chance.
+    pub(super) fn has_pairs(&self) -> bool {
+        !self.has_odd
     }
 
-    pub(super) fn merger(&self) -> Merger<'_, Pairs> {
-        Merger { merges: &self.pairs, word_start: self.word_start }
+    /// The table of pairs, where every character of a piece is a piece.
+    ///
+    /// # Errors
+    /// `Interrupted` while it is made.
+    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+        if let Some(pairs) = self.pairs.get() {
+            return Ok(pairs);
+        }
+        let pieces = vocab.iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::Unused));
+        let pieces = pieces.map(|(id, _, content)| (id, content));
+        let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
+            let mut at = 0;
+            while at < content.len() {
+                let next = at + char_len(content, at);
+                let Some(id) = vocab.find(&content[at..next], false) else { return false };
+                symbols.push(id);
+                at = next;
+            }
+            true
+        };
+        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], go_on)?;
+        Ok(self.pairs.get_or_init(|| made))
+    }
+
+    /// # Errors
+    /// As [`Pieces::pairs`].
+    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
     }
 
     /// The id of a symbol; of one that is no piece, the unknown token's.
@@ -153,12 +171,12 @@ impl Pieces {
             return self.by_the_rule(vocab, text, None, go_on, scratch, out);
         }
         if is_plain {
-            return self.merger().run(text.len(), go_on, scratch, out);
+            return self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, out);
         }
         let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
         ids.clear();
         ends.clear();
-        self.merger().run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
+        self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
         let mut writer = Writer::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
@@ -234,6 +252,7 @@ impl Pieces {
         let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
         link(symbols, nodes)?;
         agenda.clear();
+        let pairs = if self.has_odd || noise.is_some() { None } else { Some(self.pairs(vocab, go_on)?) };
         let mut looks = Looks::new(go_on);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
         let pair = |nodes: &[Node], left: u32| {
@@ -241,7 +260,10 @@ impl Pieces {
             let next = nodes.get(node.next as usize)?;
             let (start, middle) = (starts[left as usize], starts[node.next as usize]);
             let end = starts.get(next.next as usize).copied().unwrap_or(text.len());
-            let merge = self.merge_spelled(vocab, [node.id, next.id], &text[start..end])?;
+            let merge = match pairs {
+                Some(pairs) => pairs.get(node.id, next.id)?,
+                None => self.merge_spelled(vocab, [node.id, next.id], &text[start..end])?,
+            };
             Some((merge, end - start, middle - start))
         };
         let mut offer = |nodes: &[Node], agenda: &mut super::Agenda, left: u32| {
@@ -292,13 +314,9 @@ impl Pieces {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// The merge of two symbols that spell `together`.
+    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by side.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
-        let [left, right] = symbols;
-        if !self.has_odd || symbols.iter().all(|&id| id < UNKNOWN) {
-            return self.pairs.get(left, right);
-        }
-        if symbols.iter().any(|&id| id & FROZEN != 0) {
+        if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;
         }
         let result = vocab.find(together, false)?;

@@ -28,7 +28,7 @@ use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::{Out, Scratch, Specials};
 use crate::alphabet::WORD_START;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
@@ -205,7 +205,7 @@ impl Unigram {
     pub fn encode(&self, text: &[u8], go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         let special = out.special;
-        let spelled = |run: &[u8]| self.spelled(run, special);
+        let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
         self.search::<false>(text, &mut 0.0, special, go_on, &mut scratch.ways, each)?;
@@ -389,10 +389,20 @@ impl Unigram {
         (self.first[code as usize & 0xFFFF], at + len)
     }
 
-    /// The piece that a run of unknown characters is: HF looks the text of each token up again.
-    fn spelled(&self, run: &[u8], special: Specials<'_>) -> Option<u32> {
+    /// The piece that a run of unknown characters, which begins at `at`, is: HF looks the text of each token up again.
+    fn spelled(&self, run: &[u8], at: usize, special: Specials<'_>) -> Result<Option<u32>> {
         let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
-        found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id)
+        let id = found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id);
+        match id {
+            Some(id) if self.refuses(id, special) => Err(refusal(run, at)),
+            id => Ok(id),
+        }
+    }
+
+    /// Whether a piece is a special token, and the caller wants an error for any.
+    #[inline]
+    fn refuses(&self, id: u32, special: Specials<'_>) -> bool {
+        matches!(special, Specials::Refused) && self.entries[id as usize].is_special
     }
 
     /// Appends one piece of a segmentation.
@@ -400,6 +410,7 @@ impl Unigram {
     fn put(&self, id: u32, end: usize, writer: &mut Writer<'_, '_>) -> Result<()> {
         match id {
             NO_ID => writer.unknown_characters(end),
+            _ if self.refuses(id, writer.special()) => Err(refusal(writer.text_to(end), writer.at())),
             // To HF the piece of the unknown token is unknown text as well, one with its neighbors.
             _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end),
             _ => writer.known(id, end),
@@ -409,11 +420,17 @@ impl Unigram {
     /// Appends a segmentation: (id, end) of each piece.
     pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
         let special = out.special;
-        let spelled = |run: &[u8]| self.spelled(run, special);
+        let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         path.into_iter().try_for_each(|(id, end)| self.put(id, end, &mut writer))?;
         writer.finish()
     }
+}
+
+/// The error for the text of a special token, at a byte.
+#[cold]
+fn refusal(text: &[u8], at: usize) -> Error {
+    ErrorKind::Special { token: String::from_utf8_lossy(text).into_owned(), at }.into()
 }
 
 /// # Errors

@@ -2,13 +2,13 @@
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
-use super::Out;
+use super::{Out, Specials};
 use crate::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// The piece that a run of unknown characters is, if any.
-type Spelled<'a> = &'a dyn Fn(&[u8]) -> Option<u32>;
+/// The piece that a run of unknown characters, which begins at this byte, is, if any.
+type Spelled<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
 /// What stands in for unknown text.
 #[derive(Debug, Clone)]
@@ -48,7 +48,11 @@ impl Unknown {
         out: &mut Out<'_>,
     ) -> Result<()> {
         let run = &text[start..end];
-        if let Some(id) = spelled.and_then(|find| find(run)) {
+        let found = match spelled {
+            Some(find) => find(run, start)?,
+            None => None,
+        };
+        if let Some(id) = found {
             out.push(id, end);
         } else if let Some(ids) = self.bytes.as_ref().and_then(|ids| spell_in_bytes(ids, run)) {
             ids.zip(start + 1..).for_each(|(id, end)| out.push(id, end));
@@ -115,6 +119,21 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// It looks runs of unknown characters up first.
     pub fn looking_up(self, spelled: Spelled<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
+    }
+
+    /// The special tokens that may be written.
+    pub fn special(&self) -> Specials<'o> {
+        self.out.special
+    }
+
+    /// Where what is not written yet begins.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The text from there on.
+    pub fn text_to(&self, end: usize) -> &'w [u8] {
+        &self.text[self.at..end]
     }
 
     /// An entry up to `end`.

@@ -163,7 +163,6 @@ impl Tokenizer {
         let made = [
             tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,
             tokenizer.matchers_for(|id| tokenizer.always_matched(id) || is_special(id))?,
-            tokenizer.matchers_for(is_special)?,
         ];
         tokenizer.matchers = made;
         Ok(tokenizer)

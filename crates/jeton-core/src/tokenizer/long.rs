@@ -3,6 +3,7 @@
 //! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the plain
 //! way is asked what to say about it, for it knows the place.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -72,8 +73,21 @@ impl<'t> Input<'t> {
 
 impl Tokenizer {
     /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for `usize::MAX` at once.
-    pub fn prepare(&self, bytes: usize) {
-        self.encoder.prepare(&self.vocab, &self.model, bytes);
+    ///
+    /// # Errors
+    /// `Interrupted` when `watch` returns false while they are made.
+    pub fn prepare(&self, bytes: usize, watch: Watch<'_>) -> Result<()> {
+        let watch = RefCell::new(watch);
+        self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
+    }
+
+    /// Makes the merges of a model that looks them up by pair from the first text on.
+    ///
+    /// # Errors
+    /// `Interrupted` when `watch` returns false while they are made.
+    pub fn prepare_model(&self, watch: Watch<'_>) -> Result<()> {
+        let watch = RefCell::new(watch);
+        self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
 
     /// The ids of one text, on up to `threads` threads when it is long.
@@ -115,7 +129,7 @@ impl Tokenizer {
     /// What a text becomes that is not long.
     fn whole(&self, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>, counts_only: bool) -> Result<Written> {
         let bytes = text.bytes.len();
-        self.prepare(bytes);
+        self.prepare(bytes, watch)?;
         let out = Written::new(counts_only, expected(bytes));
         let done = self.run(permit, out, &|| true, |run| self.run_text(text, permit, run));
         done.or_else(|error| self.plainly(error, text, permit, watch))
@@ -130,7 +144,7 @@ impl Tokenizer {
         watch: Watch<'_>,
         counts_only: bool,
     ) -> Result<Written> {
-        self.prepare(text.bytes.len());
+        self.prepare(text.bytes.len(), watch)?;
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
@@ -263,7 +277,7 @@ impl Tokenizer {
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
-        self.prepare(total);
+        self.prepare(total, watch).map_err(|error| (0, error))?;
         let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
         // One thread writes its ids one after the other, and nothing has to be joined.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });

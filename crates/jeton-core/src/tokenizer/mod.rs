@@ -54,7 +54,7 @@ pub struct Tokenizer {
     needs_origins: bool,         // a splitter looks where its pieces come from
     model_finds_added: bool,     // SentencePiece: user-defined pieces are its normalizer's and its model's business
     spellings: Vec<(u32, Vec<u8>)>, // what normalized text holds of added tokens that are looked for there
-    matchers: [Matchers; 3],     // for no special tokens, for all, and to find special tokens only
+    matchers: [Matchers; 2],     // for no special tokens, and for all
 }
 
 /// What looks for added tokens in raw and in normalized text.
@@ -114,7 +114,8 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        self.for_each_segment(text, permit, false, go_on, |segment| {
+        // Traced where an error tells the place.
+        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
             self.encode_segment(&segment, go_on, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
     }
@@ -125,7 +126,7 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`].
     pub fn sample(&self, text: &[u8], permit: &Permit<'_>, noise: &mut Noise, go_on: GoOn<'_>) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
-        self.for_each_segment(text, permit, false, go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
             let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
             match segment.added {
                 Some(id) => out.ids.push(id),
@@ -146,7 +147,7 @@ impl Tokenizer {
     pub fn nbest(&self, text: &[u8], permit: &Permit<'_>, n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
         let mut segments = Vec::new(); // of each its own best, and which of the best so far each of the best goes on from
         let mut best = vec![(0.0, 0, 0)]; // score, which of the best so far, which of the segment's own
-        self.for_each_segment(text, permit, false, go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
             let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
                 None => {

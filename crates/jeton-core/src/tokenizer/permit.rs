@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::{Matchers, Tokenizer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::Specials;
 use crate::pretokenize::Span;
 use crate::special::Matcher;
+use crate::vocab::Kind;
 
 /// Which special tokens a text may contain. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Permission {
     None,
     /// All.
     All,
-    /// Finding one is an error.
+    /// Where one would be found if all were permitted, that is an error.
     Raise,
     /// Those with these ids.
     Only(Vec<u32>),
@@ -26,7 +27,6 @@ pub enum Permission {
 #[derive(Debug)]
 pub struct Permit<'t> {
     matchers: Cow<'t, Matchers>,
-    refused: Option<&'t Matchers>,
     permission: Permission, // its ids ascending
 }
 
@@ -34,7 +34,8 @@ impl Permit<'_> {
     /// What a model may make of text that no matcher found.
     pub(super) fn specials(&self) -> Specials<'_> {
         match &self.permission {
-            Permission::None | Permission::Raise => Specials::None,
+            Permission::None => Specials::None,
+            Permission::Raise => Specials::Refused,
             Permission::All => Specials::All,
             Permission::Only(ids) => Specials::Only(ids),
         }
@@ -45,9 +46,9 @@ impl Permit<'_> {
         self.matchers.normalized.as_ref()
     }
 
-    /// What looks for special tokens that normalized text must not hold.
-    pub(super) fn refused_normalized(&self) -> Option<&Matcher> {
-        self.refused?.normalized.as_ref()
+    /// Whether a special token is an error.
+    pub(super) fn refuses(&self) -> bool {
+        self.permission == Permission::Raise
     }
 }
 
@@ -55,7 +56,7 @@ impl Tokenizer {
     /// The permission for none, which is the usual one.
     #[inline]
     pub fn permit_none(&self) -> Permit<'_> {
-        Permit { matchers: Cow::Borrowed(&self.matchers[0]), refused: None, permission: Permission::None }
+        Permit { matchers: Cow::Borrowed(&self.matchers[0]), permission: Permission::None }
     }
 
     /// Makes a permission ready.
@@ -63,19 +64,17 @@ impl Tokenizer {
     /// # Errors
     /// As [`Matcher::new`].
     pub fn permit(&self, permission: &Permission) -> Result<Permit<'_>> {
-        let [none, all, special] = &self.matchers;
         let mut permission = permission.clone();
         let matchers = match &mut permission {
             Permission::None => return Ok(self.permit_none()),
-            Permission::Raise => Cow::Borrowed(none),
-            Permission::All => Cow::Borrowed(all),
+            // What would be found if all were permitted is an error.
+            Permission::Raise | Permission::All => Cow::Borrowed(&self.matchers[1]),
             Permission::Only(ids) => {
                 ids.sort_unstable();
                 Cow::Owned(self.matchers_for(|id| self.always_matched(id) || ids.binary_search(&id).is_ok())?)
             }
         };
-        let refused = (permission == Permission::Raise).then_some(special);
-        Ok(Permit { matchers, refused, permission })
+        Ok(Permit { matchers, permission })
     }
 
     /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps empty), in order.
@@ -85,15 +84,9 @@ impl Tokenizer {
         permit: &Permit<'_>,
         mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
     ) -> Result<()> {
-        // Where text is normalized, what stands in it then is looked at then.
-        let normalized = permit.refused_normalized().filter(|_| self.normalizers.is_empty());
-        for matcher in permit.refused.and_then(|special| special.raw.as_ref()).into_iter().chain(normalized) {
-            if let Some(found) = matcher.find(text, 0) {
-                return Err(self.refusal(found.id, found.start));
-            }
-        }
         let mut start = 0;
         for found in permit.matchers.raw.iter().flat_map(|matcher| matcher.matches(text)) {
+            self.check(found.id, permit, || found.start)?;
             each(Span { start, end: found.start }, None)?;
             each(Span { start: found.start, end: found.end }, Some(found.id))?;
             start = found.end;
@@ -101,10 +94,14 @@ impl Tokenizer {
         each(Span { start, end: text.len() }, None)
     }
 
-    /// The error for a special token at a byte of the text.
-    pub(super) fn refusal(&self, id: u32, at: usize) -> Error {
+    /// # Errors
+    /// `Special` for a special token at a byte of the text, where that is refused.
+    pub(super) fn check(&self, id: u32, permit: &Permit<'_>, at: impl FnOnce() -> usize) -> Result<()> {
+        if !permit.refuses() || self.vocab.kind(id) != Kind::Special {
+            return Ok(());
+        }
         let token = String::from_utf8_lossy(self.vocab.content(id)).into_owned();
-        ErrorKind::Special { token, at }.into()
+        Err(ErrorKind::Special { token, at: at() }.into())
     }
 }
 
@@ -115,7 +112,7 @@ mod tests {
     use super::*;
     use crate::model::Scratch;
     use crate::tokenizer::Extras;
-    use crate::vocab::{Kind, Vocab};
+    use crate::vocab::Vocab;
 
     #[test]
     fn a_special_token_of_normalized_text_is_refused_there() {

@@ -52,6 +52,13 @@ impl Segment<'_> {
         };
         match error.into_kind() {
             ErrorKind::Text { message, .. } => Error::text(message, start),
+            ErrorKind::Special { token, at } => {
+                let origin = match self.place {
+                    Place::Traced { origins, .. } => origins.get(at).map(|origin| origin.start as usize),
+                    _ => None,
+                };
+                ErrorKind::Special { token, at: origin.unwrap_or(start) }.into()
+            }
             kind => kind.into(),
         }
     }
@@ -158,6 +165,7 @@ impl Tokenizer {
         let mut start = 0;
         for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
             split(start, found.start, each)?;
+            self.check(found.id, permit, || at + found.start)?;
             each(segment(found.start, found.end, Some(found.id)))?;
             start = found.end;
         }
@@ -174,18 +182,19 @@ impl Tokenizer {
         go_on: GoOn<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let refused = permit.refused_normalized().filter(|_| !self.normalizers.is_empty());
-        let mut draft = Draft::part_of(text, at, traced || self.needs_origins || refused.is_some())?;
+        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
             normalizer.apply(&mut draft, go_on).map_err(located)?;
         }
-        if let Some(found) = refused.and_then(|matcher| matcher.find(draft.text().as_bytes(), 0)) {
-            let from = draft.origin(found.start, found.end).map_or(at, |origin| origin.start as usize);
-            return Err(self.refusal(found.id, from));
-        }
         match permit.normalized() {
-            Some(matcher) => matcher.cut(&mut draft)?,
+            Some(matcher) => {
+                matcher.cut(&mut draft)?;
+                for piece in draft.pieces().iter().filter(|_| permit.refuses()) {
+                    let Some(id) = piece.id else { continue };
+                    self.check(id, permit, || piece.origin.start as usize)?;
+                }
+            }
             None => draft.cut(|_, text, parts| {
                 parts.push(0, text.len(), None); // HF cuts here, too: what was stripped is no part of a piece
                 Ok(())

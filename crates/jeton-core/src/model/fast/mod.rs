@@ -123,29 +123,38 @@ impl Rank for AnyPairs<'_> {
 
 impl Fast {
     /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or is too large.
-    pub fn new(vocab: &Vocab, model: &Model) -> Option<Self> {
+    ///
+    /// # Errors
+    /// `Interrupted` when `go_on` returns false.
+    pub fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Option<Self>> {
+        let pairs = match model {
+            Model::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
+                model.pairs(vocab, go_on)?
+            }
+            Model::Pieces(model) if model.only_merges() => model.pairs(vocab, go_on)?,
+            _ => return Ok(None),
+        };
+        Ok(Self::of_pairs(vocab, model, pairs))
+    }
+
+    fn of_pairs(vocab: &Vocab, model: &Model, pairs: &Pairs) -> Option<Self> {
+        let ranks = Ranks::new(pairs)?;
         match model {
             Model::Bpe(model) => {
                 let alphabet = &model.alphabet;
-                if alphabet.end != EndOfWord::None || !alphabet.prefix().is_empty() {
-                    return None;
-                }
-                let pairs = model.pairs(vocab);
-                let ranks = Ranks::new(pairs)?;
                 let results = match model.ranks {
                     bpe::Ranks::Merges => results(pairs)?,
                     bpe::Ranks::Tokens => Vec::new(),
                 };
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
                 let units = match alphabet.level {
-                    AlphabetLevel::Byte => Units::of_bytes(vocab, model, &ranks, &results),
+                    AlphabetLevel::Byte => Units::of_bytes(vocab, model, pairs, &ranks, &results),
                     AlphabetLevel::Char => Units::of_characters(symbol, &ranks),
                 };
                 Some(Self { ranks, results, units, apart: Apart::default() })
             }
-            Model::Pieces(model) => {
-                let pairs = model.plain_pairs()?;
-                let (ranks, results) = (Ranks::new(pairs)?, results(pairs)?);
+            Model::Pieces(_) => {
+                let results = results(pairs)?;
                 let symbol = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
                 let units = Units::of_characters(symbol, &ranks);
                 Some(Self { ranks, results, units, apart: Apart::new(added_trie(vocab)) })
@@ -155,7 +164,15 @@ impl Fast {
     }
 
     /// The ids of those `(content, id)` whose content merges to the one id.
-    pub fn made<'a>(&self, vocab: &Vocab, entries: impl Iterator<Item = (&'a [u8], u32)>) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// As [`Fast::merge`].
+    pub fn made<'a>(
+        &self,
+        vocab: &Vocab,
+        entries: impl Iterator<Item = (&'a [u8], u32)>,
+        go_on: GoOn<'_>,
+    ) -> Result<Vec<u32>> {
         let (mut text, mut jobs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (content, id) in entries.filter(|entry| std::str::from_utf8(entry.0).is_ok()) {
             jobs.push(Job {
@@ -168,13 +185,9 @@ impl Fast {
             ids.push(id);
         }
         let (mut tokens, mut found) = (Vec::new(), vec![Found::default(); ids.len()]);
-        // Nobody interrupts it: it takes a tenth of a second for a million entries.
-        let done = self.merge(vocab, &text, &jobs, &|| true, &mut Bench::default(), &mut tokens, &mut found);
+        self.merge(vocab, &text, &jobs, go_on, &mut Bench::default(), &mut tokens, &mut found)?;
         let is_own = |&(id, found): &(u32, Found)| found.len == 1 && tokens[found.start as usize] == id;
-        if done.is_err() {
-            return Vec::new();
-        }
-        ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect()
+        Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
     /// Whether it merges bytes, and each has a symbol.
@@ -183,13 +196,16 @@ impl Fast {
     }
 
     /// The boundaries over which no token reaches.
-    pub fn seams(&self, vocab: &Vocab, model: &Model) -> Seams {
+    ///
+    /// # Errors
+    /// As [`Fast::merge`].
+    pub fn seams(&self, vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Seams> {
         let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
         let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
-        let made: HashSet<u32> = self.made(vocab, ended()).into_iter().collect();
+        let made: HashSet<u32> = self.made(vocab, ended(), go_on)?.into_iter().collect();
         let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
-        Seams::new(vocab.iter().map(|entry| entry.2), wholes)
+        Ok(Seams::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
     /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.
@@ -373,7 +389,7 @@ mod tests {
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
-        let Fast { ranks, results, units, .. } = &Fast::new(&vocab, &model.unwrap()).unwrap();
+        let Fast { ranks, results, units, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
         let tables = Tables { vocab: &vocab, units, ranks, results };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));

@@ -11,6 +11,7 @@
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::model::bpe::Bpe;
+use crate::model::pairs::Pairs;
 use crate::vocab::Vocab;
 
 const BITS: u32 = 20; // of a symbol
@@ -61,7 +62,7 @@ impl Units {
     }
 
     /// Where bytes are.
-    pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, ranks: &Ranks, results: &[u32]) -> Self {
+    pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, pairs: &Pairs, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
@@ -84,7 +85,7 @@ impl Units {
         };
         // symbol -> lowest rank of a pair that it is part of
         let mut lowest = vec![NONE; vocab.len()];
-        for (left, right, merge) in model.pairs(vocab).iter() {
+        for (left, right, merge) in pairs.iter() {
             for id in [left, right] {
                 lowest[id as usize] = merge.rank.min(lowest[id as usize]);
             }
@@ -105,7 +106,7 @@ impl Units {
             units.tops = Box::default();
         }
         let mut joined = Vec::new();
-        for (left, right, merge) in model.pairs(vocab).iter() {
+        for (left, right, merge) in pairs.iter() {
             joined.clear();
             joined.extend_from_slice(vocab.content(left));
             joined.extend_from_slice(vocab.content(right));

@@ -1,0 +1,59 @@
+//! Merges of a vocabulary that ranks its tokens: each token's last merge, found by merging its bytes alone.
+//!
+//! Neighbors merge when together they are a token, lowest rank first, then leftmost. Before a token is made, nothing crosses its edges, so
+//! what happens inside depends on nothing outside: in any text its last two symbols are those of its bytes alone. One pair for each
+//! token is therefore enough, whether or not ranks grow along merges. A token whose bytes alone leave more than two symbols is made by no
+//! merge.
+//!
+//! Shorter tokens come first, for only they can occur inside.
+//!
+//! Cost: O(n log n) for n bytes of tokens, however many lengths they have. Interruptible.
+
+use super::merging::Merger;
+use super::pairs::{Merge, Pairs};
+use super::{Out, Scratch};
+use crate::error::Result;
+use crate::interrupt::{GoOn, Looks};
+use crate::vocab::Vocab;
+
+/// Tokens from this length on ask whether to go on, each.
+const LONG: usize = 64;
+
+/// The merges of `tokens`. `symbols` appends the initial symbols of a content, and returns false where it has none; `rank`: that of an id.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn merges_of_tokens<'v>(
+    vocab: &'v Vocab,
+    tokens: impl Iterator<Item = (u32, &'v [u8])>,
+    symbols: impl Fn(&[u8], &mut Vec<u32>) -> bool,
+    rank: impl Fn(u32) -> u32,
+    go_on: GoOn<'_>,
+) -> Result<Pairs> {
+    let mut tokens: Vec<(u32, &[u8])> = tokens.collect();
+    tokens.sort_by_key(|(_, content)| content.len());
+    let mut pairs = Pairs::with_capacity(tokens.len());
+    let (mut scratch, mut ids, mut looks) = (Scratch::default(), Vec::new(), Looks::new(go_on));
+    for (result, content) in tokens {
+        if content.len() < LONG {
+            looks.now_and_then()?;
+        } else {
+            looks.look()?;
+        }
+        scratch.symbols.clear();
+        if !symbols(content, &mut scratch.symbols) || scratch.symbols.len() < 2 {
+            continue;
+        }
+        ids.clear();
+        let merger = Merger { merges: &pairs, word_start: None };
+        merger.run(content.len(), go_on, &mut scratch, &mut Out::ids(&mut ids))?;
+        if let &[left, right] = &ids[..] {
+            // The unknown token spells something else.
+            let rest = content.strip_prefix(vocab.content(left));
+            if rest.is_some_and(|rest| rest == vocab.content(right)) {
+                pairs.insert(left, right, Merge { rank: rank(result), result });
+            }
+        }
+    }
+    Ok(pairs)
+}
