@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -129,3 +130,49 @@ def test_a_full_disk_at_the_last_moment(tmp_path: Path, tok: jeton.Tokenizer, mo
         tok.save(path)
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+KILLED = """
+import os, signal, sys
+from jeton.atomic import write_atomically
+with write_atomically(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL and locks are POSIX's")
+def test_the_next_save_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    path = tmp_path / "a [1].txt"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60, check=False)
+    others = [tmp_path / ".b.txt.0123456789abcdef.tmp", tmp_path / ".a [1].txt.notes.tmp"]
+    for other in others:
+        other.write_bytes(b"of another file")
+    assert len(list(tmp_path.iterdir())) == 3, "the second one has removed what the first left"
+    with write_atomically(path) as outer:
+        outer.write(b"whole")
+        with write_atomically(path) as inner:  # another writer is at work: its file stays
+            inner.write(b"first")
+        assert path.read_bytes() == b"first"
+    assert path.read_bytes() == b"whole"
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a name of 255 bytes is POSIX's limit")
+def test_errors_name_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(path: Path) -> OSError:
+        with pytest.raises(OSError, match=re.escape(str(path))) as caught, write_atomically(path) as file:
+            file.write(b"x")
+        assert ".tmp" not in str(caught.value)
+        assert (caught.value.filename, caught.value.filename2) == (str(path), None)
+        return caught.value
+
+    assert isinstance(write(tmp_path / "missing" / "a.txt"), FileNotFoundError)
+    (tmp_path / "folder" / "in").mkdir(parents=True)
+    assert isinstance(write(tmp_path / "folder"), IsADirectoryError)
+    with write_atomically(tmp_path / ("今" * 85)) as file:  # as long as a name can be
+        file.write(b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "gone" / "b.txt")
+    write(tmp_path / "link")
