@@ -11,9 +11,9 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from .errors import UnknownTokenError
 
-__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNUSED", "Entries"]
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "Entries"]
 
-TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # the core's `Kind`
+TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
 
 
 class TokenizerLike(Protocol):

@@ -14,7 +14,7 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from ._core import read_bytes, spell_bytes
 from .definition import Bpe, Definition
-from .entries import ENDS_WORD, TOKEN
+from .entries import ENDS_WORD, TOKEN, UNREACHABLE
 from .errors import UnknownTokenError
 
 __all__ = ["Spelling"]
@@ -85,19 +85,23 @@ class Spelling:
                 found = self._tok._added.get(token.encode())
             except UnicodeEncodeError:
                 raise UnknownTokenError(f"the token {token!r} is no Unicode text") from None
-            found = self._find(token) if found is None else found
+            found = self.entry(token) if found is None else found
         if found is None:
             raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")
         return found
 
-    def _find(self, token: str) -> int | None:
+    def entry(self, token: str) -> int | None:
+        """The id of the model's entry with this spelling; None where there is none."""
         mark = self._end_of_word
         ends_word = mark is not None and token.endswith(mark)
         text = token[: -len(mark)] if mark and ends_word else token
         if not self._tok.definition.is_byte_level:
             return self._tok._core.find(text.encode(), ends_word)
         content = read_bytes(text)
-        return None if content is None else self._tok._core.find(content, ends_word)
+        if content is not None:
+            return self._tok._core.find(content, ends_word)
+        core, spelled = self._tok._core, token.encode()
+        return next((id for id in core.ids_of(UNREACHABLE) if core.content(id) == spelled), None)
 
     @property
     def _end_of_word(self) -> str | None:

@@ -31,13 +31,24 @@ pub enum Kind {
     Unused = 5,
     /// An entry that stands for one byte, `<0x0A>`, and that no text spells (SentencePiece).
     Byte = 6,
+    /// An entry at byte level whose spelling holds a character that stands for no byte (HF): no text becomes it, and it decodes to its
+    /// spelling.
+    Unreachable = 7,
 }
 
 impl Kind {
     /// The kind with this number.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 7] =
-            [Kind::Hole, Kind::Token, Kind::EndsWord, Kind::Added, Kind::Special, Kind::Unused, Kind::Byte];
+        const KINDS: [Kind; 8] = [
+            Kind::Hole,
+            Kind::Token,
+            Kind::EndsWord,
+            Kind::Added,
+            Kind::Special,
+            Kind::Unused,
+            Kind::Byte,
+            Kind::Unreachable,
+        ];
         KINDS.get(usize::from(number)).copied()
     }
 }

@@ -31,7 +31,7 @@ impl Vocabulary {
         merges: Vec<(u32, u32, u32)>,
         scores: Option<Vec<f64>>,
     ) -> PyResult<Self> {
-        let wrong = || error::ConfigError::new_err("ids, kinds and contents must be of one length, and kinds 0 to 6");
+        let wrong = || error::ConfigError::new_err("ids, kinds and contents must be of one length, and kinds 0 to 7");
         if ids.len() != kinds.len() || ids.len() != contents.len() {
             return Err(wrong());
         }
@@ -79,7 +79,7 @@ impl Vocabulary {
 
     /// The same with these ordinary entries of another kind.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
-        let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 6"))?;
+        let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
         let mut made = self.clone();
         made.entries.change_kinds(kind, |id, before| before == Kind::Token && wanted.contains(&id));
@@ -197,12 +197,7 @@ impl SpelledVocabulary {
                         token,
                     ));
                 }
-                let (kind, content) = spelling.read(token).map_err(|c| {
-                    wrong(
-                        format!("the token {token:?} holds {c:?}, which stands for no byte in the byte alphabet"),
-                        token,
-                    )
-                })?;
+                let (kind, content) = spelling.read(token);
                 Ok((id, kind, content))
             })
             .collect::<jeton_core::error::Result<List>>()

@@ -179,7 +179,7 @@ impl Chain {
 
     /// Adds HF's string of an entry.
     fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut Pieces) {
-        let is_text = matches!(kind, Kind::Added | Kind::Special);
+        let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {
             Some(alphabet) if is_text && lossy => alphabet.read_or_copy(content, pieces.open()),
             _ if !is_text && (self.spelled || kind == Kind::EndsWord && !self.reads_ends && self.reads.is_some()) => {

@@ -79,19 +79,16 @@ impl Spelling<'_> {
     }
 
     /// What a spelling means.
-    ///
-    /// # Errors
-    /// A character outside the byte alphabet.
-    pub fn read(&self, spelling: &str) -> std::result::Result<(Kind, Vec<u8>), char> {
+    pub fn read(&self, spelling: &str) -> (Kind, Vec<u8>) {
         let marked = if self.end_of_word.is_empty() { None } else { spelling.strip_suffix(self.end_of_word) };
         let (kind, text) = marked.map_or((Kind::Token, spelling), |text| (Kind::EndsWord, text));
         let mut content = Vec::with_capacity(text.len());
-        if self.byte_alphabet {
-            byte_alphabet::read(text, &mut content)?;
-        } else {
+        if !self.byte_alphabet {
             content.extend_from_slice(text.as_bytes());
+        } else if byte_alphabet::read(text, &mut content).is_err() {
+            return (Kind::Unreachable, spelling.as_bytes().to_vec());
         }
-        Ok((kind, content))
+        (kind, content)
     }
 }
 

@@ -75,7 +75,7 @@ pub fn differs(vocab: &Vocab, model: &Bpe, go_on: GoOn<'_>) -> Result<Option<Str
             return Ok(Some(format!("the byte 0x{byte:02x} has no token")));
         }
     }
-    if let Some((id, ..)) = vocab.iter().find(|entry| matches!(entry.1, Kind::EndsWord | Kind::Unused | Kind::Byte)) {
+    if let Some((id, ..)) = vocab.iter().find(|entry| !matches!(entry.1, Kind::Token | Kind::Added | Kind::Special)) {
         return Ok(Some(format!("{} is no ordinary token", show(id))));
     }
     let merges = model.merges(vocab, go_on)?;

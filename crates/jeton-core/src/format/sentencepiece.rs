@@ -324,6 +324,17 @@ pub fn write(model: &Model) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && piece.content == name);
         found.map(|id| id as i32)
     };
+    // Without a name SentencePiece takes the default, which may be a control piece that has another role, or none.
+    let role = |name: &Option<String>, default: &str| {
+        let is_taken = |name: &str| pieces.iter().any(|piece| piece.content == name.as_bytes());
+        match name {
+            None if is_taken(default) => {
+                let free = |i: usize| format!("<no {}{}>", default.trim_matches(['<', '/', '>']), "_".repeat(i));
+                (0..).map(free).find(|name| !is_taken(name))
+            }
+            name => name.clone(),
+        }
+    };
     let mut file = Vec::new();
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -356,9 +367,9 @@ pub fn write(model: &Model) -> Result<Vec<u8>> {
         pad_id: Some(id(&facts.pad).unwrap_or(-1)),
         unk_surface: Some(facts.unk_surface.clone()),
         unk_piece: Some(facts.unk.clone()),
-        bos_piece: facts.bos.clone(),
-        eos_piece: facts.eos.clone(),
-        pad_piece: facts.pad.clone(),
+        bos_piece: role(&facts.bos, "<s>"),
+        eos_piece: role(&facts.eos, "</s>"),
+        pad_piece: role(&facts.pad, "<pad>"),
     };
     put(2, &trainer, &mut file);
     let charsmap = facts.precompiled_charsmap.as_ref().map(|text| BASE64_STANDARD.decode(text)).transpose();

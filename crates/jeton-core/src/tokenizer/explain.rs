@@ -88,7 +88,7 @@ impl Tokenizer {
     /// `Interrupted` when `go_on` returns false.
     pub fn explain_entry(&self, id: u32, go_on: GoOn<'_>) -> Result<Option<Story>> {
         match self.vocab.kind(id) {
-            Kind::Hole | Kind::Special => Ok(None),
+            Kind::Hole | Kind::Special | Kind::Unreachable => Ok(None),
             _ => self.model.explain_entry(&self.vocab, id, go_on),
         }
     }
