@@ -7,6 +7,7 @@ import copy
 import gc
 import gzip
 import hashlib
+import json
 import os
 import pickle
 import random
@@ -18,6 +19,7 @@ import weakref
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -715,6 +717,47 @@ def test_pickling_keeps_everything(kind: str) -> None:
         assert back.to_bytes() == tok.to_bytes()
 
 
+def test_a_tokenizer_is_its_own_copy(kind: str) -> None:
+    tok = tokenizer(kind)
+    assert copy.copy(tok) is copy.deepcopy(tok) is tok
+    assert copy.deepcopy({"a": [tok]})["a"][0] is tok
+    explanation = tok.explain("the old")
+    assert copy.deepcopy(explanation) == explanation
+
+
+def test_a_pickle_leaves_out_what_follows_from_ranks_and_scores(tmp_path: Path) -> None:
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokens += [b"".join(pair) for pair in product(tokens[97:122], repeat=2)]
+    lines = [base64.b64encode(token) + b" %d" % rank for rank, token in enumerate(tokens)]
+    (tmp_path / "a.tiktoken").write_bytes(b"\n".join(lines))
+    tok = jeton.load(tmp_path / "a.tiktoken", "gpt2", {"<|x|>": 1000})
+    tok = tok._with_facts(roles={"eos": "<|x|>"}, chat_template="x", truncation={"max_length": 3}, config={"a": 10**30})
+    data = pickle.dumps(tok)
+    assert len(data) < len(tok.to_bytes()) < 4 * (tmp_path / "a.tiktoken").stat().st_size
+    back = pickle.loads(data)
+    assert back == tok
+    assert (back.definition, back.merges, back.to_bytes()) == (tok.definition, tok.merges, tok.to_bytes())
+    assert len(data) < 2 * (tmp_path / "a.tiktoken").stat().st_size
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["o200k_base.tiktoken", "llama3.tiktoken", "mistral-v1.model", "gpt2.encoder.json", "t5-small.tokenizer.json"],
+)
+def test_a_pickle_is_at_most_twice_the_file(name: str, data: Path) -> None:
+    path = data / "vocabs" / name
+    tok = jeton.load(path)
+    pickled = pickle.dumps(tok)
+    size = path.stat().st_size
+    if name == "gpt2.encoder.json":
+        size += (data / "vocabs" / "gpt2.vocab.bpe").stat().st_size
+    assert len(pickled) <= 2 * size
+    back = pickle.loads(pickled)
+    assert (back, back.definition) == (tok, tok.definition)
+    text = "The older weather: 今天 <s> x = 12345\n\n  é" * 3
+    assert back.encode(text) == tok.encode(text)
+
+
 def test_the_fingerprint_is_unmoved_by_what_changes_no_id(kind: str) -> None:
     tok = tokenizer(kind)
     assert tok.fingerprint.startswith("j1:")
@@ -840,6 +883,48 @@ def test_added_vocabulary_is_always_matched() -> None:
     both = tok.add_tokens(["tabx"])
     assert both.encode("tabx") == [257, 120]
     assert both.encode("tabx", special="all") == [259]
+
+
+def test_an_entry_that_is_added_keeps_its_id(tmp_path: Path) -> None:
+    tok = byte_tokenizer((97, 98, 256), (256, 99, 257))
+    assert tok.add_tokens(["a", "ab", " "], special=False) is tok
+    made = tok.add_tokens(["ab", "<x>", "ab"])
+    assert made.special_tokens == {"ab": 256, "<x>": 258}
+    assert (made.token_to_id("ab"), made.num_tokens) == (256, 259)
+    assert made.encode("xabc", special="all") == [120, 256, 99]
+    assert made.encode("xabc") == [120, 97, 98, 99], "without permission no text becomes it, and nothing is made of it"
+    made.save(tmp_path / "a.json")
+    assert jeton.load(tmp_path / "a.json") == made
+    theirs = pytest.importorskip("tokenizers").Tokenizer.from_str(tok.to_bytes().decode())
+    theirs.add_special_tokens(["ab", "<x>"])
+    assert {token: made.token_to_id(token) for token in theirs.get_vocab()} == theirs.get_vocab()
+    assert theirs.encode("xabc").ids == made.encode("xabc", special="all")
+    ours = jeton.Tokenizer.from_bytes(theirs.to_str().encode())
+    assert ours.special_tokens == made.special_tokens
+    bytes_of_entries = tok.add_tokens([" ", "é"])
+    assert bytes_of_entries.special_tokens == {" ": 258, "é": 259}, "tokenizer.json spells those entries otherwise"
+
+
+def test_an_added_token_can_become_special(tmp_path: Path) -> None:
+    tok = byte_tokenizer().add_tokens(["<x>", "<y>"], special=False)
+    made = tok.add_tokens(["<x>"])
+    assert (made.special_tokens, made.vocab_size) == ({"<x>": 256}, tok.vocab_size)
+    assert made.encode("<x><y>") == [60, 120, 62, 257]
+    assert made.add_tokens(["<x>"], special=False) is made.add_tokens(["<x>"]) is made
+    made.save(tmp_path / "a.json")
+    assert jeton.load(tmp_path / "a.json") == made
+
+
+@pytest.mark.parametrize("name", ["BPE", "WordLevel"])
+def test_entries_of_other_models_keep_their_ids(name: str) -> None:
+    files = {
+        "BPE": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]},
+        "WordLevel": {"type": "WordLevel", "unk_token": "b", "vocab": {"a": 0, "b": 1, "ab": 2}},
+    }
+    tok = jeton.Tokenizer.from_bytes(json.dumps({"model": files[name]}).encode())
+    made = tok.add_tokens(["ab", "c"])
+    assert made.special_tokens == {"ab": 2, "c": 3}
+    assert jeton.Tokenizer.from_bytes(made.to_bytes()) == made
 
 
 def test_wrong_tokens_to_add() -> None:

@@ -337,6 +337,9 @@ class Definition:
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as its file has it. Changes no id.
         training: how it was trained, where that is known. Changes no id.
+        truncation: what its `tokenizer.json` says of it, kept for the next file. Nothing here applies it.
+        padding: likewise.
+        config: what its `tokenizer_config.json` says beside, kept for the next folder: ``{"model_max_length": 512}``.
 
     Examples:
         >>> import jeton
@@ -353,6 +356,9 @@ class Definition:
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: Any = None
     training: TrainingFacts | None = None
+    truncation: Part | None = None
+    padding: Part | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pattern(self) -> Pattern | None:

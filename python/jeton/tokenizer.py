@@ -27,7 +27,7 @@ from . import _core
 from .arguments import instance, items, wrong
 from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
-from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNUSED, Entries
+from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .special import Special, permission, spell
 from .spelling import Spelling
@@ -61,6 +61,7 @@ class _Files:
     save: Callable[[Tokenizer, Any, str | None, Collection[str]], None] | None = None
     to_bytes: Callable[[Tokenizer], bytes] | None = None
     from_bytes: Callable[[bytes], Tokenizer] | None = None
+    to_pickle: Callable[[Tokenizer], bytes] | None = None
 
 
 FILES = _Files()
@@ -71,6 +72,7 @@ _ALONE = {
     SPECIAL: "a special token: it is matched whole, and no merges build it",
     UNUSED: "a piece that is not in use",
     BYTE: "a byte: it stands for a part of characters that are no entries",
+    UNREACHABLE: "its spelling holds a character that stands for no byte, so no text becomes it",
 }
 
 
@@ -677,7 +679,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
-        """A tokenizer with more tokens, at the next free ids. No old id moves; known tokens are ignored.
+        """A tokenizer with more tokens, at the next free ids. No old id moves.
+
+        A token that is an entry already keeps its id: with ``special=True`` it becomes a special token there (text then
+        becomes it by permission only), else it is ignored.
 
         Args:
             tokens: spellings, in the order of their ids.
@@ -687,24 +692,43 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
             >>> tok.special_tokens["<|end|>"], tok.vocab_size
             (106, 107)
+            >>> tok.add_tokens(["h"]).special_tokens["h"]
+            104
         """
         if isinstance(tokens, str):
             raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
         tokens = items(tokens, "tokens", "a list of tokens")
-        known = {content.decode() for content in self._added}
-        fresh: dict[str, int] = {}
+        added: dict[str, int] = {}
+        next_id = self.vocab_size
         for token in tokens:
-            is_entry = not special and self._core.find(spell(token, "tokens"), False) is not None
-            if token not in known and token not in fresh and not is_entry:
-                fresh[token] = self.vocab_size + len(fresh)
-        if not fresh:
+            content = spell(token, "tokens")
+            id = self._entry(token, content)
+            if id is None and not special:
+                id = self._core.find(content, False)
+            if token in added or (id is not None and (not special or token in self._special_tokens)):
+                continue
+            added[token] = next_id if id is None else id
+            next_id += id is None
+        if not added:
             return self
+        flags = {id: flags & 15 for id, _, _, flags in self._core.added_tokens()}
         vocabulary = self._core.vocabulary().with_added(
-            list(fresh.values()), [spell(token, "tokens") for token in fresh], [special] * len(fresh)
+            list(added.values()),
+            [token.encode() for token in added],
+            [special] * len(added),
+            [flags.get(id, 0) for id in added.values()],
         )
         made = type(self)(self._definition, vocabulary)
         made._defaults = self._defaults
         return made
+
+    def _entry(self, token: str, content: bytes) -> int | None:
+        """The id of the entry that a token is already: one that decodes to it and that files spell like it."""
+        id = self._added.get(content)
+        if id is None:
+            id = Spelling(self).entry(token)
+            id = id if id is not None and self._core.content(id) == content else None
+        return id
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
         """A view with other defaults for `special` and `add_special_tokens`: same ids otherwise, same fingerprint.
@@ -785,7 +809,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return _need(_files().from_bytes)(instance(data, "data", bytes, "bytes; jeton.load reads a path"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.to_bytes(), self._defaults)
+        return _restore, (_need(_files().to_pickle)(self), self._defaults)
+
+    def __copy__(self) -> Self:
+        return self  # immutable
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jeton
+from jeton import _core
 from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
@@ -174,3 +176,102 @@ def test_a_bos_that_is_null_is_not_added(said: dict[str, Any], adds: bool, tmp_p
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "LlamaTokenizer", **said}))
     tok = jeton.load(tmp_path)
     assert (tok.encode("a", add_special_tokens=True)[0] == tok.special_tokens["<s>"]) is adds
+
+
+BERT = {
+    "[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "the": 5, "old": 6, "##er": 7, "house": 8,
+}  # fmt: skip
+BYTES = {_core.spell_bytes(bytes([byte])): byte for byte in range(256)}
+MORE = {"model_max_length": 10**30, "padding_side": "left", "truncation_side": "left", "own_key": {"a": [1, None]}}
+
+
+def _folder(kind: str, folder: Path) -> None:
+    """A folder as its publisher has it."""
+    config: dict[str, Any] = dict(MORE)
+    match kind:
+        case "vocab.txt":
+            (folder / kind).write_text("".join(f"{token}\n" for token in BERT))
+            config |= {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
+        case "pair":
+            (folder / "vocab.json").write_text(json.dumps({**BYTES, "th": 256, "<|endoftext|>": 257}))
+            (folder / "merges.txt").write_text("#version: 0.2\nt h\n")
+            config |= {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"}
+            config |= {"unk_token": "<|endoftext|>", "bos_token": "<|endoftext|>"}
+        case "tokenizer.json":
+            flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+            special = {"<unk>": 0, "<s>": 1, "</s>": 2, "<mask>": 3}
+            mask = {"content": "<mask>", **flags, "lstrip": True, "__type": "AddedToken"}
+            letters = {letter: id for id, letter in enumerate("\u2581helo", start=4)}
+            file = {
+                "version": "1.0",
+                "added_tokens": [
+                    {"id": id, "content": content, **flags, "special": True} for content, id in special.items()
+                ],
+                "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+                "pre_tokenizer": None,
+                "post_processor": None,
+                "decoder": {"type": "Fuse"},
+                "model": {
+                    "type": "BPE",
+                    "unk_token": "<unk>",
+                    "fuse_unk": True,
+                    "vocab": {**special, **letters},
+                    "merges": [],
+                },
+            }
+            (folder / kind).write_text(json.dumps(file))
+            config |= {
+                "tokenizer_class": "LlamaTokenizer",
+                "bos_token": "<s>",
+                "eos_token": "</s>",
+                "unk_token": "<unk>",
+            }
+            config |= {"mask_token": mask, "add_bos_token": False, "model_input_names": ["input_ids"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["vocab.txt", "pair", "tokenizer.json"])
+def test_a_folder_that_is_saved_again_is_the_same_to_transformers(kind: str, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    _folder(kind, old)
+    tok = jeton.load(old)
+    tok.save(new)
+    assert pickle.loads(pickle.dumps(tok)).definition == tok.definition
+    assert jeton.load(new) == tok
+    assert tok.definition.config.items() <= jeton.load(new).definition.config.items()
+    before, after = (transformers.AutoTokenizer.from_pretrained(folder) for folder in (old, new))
+    for name in ("model_max_length", "padding_side", "truncation_side", "model_input_names", "special_tokens_map"):
+        assert getattr(after, name) == getattr(before, name), name
+    assert after.init_kwargs["own_key"] == MORE["own_key"]
+    for texts in [("the old house", "hello older"), ("hello",)]:
+        assert dict(after(*texts)) == dict(before(*texts))
+    batch = ["the", "the older house"]
+    assert dict(after(batch, padding=True)) == dict(before(batch, padding=True)) if before.pad_token else True
+    config = json.loads((new / "tokenizer_config.json").read_text("utf-8"))
+    assert MORE.items() <= config.items(), "integers of any size, too"
+    own_class = json.loads((old / "tokenizer_config.json").read_text("utf-8"))["tokenizer_class"]
+    assert config["tokenizer_class"] == (own_class if kind == "tokenizer.json" else "PreTrainedTokenizerFast")
+
+
+def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
+    _folder("pair", tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+    config |= {"auto_map": {}, "chat_template": "x", "added_tokens_decoder": {}, "cls_token": None}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    tok = jeton.load(tmp_path)
+    assert set(config) - set(tok.definition.config) == {
+        "auto_map", "chat_template", "added_tokens_decoder", "tokenizer_class",
+    }  # fmt: skip
+    tok._with_facts(roles={"eos": "<|endoftext|>"}).save(tmp_path / "new")
+    saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert (saved["eos_token"], saved["chat_template"]) == ("<|endoftext|>", "x")
+
+
+def test_segment_ids_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in BERT))
+    jeton.load(tmp_path / "vocab.txt").save(tmp_path / "new")
+    config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert config["model_input_names"] == ["input_ids", "token_type_ids", "attention_mask"]

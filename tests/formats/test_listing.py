@@ -48,11 +48,13 @@ def test_every_entry_and_merge_is_there(kind: str, tmp_path: Path) -> None:
 
 
 def test_other_names_for_it_and_that_it_is_not_read(tmp_path: Path, tok: jeton.Tokenizer) -> None:
-    for name, format in (("a.txt", None), ("a.vocab", None), ("a.VOCAB", None), ("a.tsv", "vocab")):
+    for name, format in (("a.vocab", None), ("a.VOCAB", None), ("a.tsv", "vocab"), ("a.txt", "vocab")):
         tok.save(tmp_path / name, format=format)
         assert (tmp_path / name).read_text("utf-8").splitlines() == list(lines(tok))
     with pytest.raises(jeton.FormatError, match="no tokenizer of any known format"):
         jeton.load(tmp_path / "a.vocab")
+    with pytest.raises(jeton.ConfigError, match=r"'\.txt'.*tekken\.json and vocab\.txt.*format="):
+        tok.save(tmp_path / "b.txt")
 
 
 def test_odd_tokens_keep_to_one_line() -> None:

@@ -196,3 +196,21 @@ def test_camemberts_ids() -> None:
     assert tok.special_tokens["</s>"] == 6
     assert tok.special_tokens["<mask>"] == plain.get_piece_size() + 4
     assert tok.encode("the", add_special_tokens=True) == [5, *(id + 4 for id in plain.encode("the")), 6]
+
+
+@pytest.mark.parametrize("name", ["word", "unigram", "bpe", "char"])
+@pytest.mark.parametrize("role", ["bos", "eos", "pad"])
+def test_a_role_whose_piece_is_none_stays_none(name: str, role: str, tmp_path: Path) -> None:
+    peer = pytest.importorskip("sentencepiece.sentencepiece_model_pb2").ModelProto()
+    peer.ParseFromString(model(name))
+    if role == "pad":  # the default's name, as a control piece of another meaning
+        peer.pieces.add(piece="<pad>", score=0, type=3)
+    setattr(peer.trainer_spec, f"{role}_piece", "<missing>")
+    data = peer.SerializeToString()
+    tok = sentencepiece.read(data, source=name)
+    assert role not in tok.roles
+    tok.save(tmp_path / "a.model")
+    again = jeton.load(tmp_path / "a.model")
+    assert (again, again.roles) == (tok, tok.roles)
+    sp, written = processor(data), processor((tmp_path / "a.model").read_bytes())
+    assert [written.bos_id(), written.eos_id(), written.pad_id()] == [sp.bos_id(), sp.eos_id(), sp.pad_id()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import importlib
 import random
 import time
 from dataclasses import replace
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton import _core
 from jeton.formats import tiktoken
 from jeton.formats.registry import REGISTRY
 from tests.material import byte_tokenizer
@@ -194,7 +197,7 @@ def test_a_name_chooses_among_files_of_one_content(path: Path) -> None:
 
 @pytest.mark.parametrize("is_rising", [True, False], ids=["rising ranks", "falling ranks"])
 def test_tokens_of_all_lengths_load_in_linear_time(tmp_path: Path, is_rising: bool) -> None:
-    lengths = range(2, 3000)
+    lengths = range(2, 5000)
     tokens = [b"a" * length for length in (lengths if is_rising else reversed(lengths))]
     path = tmp_path / "long.tiktoken"
     path.write_bytes(rank_file(*tokens))
@@ -207,7 +210,7 @@ def test_tokens_of_all_lengths_load_in_linear_time(tmp_path: Path, is_rising: bo
         mergeable_ranks={token: rank for rank, token in enumerate([*BYTES, *tokens])},
         special_tokens={},
     )
-    for text in ["a" * 77, "ba" * 30 + "a" * 333 + "b", "a" * 2999, "a" * 3001, "aab" * 100]:
+    for text in ["a" * 77, "ba" * 30 + "a" * 333 + "b", "a" * 4999, "a" * 5001, "aab" * 100]:
         assert tok.encode(text) == peer.encode(text)
     if is_rising:
         merged = {new: (left, right) for left, right, new in tok.merges}
@@ -232,3 +235,33 @@ def test_random_ranks_give_the_ids_of_tiktoken(tmp_path: Path) -> None:
             text = b"".join(draw.choices([*tokens, b"a", b"b"], k=draw.randint(1, 8))).decode()
             assert tok.encode(text) == theirs.encode(text)
             assert tok.tokenize(text).ids == theirs.encode(text)
+
+
+def test_a_pattern_of_the_callers_takes_the_place_of_all_that_a_known_file_brings(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = path.read_bytes()
+    qwen = REGISTRY["qwen"]
+    known = qwen._replace(sha256=hashlib.sha256(data).hexdigest(), special_tokens={"<|x|>": 300})
+    monkeypatch.setattr(tiktoken, "by_content", lambda digest: known if digest == known.sha256 else None)
+    text = "e\u0301"  # NFC makes one character of it
+    assert jeton.load(path).encode(text) == [*"é".encode()]
+    assert jeton.load(path, special_tokens={}).encode(text) == [*"é".encode()]
+    tok = jeton.load(path, "qwen2")
+    assert (tok.encode(text), tok.definition.normalizer) == ([*text.encode()], ())
+    assert tok.special_tokens == {"<|x|>": 300}, "special tokens are another matter"
+    peer = pytest.importorskip("tiktoken").Encoding(
+        "test",
+        pat_str=_core.pattern_text("qwen2") or "",
+        mergeable_ranks={token: rank for rank, token in enumerate([*BYTES, b"ab", b"bc", b"abc", b"xyz"])},
+        special_tokens={"<|x|>": 300},
+    )
+    assert tok.encode(text) == peer.encode(text)
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
+def test_a_compressed_file_says_so(name: str, path: Path) -> None:
+    module = importlib.import_module({"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}[name])
+    path.write_bytes(module.compress(path.read_bytes()))
+    with pytest.raises(jeton.FormatError, match=rf"compressed \({name}\); decompress it"):
+        jeton.load(path, "gpt2")

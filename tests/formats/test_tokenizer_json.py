@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tokenizers import Tokenizer as Peer
 
 import jeton
+from jeton import _core
 from tests.material import CORPUS, LOSSLESS, REFUSED_BY_HF, TRICKY, byte_tokenizer, tokenizer
 
 
@@ -201,8 +203,6 @@ def edited(**changes: Any) -> bytes:
         ({"pre_tokenizer": {"type": "Nope"}}, "Nope", "$.pre_tokenizer"),
         ({"post_processor": {"type": "Nope"}}, "Nope", "$.post_processor"),
         ({"decoder": {"type": "Nope"}}, "Nope", "$.decoder"),
-        ({"truncation": {"max_length": 4}}, "truncation", "$.truncation"),
-        ({"padding": {"strategy": "BatchLongest"}}, "padding", "$.padding"),
     ],
     ids=str,
 )
@@ -337,3 +337,127 @@ def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
         began = time.perf_counter()
         jeton.load(path)
         assert time.perf_counter() - began < 1.2
+
+
+def _byte_level_file(**changes: Any) -> dict[str, Any]:
+    """A byte-level file like Cohere's: entries that no byte spells, and keys of other parts in its parts."""
+    letters = sorted(_core.spell_bytes(bytes([byte])) for byte in range(256))
+    vocab = {"<PAD>": 0, **{letter: id for id, letter in enumerate(letters, start=1)}}
+    merges = [["t", "h"], ["th", "e"], ["\u0120", "the"], ["\u203c", "a"], ["e", "\u203c"], ["\u203c", "\u0120"]]
+    for token in ["\u203c", *("".join(merge) for merge in merges), "<END>"]:
+        vocab[token] = len(vocab)
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    end = {"SpecialToken": {"id": "<END>", "type_id": 0}}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": vocab[token], "content": token, **flags, "special": True} for token in ("<PAD>", "<END>")
+        ],
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "Digits", "individual_digits": True},
+                {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+            ],
+        },
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}, end],
+            "special_tokens": {"<END>": {"id": "<END>", "ids": [vocab["<END>"]], "tokens": ["<END>"]}},
+            **EXTRA,
+        },
+        "decoder": {"type": "ByteLevel", **EXTRA},
+        "model": {"type": "BPE", "unk_token": None, "vocab": vocab, "merges": merges},
+    } | changes
+
+
+EXTRA = {"add_prefix_space": True, "trim_offsets": False, "use_regex": True, "own": [1]}
+SEQUENCE = {
+    "type": "Sequence",
+    "own": 1,
+    "decoders": [{"type": "ByteLevel", **EXTRA}, {"type": "Strip", "content": "x", "start": 0, "stop": 0, "own": 1}],
+}
+
+
+@pytest.mark.parametrize("changes", [{}, {"decoder": None}, {"decoder": SEQUENCE}], ids=["bytes", "joined", "parts"])
+def test_an_entry_that_no_byte_spells_keeps_no_file_from_loading(changes: dict[str, Any], tmp_path: Path) -> None:
+    spelled = json.dumps(_byte_level_file(**changes))
+    theirs = Peer.from_str(spelled)
+    tok = jeton.Tokenizer.from_bytes(spelled.encode())
+    assert tok.num_tokens == theirs.get_vocab_size()
+    for token, id in theirs.get_vocab().items():
+        assert (tok.token_to_id(token), tok.id_to_token(id)) == (id, token)
+    texts = ["the \u203c the\u203ca e\u203c \u203c\u0120", "\u203c", "12 caf\u00e9<END>"]
+    for text in texts:
+        expected = theirs.encode(text)
+        encoded = tok.tokenize(text, special="all", add_special_tokens=True)
+        assert (encoded.ids, encoded.hf_offsets) == (expected.ids, expected.offsets)
+    ids = [
+        *tok.encode(texts[0]),
+        *(tok.token_to_id(token) for token in ("\u203c", "\u203ca", "e\u203c", "\u203c\u0120")),
+    ]
+    for some in [ids, *([id] for id in range(tok.vocab_size))]:
+        assert tok.decode(some) == theirs.decode(some, skip_special_tokens=False)
+    tok.save(tmp_path / "again.json")
+    again = jeton.load(tmp_path / "again.json")
+    assert again == tok
+    assert Peer.from_file(str(tmp_path / "again.json")).get_vocab() == theirs.get_vocab()
+    assert (
+        json.loads((tmp_path / "again.json").read_text("utf-8"))["model"]["merges"]
+        == _byte_level_file()["model"]["merges"]
+    )
+    bare = jeton.Tokenizer.from_bytes(json.dumps(_bare(tmp_path / "again.json")).encode())
+    assert bare.fingerprint == tok.fingerprint
+
+
+def _bare(path: Path) -> dict[str, Any]:
+    """A file without Jeton's own facts."""
+    file: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    del file["model"]["jeton"]
+    return file
+
+
+def test_entries_that_no_byte_spells_may_be_made_behind_byte_level() -> None:
+    pre = [{"type": "ByteLevel", "add_prefix_space": False}, {"type": "Metaspace", "replacement": "\u203c"}]
+    file = _byte_level_file(pre_tokenizer={"type": "Sequence", "pretokenizers": pre})
+    with pytest.raises(jeton.UnsupportedFeatureError, match="Metaspace behind ByteLevel"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
+KEPT: dict[str, Any] = {
+    "truncation": {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0},
+    "padding": {
+        "strategy": {"Fixed": 9},
+        "direction": "Left",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "<PAD>",
+    },
+}
+
+
+@pytest.mark.parametrize("names", [["truncation"], ["padding"], ["truncation", "padding"]])
+def test_truncation_and_padding_are_kept_and_not_applied(names: list[str], tmp_path: Path) -> None:
+    facts = {name: KEPT[name] for name in names}
+    tok = jeton.Tokenizer.from_bytes(json.dumps(_byte_level_file(**facts)).encode())
+    plain = jeton.Tokenizer.from_bytes(json.dumps(_byte_level_file()).encode())
+    assert tok.encode("the the the the") == plain.encode("the the the the")
+    assert tok.fingerprint == plain.fingerprint, "they change no id"
+    assert {name: getattr(tok.definition, name) for name in KEPT} == {"truncation": None, "padding": None, **facts}
+    tok.save(tmp_path / "a.json")
+    saved = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert {name: saved[name] for name in KEPT} == {"truncation": None, "padding": None, **facts}
+    theirs = Peer.from_file(str(tmp_path / "a.json"))
+    assert (theirs.truncation is not None, theirs.padding is not None) == ("truncation" in names, "padding" in names)
+    for copy in (jeton.load(tmp_path / "a.json"), pickle.loads(pickle.dumps(tok)), tok.add_tokens(["<x>"])):
+        assert (copy.definition.truncation, copy.definition.padding) == (
+            tok.definition.truncation,
+            tok.definition.padding,
+        )
+    with pytest.raises(jeton.FormatError, match="truncation is not an object"):
+        jeton.Tokenizer.from_bytes(json.dumps(_byte_level_file(truncation=[1])).encode())

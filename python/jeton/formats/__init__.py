@@ -29,6 +29,16 @@ MAX_FILE_BYTES = 1 << 30
 _IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 
+# first bytes -> what such a file is
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
+
+
 def _write_listing(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
     from . import listing  # which draws, and loading needs nothing that does
 
@@ -50,7 +60,6 @@ _NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}
 _SUFFIXES = {
     ".json": "tokenizer.json",
     ".vocab": "vocab",
-    ".txt": "vocab",
     ".tiktoken": "tiktoken",
     ".model": "sentencepiece",
     "": "folder",
@@ -74,9 +83,9 @@ def load(
             brings roles, the chat template and the id layout of its class. Where there is no such path: a name of the
             registry (``"o200k_base"``), or a repository of the Hugging Face hub, ``"hf:owner/name"`` or
             ``"hf:owner/name@revision"``; both are downloaded once.
-        pattern: how text is split, for a rank file that is not known by its content. Wins over what comes with a known
-            one.
-        special_tokens: spelling -> id, for a rank file; wins over what comes with a known one; ``{}`` means none.
+        pattern: how text is split, for a rank file. One that is known by its content brings its publisher's pattern and
+            normalizer (Qwen's is NFC); with a pattern of yours neither is used.
+        special_tokens: spelling -> id, for a rank file; instead of those that a known one brings; ``{}`` means none.
         layout: an id layout on top of a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a
             dict of named specials, shift, languages and mask.
 
@@ -109,7 +118,8 @@ def load(
     data = _read(path)
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     tok = _load(path, data, config, given, name)
-    tok = folder.with_config(tok, config) if config else tok
+    if config:
+        tok = folder.with_config(tok, config, keeps_class=path.name == "tokenizer.json")
     if os.environ.get("JETON_TABLES") != "lazy":
         tok._core.make_tables()
     return tok
@@ -129,6 +139,8 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
         return check_added(folder.with_named(tok, config), config)
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
+        if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
+            raise FormatError(f"{path}: compressed ({compression}); decompress it, then load it", place="byte 0")
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
     if tekken.looks_like(data):
@@ -183,14 +195,17 @@ def format_of(path: str | os.PathLike[str]) -> str:
         ConfigError: its suffix is that of no format.
 
     Examples:
-        >>> format_of("my.json"), format_of("vocab.txt"), format_of("notes.txt")
+        >>> format_of("my.json"), format_of("vocab.txt"), format_of("my.vocab")
         ('tokenizer.json', 'vocab.txt', 'vocab')
     """
     suffix = Path(path).suffix.lower()
     format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
     if format is None:
         known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-        raise ConfigError(f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or pass format=")
+        names = " and ".join(_NAMES)
+        raise ConfigError(
+            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass format="
+        )
     return format
 
 
@@ -211,3 +226,4 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
 FILES.save = save
 FILES.to_bytes = tokenizer_json.to_bytes
 FILES.from_bytes = tokenizer_json.from_bytes
+FILES.to_pickle = tokenizer_json.to_pickle

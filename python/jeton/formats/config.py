@@ -1,8 +1,8 @@
 """`tokenizer_config.json` and what else stands beside a tokenizer's file in a folder: roles and the chat template.
 
-Roles and chat template change no id. What transformers keeps there beside (lengths, padding) is its own business. What
-class and flags mean for ids is not decided here: `layout` and `folder` do for a SentencePiece model, `vocab_txt` and
-`bpe_pair` for their files.
+Roles and chat template change no id. What transformers keeps there beside (lengths, padding, keys of other programs) is
+kept as it is for the next folder. What class and flags mean for ids is not decided here: `layout` and `folder` do for a
+SentencePiece model, `vocab_txt` and `bpe_pair` for their files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..definition import Definition
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 
@@ -21,6 +22,7 @@ __all__ = [
     "FLAGS",
     "added_tokens",
     "check_added",
+    "kept",
     "option",
     "read_config",
     "read_object",
@@ -209,17 +211,55 @@ def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
     return special
 
 
-def render_config(roles: Mapping[str, str], chat_template: Any) -> bytes:
+# What the tokenizer itself holds; and code, which is not saved.
+_HELD = ("chat_template", "added_tokens_decoder", _ADDED, "auto_map")
+
+
+def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bool) -> dict[str, Any]:
+    """What of a configuration is kept as it is.
+
+    Args:
+        config: the configuration.
+        roles: the tokenizer's; a role it lacks is not kept, for transformers would add its token.
+        keeps_class: the configuration stands beside a `tokenizer.json`, which its class reads. Beside another file the
+            class makes a tokenizer of its own of that file.
+
+    Examples:
+        >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
+        >>> config |= {"pad_token": "[PAD]", "bos_token": "<s>"}
+        >>> kept(config, {"pad": "[PAD]"}, keeps_class=False)
+        {'model_max_length': 512, 'pad_token': '[PAD]'}
+    """
+    known = roles_of(config)
+    dropped = {f"{role}{_ROLE}" for role in known if known[role] != roles.get(role)}
+    dropped |= {*_HELD} if keeps_class else {*_HELD, "tokenizer_class"}
+    return {name: value for name, value in config.items() if name not in dropped}
+
+
+def render_config(definition: Definition) -> bytes:
     """The file that transformers reads beside a tokenizer.json.
 
-    transformers wants ``"tokenizer_class": "PreTrainedTokenizerFast"``; without it, or with another class, some
-    versions give other ids without a word.
+    transformers wants a class: ``"PreTrainedTokenizerFast"`` reads any tokenizer.json as it is, another only what it
+    knows. It gives no segment ids unless the file or the class asks for them.
     """
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
-        **{f"{role}{_ROLE}": token for role, token in roles.items()},
+        **definition.config,
     }
-    if chat_template is not None:
-        config["chat_template"] = chat_template
+    spelled = roles_of(config)
+    for role, token in definition.roles.items():
+        if spelled.get(role) != token:
+            config[f"{role}{_ROLE}"] = token
+    if "tokenizer_class" not in definition.config and _has_segments(definition):
+        config.setdefault("model_input_names", ["input_ids", "token_type_ids", "attention_mask"])
+    if definition.chat_template is not None:
+        config["chat_template"] = definition.chat_template
     return (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _has_segments(definition: Definition) -> bool:
+    """Whether the template gives the texts of a pair different segment ids."""
+    template = definition.template or {}
+    items = (*template.get("single", ()), *(template.get("pair") or ()))
+    return any(item.get("type_id") for item in items)

@@ -21,7 +21,7 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import ENTRY, added_tokens, render_config, roles_of, special_tokens, with_tokens
+from .config import ENTRY, added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
 from .naming import naming
 
 __all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
@@ -115,10 +115,15 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         return Tokenizer(tok.definition, more)
 
 
-def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer with a configuration's roles and chat template.
+def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool) -> Tokenizer:
+    """The tokenizer with a configuration's roles, chat template and what else it says.
 
     Roles whose token it lacks are left out: those of a rank file or a tekken.json, which transformers does not read so.
+
+    Args:
+        tok: the tokenizer.
+        config: the configuration.
+        keeps_class: see `kept`.
     """
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     roles = {**tok.definition.roles, **{role: token for role, token in roles_of(config).items() if token in known}}
@@ -133,7 +138,8 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     if not all(isinstance(one, dict) and isinstance(one.get("template"), str | None) for one in named):
         place = "tokenizer_config.json: chat_template"
         raise FormatError("a chat template is a text, or a list of named texts", place=place)
-    return tok._with_facts(roles=roles, chat_template=template)
+    more = kept(config, roles, keeps_class=keeps_class)
+    return tok._with_facts(roles=roles, chat_template=template, config=more)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
@@ -146,7 +152,8 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """
     template = tok.definition.chat_template
     files = {"tokenizer.json": tokenizer_json.render(tok, accept_loss)}
-    files["tokenizer_config.json"] = render_config(tok.roles, template)
+    definition = replace(tok.definition, roles=tok.roles)
+    files["tokenizer_config.json"] = render_config(definition)
     folder = Path(path)
     if (folder / "special_tokens_map.json").is_file():
         roles = {f"{role}_token": token for role, token in tok.roles.items()}

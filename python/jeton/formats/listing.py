@@ -11,13 +11,21 @@ from collections.abc import Iterator
 
 from ..atomic import write_atomically
 from ..drawing import quoted
-from ..entries import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNUSED
+from ..entries import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNREACHABLE, UNUSED
 from ..spelling import Spelling
 from ..tokenizer import Tokenizer
 
 __all__ = ["lines", "write"]
 
-_KINDS = {TOKEN: "token", ENDS_WORD: "token", ADDED: "added", SPECIAL: "special", UNUSED: "unused", BYTE: "byte"}
+_KINDS = {
+    TOKEN: "token",
+    ENDS_WORD: "token",
+    ADDED: "added",
+    SPECIAL: "special",
+    UNUSED: "unused",
+    BYTE: "byte",
+    UNREACHABLE: "unreachable",
+}
 
 
 def lines(tok: Tokenizer) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """tiktoken's rank files: one token a line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
 A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content (`registry`)
-bring both; for any other the caller gives the pattern.
+bring both, and some a normalizer; for any other the caller gives the pattern. A pattern of the caller's takes the place
+of all that a known file does to text before merging.
 
 A tokenizer with a list of merges is written where ranks give the same ids, which is proved for every token; where not,
 the refusal names the first token that differs.
@@ -45,8 +46,8 @@ def read(
     Args:
         data: the file's content.
         source: its name, for messages.
-        pattern: wins over what belongs to a known file.
-        special_tokens: likewise.
+        pattern: takes the place of a known file's pattern and normalizer.
+        special_tokens: take the place of a known file's.
         name: which of the registry's names is meant, where several share a file; else the first that has this content.
 
     Raises:
@@ -69,13 +70,15 @@ def read(
                 f"pass pattern= with a name ({names}) or a regex",
                 option="pattern",
             )
-        pattern = known.pattern
+        pattern, normalizer = known.pattern, known.normalizer
+    else:
+        normalizer = ()
     if special_tokens is None:
         special_tokens = known.special_tokens if known else {}
     part = Pattern.of(pattern).part()
     definition = Definition(
         Bpe(ranks="tokens", whole_first=True),
-        normalizer=known.normalizer if known else (),
+        normalizer=normalizer,
         pretokenizer=(part,) if part else (),
     )
     spelled = [spell(token) for token in special_tokens]

@@ -17,18 +17,18 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import methodcaller
 from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
-from ..entries import BYTE, ENDS_WORD, UNUSED
+from ..entries import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import ENTRY, FLAGS
-from .hf_parts import Parts, read_parts, write_parts
+from .hf_parts import NORMALIZERS, Parts, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
 
@@ -52,12 +52,18 @@ def to_bytes(tok: Tokenizer) -> bytes:
     return render(tok, None)
 
 
-def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
+def to_pickle(tok: Tokenizer) -> bytes:
+    """What `to_bytes` gives, without the merges that follow from ranks and scores. `from_bytes` reads it."""
+    return render(tok, None, implied=False)
+
+
+def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool = True) -> bytes:
     """The file's content.
 
     Args:
         tok: the tokenizer.
         accept_loss: names of what HF need not understand; None accepts everything.
+        implied: write merges for HF that follow from what Jeton reads.
 
     Raises:
         UnsupportedFeatureError: HF could not give the same ids, and the loss was not accepted by name.
@@ -65,7 +71,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok), tok.id_to_token)
     spelling: dict[str, Any] = {"byte_alphabet": definition.is_byte_level, "end_of_word": parts.mark}
-    model, members = _write_model(tok, parts, spelling)
+    model, members = _write_model(tok, parts, spelling, implied=implied)
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
@@ -81,8 +87,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     model["jeton"] = _own_facts(definition, parts) | _own_columns(tok, parts)
     top = {
         "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        "truncation": definition.truncation,
+        "padding": definition.padding,
         "added_tokens": [_added_token(*token) for token in tok._core.added_tokens()],
         "normalizer": parts.normalizer,
         "pre_tokenizer": parts.pre_tokenizer,
@@ -93,7 +99,9 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None) -> bytes:
     return (head + "".join(f',"{name}":{json}' for name, json in members.items()) + "}}\n").encode()
 
 
-def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tuple[JSON, dict[str, str]]:
+def _write_model(
+    tok: Tokenizer, parts: Parts, spelling: dict[str, Any], *, implied: bool
+) -> tuple[JSON, dict[str, str]]:
     """The model's small fields, and its big members as JSON text."""
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
@@ -131,7 +139,8 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
                 "byte_fallback": model.byte_fallback,
                 "ignore_merges": model.whole_first,
             }
-            members["merges"] = tok._core.merges_json(**spelling)
+            if implied or model.ranks == "merges":
+                members["merges"] = tok._core.merges_json(**spelling)
         case WordPiece():
             fields = {
                 "unk_token": model.unk_token,
@@ -140,6 +149,8 @@ def _write_model(tok: Tokenizer, parts: Parts, spelling: dict[str, Any]) -> tupl
             }
         case Pieces():
             fields = {"unk_token": model.unk_token, "fuse_unk": True, "byte_fallback": model.byte_fallback}
+            if not implied:
+                return {"type": "BPE", **fields}, members
             members["merges"], tied = tok._core.piece_merges_json()
             if tied is not None:
                 names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
@@ -214,6 +225,8 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
         facts["roles"] = dict(definition.roles)
     if definition.chat_template is not None:
         facts["chat_template"] = definition.chat_template
+    if definition.config:  # as text: the core's reader of JSON would round large integers
+        facts["config"] = json.dumps(definition.config, ensure_ascii=False)
     if definition.training is not None:
         training = {f.name: getattr(definition.training, f.name) for f in fields(definition.training)}
         facts["training"] = {name: value for name, value in training.items() if name not in _TRANSIENT}
@@ -280,13 +293,14 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     if not isinstance(model, dict):
         raise FormatError("there is no model, so this is no tokenizer.json", place="$.model")
     for name in ("truncation", "padding"):
-        if top.get(name) is not None:
-            raise UnsupportedFeatureError(f"{name} in the file is not carried yet", place=f"$.{name}", feature=name)
+        if not isinstance(top.get(name), dict | None):
+            raise FormatError(f"{name} is not an object", place=f"$.{name}")
     own = model.get("jeton") or {}
     if not isinstance(own, dict):
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
+    definition = replace(definition, truncation=top.get("truncation"), padding=top.get("padding"))
     _check_marks(added, mark)
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,
@@ -301,9 +315,26 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     if own:
         vocabulary = _with_columns(vocabulary, own)
     tok = Tokenizer(definition, vocabulary)
+    _check_unreachable(tok)
     if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
         raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
     return tok
+
+
+def _check_unreachable(tok: Tokenizer) -> None:
+    """Entries that no byte spells are out of reach only where nothing rewrites text behind ByteLevel."""
+    if not tok.definition.is_byte_level:
+        return
+    types = [part["type"] for part in (*tok.definition.normalizer, *tok.definition.pretokenizer)]
+    behind = types[types.index("ByteLevel") + 1 :] if "ByteLevel" in types else []
+    rewriting = [name for name in behind if name == "Metaspace" or (name in NORMALIZERS and name != "ByteLevel")]
+    if rewriting and (ids := tok._core.ids_of(UNREACHABLE)):
+        raise UnsupportedFeatureError(
+            f"{tok.id_to_token(ids[0])!r} stands for no bytes, and {rewriting[0]} behind ByteLevel may make "
+            "it, which is not carried",
+            place="$.pre_tokenizer",
+            feature=rewriting[0],
+        )
 
 
 def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
@@ -479,13 +510,27 @@ def _own_definition(own: JSON) -> tuple[Definition, str]:
             raise TypeError
         training = _training(own)
         definition = Definition.from_json(
-            own["definition"], roles=roles, training=training, chat_template=own.get("chat_template")
+            own["definition"],
+            roles=roles,
+            training=training,
+            chat_template=own.get("chat_template"),
+            config=_own_config(own),
         )
     except FormatError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError):
         raise FormatError("Jeton's own facts are incomplete or damaged", place="$.model.jeton") from None
     return definition, mark
+
+
+def _own_config(own: JSON) -> JSON:
+    try:
+        config = json.loads(own.get("config", "{}"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(config, dict):
+        raise TypeError("the configuration is no object")
+    return config
 
 
 def _training(own: JSON) -> TrainingFacts | None:
