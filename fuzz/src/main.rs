@@ -96,13 +96,13 @@ const NUM_GENERATED: usize = 500;
 /// Writes a corpus for coverage-guided fuzzing to start from.
 fn seeds(given: Arguments) -> Result<(), Failure> {
     std::fs::create_dir_all(&given.findings)?;
-    let mut rng = Rng::new(given.seed);
-    let generated = given.target.generate.into_iter().flat_map(|generate| {
-        let mut rng = rng.clone();
-        (0..NUM_GENERATED).map(move |_| generate(&mut rng))
-    });
-    for input in (given.target.seeds)().into_iter().chain(generated).chain(given.files) {
-        std::fs::write(given.findings.join(format!("seed-{:016x}", rng.bits())), input)?;
+    let mut inputs = (given.target.seeds)();
+    if let Some(generate) = given.target.generate {
+        let mut rng = Rng::new(given.seed);
+        inputs.extend((0..NUM_GENERATED).map(|_| generate(&mut rng)));
+    }
+    for (number, input) in inputs.into_iter().chain(given.files).enumerate() {
+        std::fs::write(given.findings.join(format!("seed-{number:04}")), input)?;
     }
     Ok(())
 }
