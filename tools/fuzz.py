@@ -122,7 +122,7 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
         command = [programs["jeton-fuzz"], "seeds", target, "--findings", corpus, "--seed", str(seed), *sorted(kept)]
         subprocess.run(command, check=True)
     options = {
-        "max_total_time": int(seconds), "seed": seed, "timeout": 60, "rss_limit_mb": MOST_BYTES >> 20,
+        "max_total_time": int(seconds), "seed": seed, "timeout": 300, "rss_limit_mb": MOST_BYTES >> 20,
         "malloc_limit_mb": 2048, "max_len": LONGEST.get(target, 1 << 16), "artifact_prefix": f"{findings}/",
         "print_final_stats": 1,
     }  # fmt: skip

@@ -66,7 +66,11 @@ def thread(names: list[str]) -> int:
 
 def loom(names: list[str]) -> int:
     """The models of `crates/jeton-core/tests/slot_models.rs`."""
-    environment = {**os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3"}
+    # Models are small: to optimize the rest of the crate would take longer than they do.
+    environment = {
+        **os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3",
+        "CARGO_PROFILE_TEST_OPT_LEVEL": "0", "CARGO_PROFILE_TEST_DEBUG": "0",
+    }  # fmt: skip
     folder = str(ROOT / "target" / "loom")
     command = [
         "cargo",

@@ -314,9 +314,14 @@ fn facts(trainer: &Trainer, normalizer: &Normalizer, denormalizer: &Normalizer, 
 /// Writes a file.
 ///
 /// # Errors
-/// [`Error::config`] for what SentencePiece would refuse to load.
+/// [`Error::config`] for what SentencePiece would refuse to load, and for a denormalizer, whose rules [`read`] does not keep.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
     let Model { facts, pieces } = model;
+    if facts.denormalizes {
+        return Err(Error::config(
+            "the rules of a denormalizer (denormalizer_spec) are not kept, so they cannot be written",
+        ));
+    }
     let number = MODELS.iter().find(|known| known.0 == facts.model_type).map(|known| known.1);
     let number = number.ok_or_else(|| Error::config(format!("no SentencePiece model is a {:?}", facts.model_type)))?;
     let id = |name: &Option<String>| {
@@ -432,6 +437,13 @@ mod tests {
         assert_eq!(read(&write(&model).unwrap()).unwrap(), model);
         model.pieces.pop();
         assert!(write(&model).unwrap_err().to_string().contains("255 byte pieces"));
+    }
+
+    #[test]
+    fn a_denormalizer_is_not_dropped() {
+        let mut model = small();
+        model.facts.denormalizes = true;
+        assert!(write(&model).unwrap_err().to_string().contains("denormalizer_spec"));
     }
 
     fn refused(file: &[u8]) -> String {
