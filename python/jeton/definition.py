@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 from . import _core
 from .arguments import instance
 from .errors import ConfigError
+from .readonly import read_only
 
 __all__ = [
     "Bpe",
@@ -179,6 +180,10 @@ class TrainingFacts:
     superwords: Mapping[str, Any] | None = None
     seconds: float | None = field(default=None, compare=False)
     log: Sequence[TrainingStep] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("preset_options", "rules", "superwords"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +364,11 @@ class Definition:
     truncation: Part | None = None
     padding: Part | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # What tokenizers hand out cannot be changed: the core has been built from it.
+        for name in ("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def pattern(self) -> Pattern | None:

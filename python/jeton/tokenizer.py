@@ -21,7 +21,7 @@ from importlib import import_module
 from itertools import chain
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, Self, TypeVar
 
 from . import _core
 from .arguments import instance, items, wrong
@@ -29,6 +29,7 @@ from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
+from .readonly import ReadOnlyDict
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
@@ -443,7 +444,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         tools: Sequence[Mapping[str, Any]] | None = None,
         template: str | None = None,
         special: Special | None = None,
-        **variables: Any,
+        variables: Mapping[str, Any] | None = None,
+        **unknown: Never,
     ) -> Chat:
         """Messages as one text, by the tokenizer's chat template, and its ids.
 
@@ -456,9 +458,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             template: a name, where the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …);
                 or a Jinja template. None is the tokenizer's own.
             special: which special tokens the messages may contain, as in `encode`.
-            variables: whatever else the template reads.
+            variables: what else the template reads, by name: ``{"enable_thinking": False, "date_string": "…"}``.
+            unknown: none; each is an error that says where it belongs.
 
         Raises:
+            TypeError: a keyword that this method does not have.
             ChatTemplateError: there is no template, it is broken, refuses the messages, or reaches a limit of time or
                 size; or whose a special token is cannot be known.
             SpecialTokenError: ``special="raise"`` and a message spells one.
@@ -472,8 +476,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Source:
             The conventions of transformers, ``apply_chat_template``.
         """
-        from .chat import chat
+        from .chat import chat, refuse_keywords
 
+        refuse_keywords(unknown)
         return chat(
             self,
             messages,
@@ -481,7 +486,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             add_generation_prompt=add_generation_prompt,
             tools=tools,
             template=template,
-            variables=variables,
+            variables={} if variables is None else variables,
         )
 
     # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -595,14 +600,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
-        """Spelling -> id."""
+        """Spelling -> id. Read-only."""
         return MappingProxyType(self._special_tokens)
 
     @property
-    def roles(self) -> dict[str, str]:
-        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``."""
+    def roles(self) -> Mapping[str, str]:
+        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
         unk = self._definition.model.unk_token
-        return {**({"unk": unk} if unk else {}), **self._definition.roles}
+        return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
     def definition(self) -> Definition:

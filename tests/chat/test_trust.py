@@ -122,11 +122,12 @@ def test_roles_make_tokens_if_they_are_names() -> None:
 
 def test_variables_and_tools_are_text_and_the_tokenizer_s_own_are_not() -> None:
     template = "{{ bos_token }}{{ date }}{{ tools[0].name }}{{ documents }}"
-    chat = TOK.chat(user(""), template=template, date="<s>", tools=[{"name": "<s>"}], documents=["<s>"])
+    variables = {"date": "<s>", "documents": ["<s>"]}
+    chat = TOK.chat(user(""), template=template, tools=[{"name": "<s>"}], variables=variables)
     assert chat.text == "<s><s><s>['<s>']"
     assert specials(chat.ids) == [TOK.special_tokens["<s>"]]
     with pytest.raises(ConfigError, match="bos_token"):
-        TOK.chat(user(""), template=template, bos_token="x")
+        TOK.chat(user(""), template=template, variables={"bos_token": "x"})
 
 
 LAUNDRY = [

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -28,7 +29,7 @@ from .traced import Origin
 if TYPE_CHECKING:
     from ..definition import Definition
 
-__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "templates"]
+__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "refuse_keywords", "templates"]
 
 
 class Turn(NamedTuple):
@@ -109,11 +110,16 @@ def chat(
         raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
     if not messages:
         raise ConfigError("a chat has at least one message", option="messages")
+    if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
+        raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
     own = {f"{role}_token": token for role, token in tok.roles.items()}
-    for name in ("messages", "add_generation_prompt", *own):
+    for name in ("messages", "add_generation_prompt", "tools", *own):
         if name in variables:
             raise ConfigError(
-                f"{name} is not for variables of a template: the tokenizer or the call says it", option=name
+                f"{name} is no variable of the caller's: "
+                + ("the tokenizer" if name in own else f"chat({name}=…)")
+                + " sets it",
+                option="variables",
             )
     if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
         raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
@@ -126,6 +132,27 @@ def chat(
     )
     encoding = encode(tok, text, pieces, special)
     return Chat(text, encoding, pieces, _turns(messages, pieces, encoding), _mask(pieces, encoding))
+
+
+_KEYWORDS = ("add_generation_prompt", "tools", "template", "special", "variables")
+
+
+def refuse_keywords(unknown: Mapping[str, Any]) -> None:
+    """Refuses keywords that `Tokenizer.chat` does not have, and says where they belong.
+
+    Raises:
+        TypeError: there is one.
+
+    Examples:
+        >>> refuse_keywords({"enable_thinking": False})
+        Traceback (most recent call last):
+            ...
+        TypeError: chat() has no keyword 'enable_thinking'; a variable of the template: variables={'enable_thinking': …}
+    """
+    for name in unknown:
+        close = get_close_matches(name, _KEYWORDS, 1)
+        hint = f"did you mean {close[0]}=…? Or " if close else ""
+        raise TypeError(f"chat() has no keyword {name!r}; {hint}a variable of the template: variables={{{name!r}: …}}")
 
 
 def _check_tokens(tok: _Tokenizer, name: str) -> None:

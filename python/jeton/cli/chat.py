@@ -46,7 +46,8 @@ def chat(
     special: tuple[str, ...],
 ) -> None:
     """Writes messages down as a chat template does. FILE, or standard input, is JSON: a list of messages, or an object
-    with "messages" and perhaps "tools". What messages spell is text, also where it looks like a special token.
+    with "messages", and perhaps "tools" and "variables" of the template. What messages spell is text, also where it
+    looks like a special token.
 
     \b
     Examples:
@@ -54,7 +55,7 @@ def chat(
       echo '[{"role": "user", "content": "hi"}]' | jeton chat -t chat.json --template chatml --format ids
       jeton chat -t folder/ --template mine.jinja --generation-prompt --format tokens chat.json
     """
-    messages, tools = _read(file)
+    messages, tools, variables = _read(file)
     if template is not None and Path(template).is_file():
         template = Path(template).read_text(encoding="utf-8") + "\n"
     made = tok.chat(
@@ -63,6 +64,7 @@ def chat(
         template=template,
         add_generation_prompt=generation_prompt,
         special=permission(special),
+        variables=variables,
     )
     if common.as_json or form == "json":
         turns = [{"message": turn.message, "role": turn.role, "token_spans": turn.token_spans} for turn in made.turns]
@@ -76,12 +78,12 @@ def chat(
         write(made.text)
 
 
-def _read(file: BinaryIO) -> tuple[Any, Any]:
-    """Messages and tools."""
+def _read(file: BinaryIO) -> tuple[Any, Any, Any]:
+    """Messages, tools and variables."""
     try:
         data = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the messages are no JSON: {str(error)[:100]}", format="json") from None
     if isinstance(data, dict):
-        return data.get("messages"), data.get("tools")
-    return data, None
+        return data.get("messages"), data.get("tools"), data.get("variables")
+    return data, None, None
