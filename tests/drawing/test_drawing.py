@@ -258,7 +258,7 @@ def test_the_json_is_the_documented_one() -> None:
     assert (data["ids"], data["looks"], data["groups"]) == ([1, 2, 3], [0, 1, 2], [0, 1, 1])
     assert (data["char_starts"], data["char_ends"]) == ([0, 1, 1], [1, 2, 2])
     assert data["table"][0] == {"id": 1, "hue": 138, "special": True, "hex": "61", "parts": [["text", "a", "a"]]}
-    assert data["table"][1]["parts"] == [["bytes", "⟨天 e5 a4⟩", "天"]]
+    assert data["table"][1]["parts"] == [["bytes", "⟨天 e5 a4⟩", "天", "ltr"]]
     assert (data["text_bytes"], data["text_chars"]) == (4, 2)
 
 

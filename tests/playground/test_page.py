@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+import jeton
+
 from ..material import TESTDATA, tokenizer
 from .conftest import Problems, axe_violations
 
@@ -114,9 +116,7 @@ class TestDrop:
             ("truncated_in_string.json", (TESTDATA / "hostile" / "truncated_in_string.json").read_bytes()),
         ],
     )
-    def test_a_broken_one_gets_a_readable_error(
-        self, open_page: Open, problems: Problems, name: str, content: bytes
-    ) -> None:
+    def test_a_broken_one_gets_a_readable_error(self, open_page: Open, name: str, content: bytes) -> None:
         page = open_page(tokenizer="bytes", text="a")
         before = page.locator("#tokenizer option").count()
         drop(page, name, content)
@@ -125,9 +125,38 @@ class TestDrop:
         assert notice.inner_text().startswith(f"{name} cannot be opened. ")
         assert page.locator("#tokenizer option").count() == before
         assert page.evaluate("document.querySelectorAll('img').length") == 1  # ours
-        problems.forgive("400")
         page.get_by_role("button", name="Close the message").click()
         assert notice.is_hidden()
+
+    def test_a_pair_is_opened_as_one_and_its_link_says_its_name(self, open_page: Open, tmp_path: Path) -> None:
+        """vocab.json and merges.txt, chosen together."""
+        tok = jeton.train(["the old tale"], 262, pattern="gpt2", progress=False)
+        tok.save(tmp_path, format="merges.txt")
+        page = open_page(tokenizer="bytes", text="the old tale")
+        page.locator("#file").set_input_files([tmp_path / "merges.txt", tmp_path / "vocab.json"])
+        page.get_by_text("vocab.json is open: BPE · 262 ids").wait_for()
+        page.locator(".figures dd", has_text=re.compile(f"^{tok.count('the old tale')}$")).first.wait_for()
+        page.wait_for_url(re.compile("tokenizer=vocab.json&"))
+        page.get_by_role("tab", name="Compare").click()
+        page.wait_for_url(re.compile("view=compare"))
+        assert tok.fingerprint not in page.url
+
+    def test_one_without_entries_is_refused(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="a")
+        drop(page, "empty.json", b'{"added_tokens":[],"model":{"type":"BPE","vocab":{},"merges":[]}}')
+        page.locator("#notice.wrong", has_text="empty.json cannot be opened.").wait_for()
+        assert "has an empty vocabulary" in page.locator("#notice").inner_text()
+        assert page.locator("#tokenizer option:checked").inner_text().startswith("bytes")
+
+    def test_one_that_a_link_names_can_be_opened(self, open_page: Open, problems: Problems) -> None:
+        """The view that lacked it goes on by itself."""
+        page = open_page(tokenizer="late.json", text="the old tale")
+        page.locator(".pane .failure").wait_for()
+        tok = tokenizer("byte o200k")
+        drop(page, "late.json", tok.to_bytes())
+        page.locator(".figures dd", has_text=re.compile(f"^{tok.count('the old tale')}$")).first.wait_for()
+        assert page.locator("#tokenizer option").first.inner_text() != "late.json (not on this machine)"
+        problems.forgive("400")
 
     def test_one_that_is_too_large_is_not_sent(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a")
@@ -225,6 +254,143 @@ class TestAddress:
         assert page.get_by_label("Text", exact=True).input_value() == ""
 
 
+NOISE = """[1, 2].flatMap(() => [...crypto.getRandomValues(new Uint16Array(30_000))])
+    .map((n) => String.fromCharCode(0x4e00 + n % 0x5000)).join('')"""
+
+
+class TestLongTexts:
+    """What is too long for the address is kept in the tab, or is said to be lost."""
+
+    def test_a_reload_and_the_back_button_keep_it(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes")
+        noise = page.evaluate(NOISE)
+        box = page.locator(".view-tokens textarea")
+        box.fill(noise)
+        page.wait_for_url(re.compile("without"))
+        page.reload()
+        page.wait_for_selector(".pane .t")
+        assert box.input_value() == noise
+        page.get_by_role("tab", name="Why").click()
+        page.wait_for_url(re.compile("view=why"))
+        page.locator(".view-why textarea").fill("short")
+        page.wait_for_url(re.compile("text=short"))
+        page.go_back()
+        page.wait_for_selector("#tab-tokens[aria-selected=true]")
+        assert box.input_value() == noise
+
+    def test_a_link_without_it_says_so(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes")
+        page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
+        page.wait_for_url(re.compile("without"))
+        url = page.url
+        other = page.context.new_page()  # another tab, or another day
+        other.goto(url)
+        other.get_by_text("The text was too long for this address and is not in it. Paste it again.").wait_for()
+        other.close()
+
+    def test_where_there_is_no_room_it_says_so(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes")
+        page.evaluate(
+            "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); } }"
+        )
+        page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
+        page.get_by_text("it is lost when the page is loaded again").wait_for()
+
+    def test_long_messages_of_a_chat_are_kept_with_their_view(self, open_page: Open) -> None:
+        page = open_page(view="chat", tokenizer="lessons")
+        noise = page.evaluate(NOISE)
+        box = page.get_by_label("Content of message 2")
+        box.fill(noise)
+        page.wait_for_url(re.compile("without"))
+        page.reload()
+        page.wait_for_selector("#view-chat .turn .t")
+        assert box.input_value() == noise
+
+
+class TestHistory:
+    """The Back and Forward buttons go through what was opened, and every view shows what it showed."""
+
+    def test_views(self, open_page: Open) -> None:
+        page = open_page(view="tokens", tokenizer="bytes", text="one")
+        page.get_by_role("tab", name="Why").click()
+        page.wait_for_url(re.compile("view=why"))
+        page.get_by_role("tab", name="Train").click()
+        page.wait_for_url(re.compile("view=train"))
+        page.go_back()
+        page.wait_for_selector("#tab-why[aria-selected=true]")
+        page.go_back()
+        page.wait_for_selector("#tab-tokens[aria-selected=true]")
+        page.go_forward()
+        page.wait_for_selector("#tab-why[aria-selected=true]")
+        assert page.title() == "Why · Jeton"
+
+    def test_the_text_and_the_tokenizer_come_back(self, open_page: Open) -> None:
+        page = open_page(tokenizer="small", text="one")
+        page.get_by_label("Text", exact=True).fill("the old tale")
+        page.get_by_label("Tokenizer", exact=True).focus()  # at once: what was typed a moment ago is not lost
+        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        page.locator(".figures dd", has_text=re.compile("^12$")).first.wait_for()
+        page.wait_for_url(re.compile("tokenizer=bytes"))
+        page.go_back()
+        page.locator(
+            ".figures dd", has_text=re.compile(f"^{tokenizer('byte gpt2').count('the old tale')}$")
+        ).first.wait_for()
+        assert page.get_by_label("Text", exact=True).input_value() == "the old tale", "what was typed is of that entry"
+        assert page.get_by_label("Tokenizer", exact=True).input_value() == "small"
+        page.go_forward()
+        page.locator(".figures dd", has_text=re.compile("^12$")).first.wait_for()
+
+    def test_a_step_belongs_to_its_view(self, open_page: Open) -> None:
+        page = open_page(view="why", tokenizer="small", text="the oldest", pretoken=1, step=2)
+        page.locator(".view-why .place", has_text="step 2 of ").wait_for()
+        page.get_by_role("tab", name="Train").click()
+        page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
+        page.get_by_role("button", name="Step forwards").click()
+        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+        page.get_by_role("tab", name="Why").click()
+        assert page.locator(".view-why .place").inner_text().startswith("step 2 of ")
+        page.wait_for_url(re.compile(r"train\.step"))
+        page.reload()
+        page.locator(".view-why .place", has_text="step 2 of ").wait_for()
+        page.get_by_role("tab", name="Train").click()
+        page.get_by_role("heading", name=re.compile("Merge 1 of")).wait_for()
+
+    def test_a_replaced_text_comes_back(self, open_page: Open) -> None:
+        page = open_page(view="train", text="mine mine mine", size=260, pattern="none")
+        page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
+        page.get_by_role("button", name="aaabdaaabac").click()
+        page.wait_for_url(re.compile("text=aaabdaaabac"))
+        page.go_back()
+        page.wait_for_url(re.compile("mine"))
+        page.wait_for_function("document.querySelector('.view-train textarea').value === 'mine mine mine'")
+        assert page.get_by_label("Vocabulary size").input_value() == "260"
+
+    def test_classics_and_their_links(self, open_page: Open) -> None:
+        page = open_page(view="classics", tokenizer="bytes")
+        titles = page.locator(".titles button")
+        titles.nth(2).click()
+        page.locator(".titles button[aria-current=true]", has_text=titles.nth(2).inner_text()).wait_for()
+        page.wait_for_url(re.compile("classic="))
+        page.go_back()
+        page.locator(".titles button[aria-current=true]", has_text=titles.nth(0).inner_text()).wait_for()
+
+    def test_an_entry_of_the_vocabulary(self, open_page: Open) -> None:
+        page = open_page(view="vocabulary", tokenizer="small", find="old")
+        page.locator(".entries tbody tr").first.wait_for()
+        id = page.locator(".entries tbody tr button").first.inner_text()
+        page.locator(".entries tbody tr").first.click()
+        page.locator(f".card[aria-label='Token {id}']").wait_for()
+        page.wait_for_url(re.compile(f"id%3A={id}"))
+        page.get_by_label("Tokenizer", exact=True).select_option("bytes")
+        page.locator(".view-vocabulary .card").wait_for(state="detached")
+        page.wait_for_url(re.compile("tokenizer=bytes"))
+        page.go_back()
+        page.locator(f".card[aria-label='Token {id}']").wait_for()
+        assert page.get_by_role("searchbox", name="Search").input_value() == "old"
+        page.go_back()
+        page.locator(".view-vocabulary .card").wait_for(state="detached")
+
+
 class TestTheme:
     @pytest.mark.parametrize(
         "context_options", [{"color_scheme": "light"}, {"color_scheme": "dark"}], ids=["light", "dark"]
@@ -270,6 +436,22 @@ def test_a_server_that_is_gone_is_said(page: Any, problems: Problems) -> None:
     page.context.set_offline(True)
     page.get_by_label("Text", exact=True).fill("a")
     page.get_by_text("The playground does not answer: has it ended in the terminal?").wait_for()
+    problems.forgive("ERR_INTERNET_DISCONNECTED")
+
+
+@pytest.mark.parametrize("view", ["tokens", "why", "train", "compare", "chat", "vocabulary", "classics"])
+def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems, view: str) -> None:
+    """Every view waits with its question, and gets the answer without being touched again."""
+    page.goto(f"/#view={'classics' if view == 'tokens' else 'tokens'}&tokenizer=lessons&text=the+old+tale")
+    page.wait_for_selector(".view:not([hidden]) .t")
+    page.evaluate(f"import('./views/{view}.js')")
+    page.context.set_offline(True)
+    page.get_by_role("tab", name=view.capitalize()).click()
+    page.get_by_text("The playground does not answer: has it ended in the terminal?").wait_for()
+    page.context.set_offline(False)
+    page.wait_for_selector(f"#view-{view} :is(.t, .split, .stage, .chip)")
+    page.locator("#notice").wait_for(state="hidden")
+    assert page.locator(f"#view-{view} .failure:visible").count() == 0
     problems.forgive("ERR_INTERNET_DISCONNECTED")
 
 

@@ -182,14 +182,17 @@ class TestCaches:
 
 
 class TestDropped:
-    def test_it_is_kept_under_its_fingerprint(self) -> None:
+    def test_its_key_is_the_name_of_its_file(self) -> None:
+        """Links show it, and a tokenizer that is opened again is there under the same key."""
         shelf = Shelf(cached=False)
-        tok = tokenizer("byte gpt2")
+        tok, other = tokenizer("byte gpt2"), tokenizer("byte none")
         facts = shelf.add("mine.json", tok.to_bytes())
-        assert (facts["key"], facts["name"], facts["dropped"]) == (tok.fingerprint, "mine.json", True)
-        assert shelf.get(tok.fingerprint) == tok
-        shelf.add("again.json", tok.to_bytes())
-        assert [entry["name"] for entry in shelf.describe() if entry["dropped"]] == ["again.json"]
+        assert (facts["key"], facts["name"], facts["dropped"]) == ("mine.json", "mine.json", True)
+        assert shelf.get("mine.json") == tok
+        assert shelf.add("mine.json", other.to_bytes())["key"] == "mine.json (2)"
+        assert shelf.add("mine.json", tok.to_bytes())["key"] == "mine.json"
+        assert shelf.add("bytes", tok.to_bytes())["key"] == "bytes (2)", "one that was there before keeps its key"
+        assert (shelf.get("mine.json"), shelf.get("mine.json (2)")) == (tok, other)
 
     def test_the_oldest_goes(self) -> None:
         shelf = Shelf(cached=False)
@@ -224,6 +227,44 @@ class TestDropped:
         with pytest.raises(JetonError) as caught:
             Shelf(cached=False).add("x.json", content)
         assert len(str(caught.value)) < 1000
+
+    @pytest.mark.parametrize("names", [("vocab.json", "merges.txt"), ("small-encoder.json", "small-vocab.bpe")])
+    def test_a_pair_is_one_tokenizer(self, names: tuple[str, str], tmp_path: Path) -> None:
+        tok = jeton.train(["the old tale"], 262, pattern="gpt2", progress=False)
+        tok.save(tmp_path, format="merges.txt")
+        stored = ("vocab.json", "merges.txt")
+        files = [(name, (tmp_path / path).read_bytes()) for name, path in zip(names, stored, strict=True)]
+        shelf = Shelf(cached=False)
+        for order in (files, files[::-1]):
+            opened = shelf.open(order)
+            assert (opened["errors"], [entry["key"] for entry in opened["entries"]]) == ([], [names[0]])
+        assert shelf.get(names[0]).encode("the old tale") == tok.encode("the old tale")
+
+    def test_a_configuration_belongs_to_the_file_beside_it(self, tmp_path: Path) -> None:
+        tok = tokenizer("byte gpt2")
+        tok.save(tmp_path / "folder")
+        files = [(path.name, path.read_bytes()) for path in sorted((tmp_path / "folder").iterdir())]
+        assert [name for name, _ in files] == ["tokenizer.json", "tokenizer_config.json"]
+        opened = Shelf(cached=False).open([*files, ("other.json", tokenizer("byte none").to_bytes())])
+        assert ([entry["key"] for entry in opened["entries"]], opened["errors"]) == (
+            ["tokenizer.json", "other.json"],
+            [],
+        )
+
+    def test_one_that_is_broken_leaves_the_others(self) -> None:
+        opened = Shelf(cached=False).open([("a.json", b"{"), ("b.json", tokenizer("byte gpt2").to_bytes())])
+        assert [entry["key"] for entry in opened["entries"]] == ["b.json"]
+        assert [error["name"] for error in opened["errors"]] == ["a.json"]
+        assert "a.json" in opened["errors"][0]["error"]
+
+    def test_one_without_entries_is_refused(self, tmp_path: Path) -> None:
+        empty = b'{"version":"1.0","added_tokens":[],"model":{"type":"BPE","vocab":{},"merges":[]}}'
+        with pytest.raises(FormatError, match=r"mine\.json has an empty vocabulary"):
+            Shelf(cached=False).add("mine.json", empty)
+        (tmp_path / "empty.json").write_bytes(empty)
+        shelf = Shelf(folder=tmp_path, cached=False)
+        with pytest.raises(FormatError, match="empty has an empty vocabulary"):
+            shelf.get("empty")
 
     def test_half_of_a_pair_says_what_lacks(self) -> None:
         with pytest.raises(FormatError, match="one of two files"):

@@ -182,7 +182,7 @@ class _Describer:
         text = self._text
         if id in self._special:
             data = self._special[id]
-            parts = _copying(parts_of(data, 0, len(data)), _characters(text, start, end))
+            parts = _special_parts(data, _characters(text, start, end))
             return self._number(id, data, parts), _gap(text, at, start), max(end, at)
         first, behind = start, end
         if text[start:end] != data:
@@ -218,6 +218,19 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[Part, ...]:
             return (*_copying(parts_of(data[:cut], 0, cut), ""), *own)
         return (*own, *_copying(parts_of(data[-cut:], 0, cut), ""))
     return _copying(parts_of(data, 0, len(data)), _characters(text, start, end))
+
+
+def _special_parts(data: bytes, covered: str) -> tuple[Part, ...]:
+    """The spelling of a special token, and the white space around it in the text, which it stripped."""
+    spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
+    lead, found, trail = covered.partition(spelling)
+    if not found or lead.strip() or trail.strip():  # spelled in another way in the text
+        core = covered.strip()
+        lead, _, trail = covered.partition(core) if core else ("", "", "")
+        own = _copying(own, core or covered)
+    around = (parts_of(white.encode(), 0, len(white.encode())) if white else () for white in (lead, trail))
+    before, behind = around
+    return (*before, *own, *behind)
 
 
 def _copying(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:

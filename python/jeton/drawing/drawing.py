@@ -17,9 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .parts import Part
+from .parts import Part, PartKind
 
 __all__ = ["Drawing", "Dropped", "Look"]
+
+
+_WHITE = (PartKind.SPACE, PartKind.TAB, PartKind.NEWLINE)
 
 
 class Look(NamedTuple):
@@ -48,6 +51,15 @@ class Look(NamedTuple):
     def text(self) -> str:
         """The text it stands for."""
         return "".join(part.text for part in self.parts)
+
+    @property
+    def spelled(self) -> tuple[int, int]:
+        """The half-open range of its parts without white space at both ends.
+
+        A special token may strip white space around it, which then belongs to the token and not to its spelling.
+        """
+        inner = [index for index, part in enumerate(self.parts) if part.kind not in _WHITE]
+        return (inner[0], inner[-1] + 1) if inner else (0, len(self.parts))
 
 
 class Dropped(NamedTuple):
@@ -178,4 +190,4 @@ class Drawing:
 
 
 def _part_rows(parts: Iterable[Part]) -> list[list[str]]:
-    return [[part.kind.value, part.shown, part.text] for part in parts]
+    return [[part.kind.value, part.shown, part.text, *([part.side] if part.side else ())] for part in parts]

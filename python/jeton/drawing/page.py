@@ -27,32 +27,35 @@ def to_html(drawing: Drawing) -> str:
     return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
 
 
-# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them. Lines run as
-# their text does, so Arabic is read from the right and its letters join across tokens; what shows bytes and controls
-# stands by itself and turns nothing round.
+# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them. The gap between
+# tokens takes no room, for with a margin the letters of an Arabic word would not join across tokens. Lines run as their
+# text does, so Arabic is read from the right. What shows bytes and controls is an isolate (U+2066 to U+2069) that is
+# read from the left; marks around it (U+200F, U+200E) have the direction of the character that the bytes are of.
 CSS = (
     ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
     "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
     "monospace,'Apple Color Emoji','Segoe UI Emoji','Noto Color Emoji'}"
-    ".jeton-tokens .t{background:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0}"
+    ".jeton-tokens .t{--fill:hsl(var(--h) 75% 85%);color:#111;border-bottom:2px solid transparent;padding:1px 0;"
+    "background:linear-gradient(90deg,transparent 2px,var(--fill) 0)}"
     ".jeton-tokens .o{border-bottom-color:#444}"
-    ".jeton-tokens .x{font-weight:bold;outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
+    ".jeton-tokens .x{display:inline-block;max-width:100%;margin-left:2px;line-height:1.4;font-weight:bold;"
+    "background:var(--fill);outline:1px solid currentColor;outline-offset:-1px;border-radius:3px}"
     ".jeton-tokens .g{outline:1px dashed;outline-offset:1px;border-radius:2px;margin:0 2px}"
-    ".jeton-tokens .w{display:inline-block;max-width:100%}"
     ".jeton-tokens s{text-decoration:none}"
     ".jeton-tokens i,.jeton-tokens b{font-style:normal;font-weight:normal;position:relative}"
     ".jeton-tokens i::before,.jeton-tokens b::before{content:attr(data-s);opacity:.75}"
     ".jeton-tokens i.space::before,.jeton-tokens i.tab::before{position:absolute}"
-    ".jeton-tokens b{unicode-bidi:isolate;direction:ltr}"
-    ".jeton-tokens b::before{font-size:.8em;opacity:.9}"
+    ".jeton-tokens b::before{content:'\\2066'attr(data-s)'\\2069';font-size:.8em;opacity:.9}"
+    ".jeton-tokens b.rtl::before{content:'\\200f\\2066'attr(data-s)'\\2069\\200f'}"
+    ".jeton-tokens b.ltr::before{content:'\\200e\\2066'attr(data-s)'\\2069\\200e'}"
     ".jeton-tokens b span{font-size:0;unicode-bidi:isolate}"
-    "@media (prefers-color-scheme:dark){.jeton-tokens .t{background:hsl(var(--h) 45% 22%);color:#f4f4f4}"
+    "@media (prefers-color-scheme:dark){.jeton-tokens .t{--fill:hsl(var(--h) 45% 22%);color:#f4f4f4}"
     ".jeton-tokens .o{border-bottom-color:#bbb}}"
 )
 
 
 def _spans(drawing: Drawing) -> Iterator[str]:
-    inside = [_parts_html(look.parts) for look in drawing.table]
+    inside = [_inside(look) for look in drawing.table]
     titles = [_title(look) for look in drawing.table]
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
     groups = drawing.groups
@@ -62,7 +65,7 @@ def _spans(drawing: Drawing) -> Iterator[str]:
         if begins and index in gaps:
             yield f"<s>{_parts_html(gaps[index])}</s>"
         if begins and not ends:
-            yield f'<span class="{_frame(drawing, index)}">'
+            yield '<span class="g">'
         yield _span(drawing.table[look], inside[look], titles[look], index % 2)
         if ends and not begins:
             yield "</span>"
@@ -70,23 +73,23 @@ def _spans(drawing: Drawing) -> Iterator[str]:
         yield f"<s>{_parts_html(gaps[len(groups)])}</s>"
 
 
-def _frame(drawing: Drawing, start: int) -> str:
-    """The class of the frame around a group: kept on one line, unless it ends one."""
-    end = start
-    while end < len(drawing) and drawing.groups[end] == drawing.groups[start]:
-        end += 1
-    parts = (part for look in drawing.looks[start:end] for part in drawing.table[look].parts)
-    return "g" if any(part.kind is PartKind.NEWLINE for part in parts) else "g w"
-
-
 def look_html(look: Look) -> str:
     """One token by itself."""
-    return _span(look, _parts_html(look.parts), _title(look), False)
+    return _span(look, _inside(look), _title(look), False)
 
 
 def _span(look: Look, inside: str, title: str, underline: int) -> str:
-    classes = "t" + (" o" if underline else "") + (" x" if look.special else "")
+    classes = "t o" if underline else "t"
     return f'<span class="{classes}" style="--h:{look.hue}" title="{title}">{inside}</span>'
+
+
+def _inside(look: Look) -> str:
+    """The parts of a token; a special token's spelling stands in a pill, and white space that it stripped beside it."""
+    if not look.special:
+        return _parts_html(look.parts)
+    first, end = look.spelled
+    pill = f'<span class="x">{_parts_html(look.parts[first:end])}</span>'
+    return _parts_html(look.parts[:first]) + pill + _parts_html(look.parts[end:])
 
 
 def _title(look: Look) -> str:
@@ -104,7 +107,8 @@ def _part_html(part: Part) -> str:
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))
     if part.text in (" ", "\t", "\n") and part.kind is not PartKind.TEXT:
         return f'<i class="{part.kind.value}" data-s="{shown}">{text}</i>'
-    return f'<b data-s="{shown}"><span>{text}</span></b>' if text else f'<b data-s="{shown}"></b>'
+    side = f' class="{part.side}"' if part.side else ""
+    return f'<b{side} data-s="{shown}"><span>{text}</span></b>' if text else f'<b{side} data-s="{shown}"></b>'
 
 
 def _copied(text: str) -> str:

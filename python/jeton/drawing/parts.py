@@ -16,9 +16,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-__all__ = ["Part", "PartKind", "cut_character", "parts_of", "quoted", "visible"]
+__all__ = ["Part", "PartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
 
 SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
 DOTTED_CIRCLE = "◌"  # what Unicode draws under a combining mark that has no letter to stand on
@@ -35,12 +35,24 @@ class PartKind(Enum):
     BYTES = "bytes"  # bytes that are no character of their own, in hexadecimal
 
 
+Side = Literal["ltr", "rtl", ""]
+
+
 class Part(NamedTuple):
-    """One run inside a token: what it is, how it is drawn, and the text it stands for, which is what is copied."""
+    """One run inside a token.
+
+    Attributes:
+        kind: what it is.
+        shown: how it is drawn.
+        text: the text it stands for, which is what is copied.
+        side: the direction in which it is read, where `shown` does not say it: bytes of a Hebrew letter stand in a
+            line where the letter would, although hexadecimal digits are read from the left. Empty: as its neighbors.
+    """
 
     kind: PartKind
     shown: str
     text: str
+    side: Side = ""
 
 
 def visible(data: bytes) -> str:
@@ -98,7 +110,7 @@ def parts_of(text: bytes, start: int, end: int) -> tuple[Part, ...]:
     whole_end = max(tail[0], whole_start) if tail else end
     parts: list[Part] = []
     if head:
-        parts.append(_hex_part(text[start:whole_start]))
+        parts.append(_hex_part(text[start:whole_start], side=_side(text[head[0] : head[1]].decode())))
     parts += _whole_parts(text[whole_start:whole_end])
     if tail and whole_end < end:
         parts.append(_hex_part(text[whole_end:end], text[tail[0] : tail[1]]))
@@ -112,10 +124,18 @@ def _is_character(data: bytes) -> bool:
         return False
 
 
-def _hex_part(data: bytes, begins: bytes = b"") -> Part:
+def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> Part:
     """Bytes in hexadecimal, and the character that begins with them."""
-    name = visible(begins) + " " if begins else ""
-    return Part(PartKind.BYTES, f"⟨{name}{data.hex(' ')}⟩", begins.decode())
+    if not begins:
+        return Part(PartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
+    character = begins.decode()
+    return Part(PartKind.BYTES, f"⟨{visible(begins)} {data.hex(' ')}⟩", character, _side(character))
+
+
+def _side(character: str) -> Side:
+    """The direction of a character, if it has one of its own (strong types of UAX 9)."""
+    kind = unicodedata.bidirectional(character)
+    return "rtl" if kind in ("R", "AL") else "ltr" if kind == "L" else ""
 
 
 _RUNS = re.compile("[ \t\n]|[^ \t\n]+")
@@ -192,5 +212,5 @@ def _character_part(character: str, *, first: bool) -> Part | None:
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
     # A variation selector chooses the look of the character before it, and is seen by that alone.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
-        return Part(PartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character)
+        return Part(PartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

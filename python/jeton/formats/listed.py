@@ -10,14 +10,15 @@ from pathlib import Path
 
 from . import folder, sentencepiece, tiktoken, vocab_txt
 
-__all__ = ["short_name", "tokenizers_in"]
+__all__ = ["GENERIC", "short_name", "tokenizers_in"]
 
 HEAD_BYTES = 1 << 16
 # What lies beside a tokenizer and is none: configurations, and the second file of a pair.
 _BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
 # Endings that say the format; the rest of a name is what people call it.
 _ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
-_GENERIC = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
+# Names that say only what a file is, in the order in which a folder's are read.
+GENERIC = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
 
 
 def tokenizers_in(place: Path) -> list[Path]:
@@ -60,6 +61,6 @@ def short_name(path: Path) -> str:
         >>> [short_name(Path(name)) for name in ("o200k_base.tiktoken", "t5-small.tokenizer.json", "gpt2/vocab.json")]
         ['o200k_base', 't5-small', 'gpt2']
     """
-    if path.name in _GENERIC and path.parent.name:
+    if path.name in GENERIC and path.parent.name:
         return path.parent.name
     return _ENDINGS.sub("", path.name) or path.name

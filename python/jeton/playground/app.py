@@ -70,12 +70,12 @@ class _Desk:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def tokenizers(self, request: Request) -> Response:
-        """GET: which tokenizers there are. PUT: one more, dropped on the page."""
+        """GET: which tokenizers there are. PUT: more of them, from files that were opened on the page."""
         if request.method != "PUT":
             return await self._work(request, self._shelf.describe)
         data = await request.body()
-        name = unquote(request.headers.get("x-name", ""))
-        return await self._work(request, lambda: self._shelf.add(name, data))
+        header = request.headers.get("x-files", "")
+        return await self._work(request, lambda: self._shelf.open(_files_of(header, data)))
 
     def question(self, name: str) -> Callable[[Request], Any]:
         """The endpoint of one kind of question."""
@@ -105,6 +105,21 @@ def _answered(work: Callable[[], Any]) -> Response:
         return _json({"error": error.strerror or str(error), "kind": type(error).__name__}, 400)
     except Exception as error:
         return _fault(None, error)
+
+
+def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:
+    """The files of a request: the header has names and sizes, as JSON in percent-encoding, the body their bytes."""
+    try:
+        listed = [(str(name), int(size)) for name, size in json.loads(unquote(header))]
+    except (ValueError, TypeError, RecursionError):
+        listed = []
+    if not listed or any(size < 0 for _, size in listed) or sum(size for _, size in listed) != len(data):
+        raise ConfigError("the request's X-Files is not a list of names and sizes that are those of the body")
+    files, start = [], 0
+    for name, size in listed:
+        files.append((name, data[start : start + size]))
+        start += size
+    return files
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which tokenizers there are: named on the command line, in a folder, in this machine's caches, dropped on the page,
+"""Which tokenizers there are: named on the command line, in a folder, in this machine's caches, opened on the page,
 and two that need no file at all.
 
 Looking reads no more than the beginning of a file; a tokenizer is loaded when it is first asked for, and what is wrong
@@ -9,22 +9,26 @@ Left out: what a tokenizer does (`answers`).
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, FormatError, JetonError
 from ..formats import listed, load
+from ..formats.bpe_pair import NAMES as PAIRS
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
 from ..training import train
 
-__all__ = ["MAX_DROPPED", "Shelf"]
+__all__ = ["MAX_DROPPED", "Shelf", "unnumbered"]
 
 # Dropped tokenizers are kept in memory, some tens of megabytes each; the oldest goes when there are more.
 MAX_DROPPED = 8
@@ -53,7 +57,7 @@ class _Entry:
                 raise self.error
             if self.tok is None:
                 try:
-                    self.tok = self.load()
+                    self.tok = _with_entries(self.load(), self.name)
                 except JetonError as error:
                     self.error = error
                     raise
@@ -143,21 +147,56 @@ class Shelf:
             entries = list(self._entries.values())
         return [entry.describe() for entry in entries]
 
-    def add(self, name: str, data: bytes) -> dict[str, Any]:
-        """A tokenizer from the content of a file, kept in memory; its key is its fingerprint.
+    def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
+        """Tokenizers from files that were opened together.
+
+        Files that belong together are one tokenizer, as in a folder: the pair of GPT-2, and a configuration beside a
+        tokenizer's file.
+
+        Args:
+            files: name and content of each.
+
+        Returns:
+            `entries`: what there is to know of each tokenizer. `errors`: the files that are none, or broken ones, as
+            the user knows them, and why.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a"}, [])
+            >>> opened = Shelf(cached=False).open([("mine.json", tok.to_bytes()), ("notes.txt", b"not a tokenizer")])
+            >>> [entry["key"] for entry in opened["entries"]], [error["name"] for error in opened["errors"]]
+            (['mine.json'], ['notes.txt'])
+        """
+        entries: list[dict[str, Any]] = []
+        errors: list[dict[str, str]] = []
+        for name, members in _together(files).items():
+            try:
+                entries.append(self.add(name, members))
+            except JetonError as error:
+                errors.append({"name": name, "error": str(error)})
+        return {"entries": entries, "errors": errors}
+
+    def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
+        """A tokenizer from the content of a file, or of the files of a folder; kept in memory.
+
+        Its key is the name of the file, which links show; if another tokenizer has that name, with a number behind it.
 
         Raises:
             JetonError: it is no tokenizer, or a broken one; names the file as the user knows it.
         """
         name = _printable(name) or "a file without name"
-        tok = _loaded(name, data)
-        entry = _Entry(tok.fingerprint, name, partial(_itself, tok), dropped=True, tok=tok)
+        tok = _loaded(name, {"file": data} if isinstance(data, bytes) else data)
         with self._lock:
-            self._entries.pop(entry.key, None)
+            key = name
+            for number in count(2):
+                there = self._entries.get(key)
+                if there is None or (there.dropped and there.tok == tok):
+                    break
+                key = f"{name} ({number})"
+            self._entries.pop(key, None)
             dropped = [entry.key for entry in self._entries.values() if entry.dropped]
-            for key in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
-                del self._entries[key]
-            self._entries[entry.key] = entry
+            for old in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
+                del self._entries[old]
+            entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), dropped=True, tok=tok)
         return entry.describe()
 
 
@@ -165,21 +204,64 @@ def _itself(tok: Tokenizer) -> Tokenizer:
     return tok
 
 
-def _loaded(name: str, data: bytes) -> Tokenizer:
-    """Through a file of its own, for the formats read files; messages name it as the user does."""
+def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
+    """The tokenizer, unless there is nothing in it to look at.
+
+    Raises:
+        FormatError: its vocabulary has no entry.
+    """
+    if not tok.vocab_size:
+        raise FormatError(f"{name} has an empty vocabulary: no text has tokens with it")
+    return tok
+
+
+def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]:
+    """The files of each tokenizer, by the name of the first, each under the name that a folder has it under.
+
+    Examples:
+        >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
+        {'gpt2-vocab.json': {'vocab.json': b'{}', 'merges.txt': b''}, 'other.json': {'file': b'[]'}}
+    """
+    left: dict[str, bytes] = {}
+    for name, data in files:
+        left[_free(_printable(name) or "a file without name", left)] = data
+    groups: dict[str, dict[str, bytes]] = {}
+    holder = next((name for name in listed.GENERIC if name in left), None)
+    if holder is not None:
+        groups[holder] = {name: left.pop(name) for name in _IN_A_FOLDER if name in left}
+    for vocab, merges in PAIRS:
+        for name in [name for name in left if name.endswith(vocab)]:
+            other = name.removesuffix(vocab) + merges
+            if other in left:
+                groups[name] = {vocab: left.pop(name), merges: left.pop(other)}
+    return groups | {name: {"file": data} for name, data in left.items()}
+
+
+# What `load` reads of a folder, by the names that every folder has.
+_IN_A_FOLDER = (
+    *listed.GENERIC,
+    *(merges for _, merges in PAIRS),
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"),
+)
+
+
+def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
+    """Through files, for the formats read files; messages name them as the user does."""
     with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
-        path = Path(folder) / "file"
-        path.write_bytes(data)
+        for member, data in members.items():
+            (Path(folder) / member).write_bytes(data)
+        path = Path(folder) / "file" if "file" in members else Path(folder)
         try:
-            return load(path)
+            return _with_entries(load(path), name)
         except JetonError as error:
-            if str(path) not in str(error):
+            if folder not in str(error):
                 raise
-            raise FormatError(str(error).replace(str(path), name)) from None
+            said = str(error).replace(f"{folder}{os.sep}file", name).replace(f"{folder}{os.sep}", "")
+            raise FormatError(said.replace(folder, name)) from None
         except FileNotFoundError:
             raise FormatError(
-                f"{name} is one of two files (vocab.json and merges.txt); end the playground and start it again with "
-                "jeton play -t and the folder that holds both"
+                f"{name} is one of two files (vocab.json and merges.txt, or encoder.json and vocab.bpe): open both "
+                "together"
             ) from None
 
 
@@ -187,6 +269,16 @@ def _printable(name: str) -> str:
     """A file's name as it can be shown: its last part, without what moves other letters, and not too long."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
+
+
+def unnumbered(key: str) -> str:
+    """The name of a file without the number that a second one of its name gets.
+
+    Examples:
+        >>> unnumbered("mine.json (2)"), unnumbered("mine.json")
+        ('mine.json', 'mine.json')
+    """
+    return re.sub(r" \(\d+\)$", "", key)
 
 
 def _free(key: str, taken: Iterable[str]) -> str:

@@ -27,8 +27,8 @@ def shelf() -> Shelf:
     return shelf
 
 
-def ask(shelf: Shelf, messages: Any = MESSAGES, tok: jeton.Tokenizer = CHATML, **more: Any) -> dict[str, Any]:
-    return answer(shelf, {"tokenizer": tok.fingerprint, "messages": messages, **more})
+def ask(shelf: Shelf, messages: Any = MESSAGES, **more: Any) -> dict[str, Any]:
+    return answer(shelf, {"tokenizer": "chatml.json", "messages": messages, **more})
 
 
 def test_it_is_what_chat_gives(shelf: Shelf) -> None:

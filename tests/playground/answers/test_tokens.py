@@ -27,7 +27,7 @@ def shelf() -> Shelf:
 
 
 def ask(shelf: Shelf, text: str, **more: Any) -> dict[str, Any]:
-    return answer(shelf, {"tokenizer": SMALL.fingerprint, "text": text, **more})
+    return answer(shelf, {"tokenizer": "small.json", "text": text, **more})
 
 
 @pytest.mark.parametrize("text", TRICKY)
@@ -62,7 +62,7 @@ def test_the_beginning_of_a_long_text_is_that_of_the_whole(
     """With texts of any length taken for long ones."""
     shelf = Shelf(cached=False)
     shelf.add("small.json", SMALL.to_bytes())
-    request = {"tokenizer": SMALL.fingerprint, "text": text, "limit": limit, "special": special, "template": template}
+    request = {"tokenizer": "small.json", "text": text, "limit": limit, "special": special, "template": template}
     plain = answer(shelf, request)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokens, "SHORT_TEXT", 4)
@@ -114,4 +114,4 @@ def test_a_lone_surrogate_is_an_error_that_says_where(shelf: Shelf) -> None:
 )
 def test_wrong_fields_are_named(shelf: Shelf, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        ask(shelf, "a", **wrong) if "text" not in wrong else answer(shelf, {"tokenizer": SMALL.fingerprint, **wrong})
+        ask(shelf, "a", **wrong) if "text" not in wrong else answer(shelf, {"tokenizer": "small.json", **wrong})

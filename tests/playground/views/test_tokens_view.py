@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
 import re
 import time
@@ -11,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import jeton
+from jeton.drawing import draw
 from jeton.playground.shelf import Shelf
 
 from ...material import CORPUS, TRICKY, tokenizer
@@ -138,7 +142,7 @@ class TestLooks:
         page.wait_for_selector(PANE)
         looks = page.evaluate(
             f"""[...document.querySelectorAll("{PANE}")].map(
-                (t) => [getComputedStyle(t).backgroundColor, getComputedStyle(t).borderBottomColor])"""
+                (t) => [getComputedStyle(t).backgroundImage, getComputedStyle(t).borderBottomColor])"""
         )
         (a, a_line), (b, b_line), (a2, _), (b2, _) = looks
         assert (a, b) == (a2, b2)
@@ -154,7 +158,7 @@ class TestLooks:
                 (i) => [i.className, i.dataset.s, getComputedStyle(i, "::before").content])"""
         )
         assert [sign[:2] for sign in signs[:4]] == [["space", "·"], ["tab", "→"], ["newline", "↵"], ["control", "␇"]]
-        assert all(content.strip('"') == shown for _, shown, content in signs)
+        assert all(content.strip('"\u2066\u2069') == shown for _, shown, content in signs)
 
     def test_a_character_in_three_tokens_is_one_group_with_its_bytes(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a天b")
@@ -179,6 +183,135 @@ class TestLooks:
             shown = view.locator(LIST).all_text_contents()
             assert b"".join(bytes.fromhex(text) for text in shown) == TEXT.encode()
             assert axe_violations(view) == []
+
+
+RUNS = """selector => [...document.querySelectorAll(selector)].map((token) => {
+    const box = token.getBoundingClientRect();
+    return [box.left, box.top];
+})"""
+
+
+class TestRightToLeft:
+    """Tokens of a right-to-left word stand in the order in which it is read, also where a character is cut."""
+
+    @pytest.mark.parametrize(
+        "text",
+        ["The word \u05e9\u05dc\u05d5\u05dd here", "a \u0645\u0631\u062d\u0628\u0627", "\u05e9\u05dc\u05d5\u05dd abc"],
+    )
+    @pytest.mark.parametrize("where", ["page", "notebook"])
+    def test_of_a_word_in_bytes(self, open_page: Open, text: str, where: str) -> None:
+        page = open_page(tokenizer="bytes", text=text)
+        page.wait_for_selector(PANE)
+        selector = PANE
+        if where == "notebook":
+            fragment = jeton.Tokenizer.from_merges({b: bytes([b]) for b in range(256)}, []).tokenize(text)._repr_html_()
+            page = page.context.new_page()
+            page.set_content(f"<!doctype html><meta charset=utf-8><body>{fragment}")
+            selector = ".jeton-tokens .t"
+        lefts = [left for left, _ in page.evaluate(RUNS, selector)]
+        owners = [index for index, character in enumerate(text) for _ in character.encode()]
+        is_rtl = [text[owner] > "\u0590" for owner in owners]
+        spans = [place for place, rtl in enumerate(is_rtl) if rtl]
+        word = [lefts[place] for place in spans]
+        assert word == sorted(word, reverse=True), "its bytes, from the right"
+        for place, rtl in enumerate(is_rtl):  # the other tokens are on one side of the word, none is inside
+            assert rtl or lefts[place] > max(word) or lefts[place] < min(word)
+
+    def test_a_character_that_is_cut_at_the_end_of_a_word(self, open_page: Open) -> None:
+        """Three letters in one token, the first byte of the fourth with them or alone."""
+        word = "\u05e9\u05dc\u05d5\u05dd"
+        page = open_page(tokenizer="bytes", text="a")
+        page.wait_for_selector(PANE)
+        drawing = draw([(1, b"say "), (2, word.encode()[:7]), (3, word.encode()[7:]), (4, b" now")])
+        lefts = page.evaluate(
+            """async (drawing) => {
+                const { drawTokens } = await import("./draw.js");
+                const pane = document.querySelector(".pane");
+                pane.replaceChildren(drawTokens(drawing, { label: "Tokens" }));
+                return [...pane.querySelectorAll(".t")].map((token) => token.getBoundingClientRect().left);
+            }""",
+            drawing.to_dict(),
+        )
+        say, first, last, now = lefts
+        assert say < last < first < now
+
+    def test_the_bytes_are_read_from_the_left(self, open_page: Open) -> None:
+        page = open_page(tokenizer="bytes", text="\u05e9\u05dc\u05d5\u05dd")
+        page.wait_for_selector(PANE)
+        contents = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE} i")].map(i => getComputedStyle(i, "::before").content)"""
+        )
+        assert contents[0] == '"\u200f\u2066\u27e8\u05e9 d7\u27e9\u2069\u200f"'
+
+
+# The colors of a picture a few pixels below its top, from left to right.
+ROW = """async (picture) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${picture}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    const { data } = canvas.getContext("2d").getImageData(0, 9, image.width, 1);
+    return Array.from({ length: image.width }, (_, x) => data.slice(4 * x, 4 * x + 3).join());
+}"""
+
+
+class TestNeighbors:
+    def test_there_is_a_gap_between_them(self, open_page: Open) -> None:
+        """Where equal colors meet, the ground shows through."""
+        page = open_page(tokenizer="bytes", text="aaaa")
+        page.wait_for_selector(PANE)
+        picture = base64.b64encode(page.locator(".pane:not(.list) .block").screenshot()).decode()
+        start = page.locator(".pane:not(.list) .block").bounding_box()["x"]
+        second, third = (page.locator(PANE).nth(at).bounding_box()["x"] - start for at in (1, 2))
+        row = page.evaluate(ROW, picture)
+        ground = row[-1]
+        assert ground in row[round(second) : round(second) + 3]
+        assert ground not in row[round(second) + 3 : round(third) - 1]
+
+    def test_it_takes_no_room(self, open_page: Open) -> None:
+        """So that the letters of Arabic join across tokens."""
+        page = open_page(tokenizer="bytes", text="aaaa")
+        page.wait_for_selector(PANE)
+        boxes = page.evaluate(
+            f"""[...document.querySelectorAll("{PANE}")].map(
+                t => t.getBoundingClientRect()).map(b => [b.left, b.right])"""
+        )
+        assert all(abs(one[1] - other[0]) < 0.1 for one, other in itertools.pairwise(boxes))
+
+
+class TestSpecialTokens:
+    """One that strips its neighbors covers white space of the text."""
+
+    @pytest.fixture
+    def stripping(self, open_page: Open) -> Any:
+        tok = tokenizer("byte gpt2")
+        facts = json.loads(tok.to_bytes())
+        for token in facts["added_tokens"]:
+            token["lstrip"] = token["rstrip"] = True
+        page = open_page(tokenizer="bytes", text="old <|endoftext|>\ntale", special=True)
+        page.locator("#file").set_input_files(
+            {"name": "stripping.json", "mimeType": "application/json", "buffer": json.dumps(facts).encode()}
+        )
+        page.locator(".pane .t.x").first.wait_for()
+        return page
+
+    def test_a_line_end_that_it_stripped_is_seen_beside_it(self, stripping: Any) -> None:
+        token = stripping.locator(".pane:not(.list) .t.x")
+        assert token.evaluate("t => [...t.children].map(e => [e.className, e.dataset.s ?? e.textContent])") == [
+            ["space", "·"],
+            ["pill", "<|endoftext|>"],
+            ["newline", "↵"],
+        ]
+        assert token.evaluate("t => t.textContent") == " <|endoftext|>\n"
+
+    def test_its_pill_is_whole(self, stripping: Any) -> None:
+        pill = stripping.locator(".pane:not(.list) .pill")
+        assert pill.evaluate("t => t.getClientRects().length") == 1
+        heights = pill.evaluate("t => [t.getBoundingClientRect().height, parseFloat(getComputedStyle(t).lineHeight)]")
+        assert heights[0] < 1.5 * heights[1], "on one line"
+        following = stripping.locator(PANE).last.bounding_box()
+        assert following["y"] > pill.bounding_box()["y"] + heights[0] / 2, "what follows begins a line"
 
 
 class TestPointing:
@@ -293,6 +426,89 @@ class TestPointing:
         page.get_by_text("place 3 of 3: characters 8 to 9").wait_for()
         page.get_by_role("button", name="previous place").press("Enter")
         page.get_by_text("place 2 of 3").wait_for()
+
+
+TAP = """([selector, at, finger]) => {
+    const box = document.querySelectorAll(selector)[at].getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+}"""
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def tap(page: Any, selector: str, at: int) -> None:
+    """A tap of a finger, which covers more than a token of one letter; Playwright's own covers a point."""
+    x, y = page.evaluate(TAP, [selector, at, 12])
+    session = page.context.new_cdp_session(page)
+    finger = {"x": x, "y": y, "radiusX": 12, "radiusY": 12, "force": 1}
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(200)
+    session.detach()
+
+
+@pytest.mark.parametrize("context_options", [PHONE], ids=["phone"])
+class TestTouch:
+    @pytest.mark.parametrize("selector", [PANE, LIST])
+    def test_a_tap_selects_the_token_under_the_finger(self, open_page: Open, selector: str) -> None:
+        """And not its neighbor that holds the focus."""
+        page = open_page(tokenizer="bytes", text="abcdefghij")
+        page.wait_for_selector(f"{LIST} >> nth=9")
+        for at in (1, 2, 4, 3, 5, 0):
+            tap(page, selector, at)
+            assert current(page) == [at, at]
+            page.keyboard.press("Escape")  # the card, which may lie over the next one
+            page.wait_for_timeout(100)
+
+    def test_in_other_views(self, open_page: Open) -> None:
+        page = open_page(view="compare", text="abcdefghij", compare=["bytes"])
+        page.wait_for_selector(".column .t >> nth=9")
+        for at in (1, 2, 4, 3):
+            tap(page, ".column .t", at)
+            assert page.locator(".column .one-line").inner_text().startswith(f"id {97 + at} ")
+
+    @pytest.mark.parametrize("view", ["tokens", "chat", "vocabulary"])
+    def test_the_card_is_closed(self, open_page: Open, view: str) -> None:
+        token = {"tokens": PANE, "chat": ".turn .t", "vocabulary": ".entries tbody button"}[view]
+        page = open_page(view=view, tokenizer="lessons", text="abc def")
+        page.locator(token).first.tap()
+        page.wait_for_selector(f"#view-{view} .card dl")
+        assert axe_violations(page) == []
+        close = page.get_by_role("button", name="Close", exact=True)
+        box, sheet = close.bounding_box(), page.locator(f"#view-{view} .detail").bounding_box()
+        assert box["width"] >= 40 <= box["height"]
+        assert sheet["y"] <= box["y"] < 844 - box["height"], "in sight, at the bottom of the screen"
+        close.tap()
+        page.locator(f"#view-{view} .card").wait_for(state="detached")
+        assert page.locator(".t.current").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("view", ["tokens", "chat", "vocabulary"])
+@pytest.mark.parametrize("focus", ["token", "card", "nowhere"])
+def test_escape_closes_the_card(open_page: Open, view: str, focus: str) -> None:
+    token = {"tokens": PANE, "chat": ".turn .t", "vocabulary": ".entries tbody button"}[view]
+    page = open_page(view=view, tokenizer="lessons", text="abc def")
+    page.locator(token).first.wait_for()
+    if focus == "token":
+        page.locator(token).first.focus()
+        page.keyboard.press("Enter")
+    else:
+        page.locator(token).first.click()
+    page.wait_for_selector(f"#view-{view} .card dl")
+    if focus == "card":
+        page.locator(".card .close").focus()
+    elif focus == "nowhere":
+        page.evaluate("document.activeElement.blur()")
+    page.mouse.move(5, 5)
+    page.keyboard.press("Escape")
+    page.locator(f"#view-{view} .card").wait_for(state="detached")
+    assert page.locator(".t.current").count() == 0
+    if focus != "nowhere":
+        assert page.evaluate("s => document.activeElement === document.querySelector(s)", token)
+        page.wait_for_timeout(200)
+        assert page.locator(".card").count() == 0
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"#view-{view} .card dl")
 
 
 class TestKeys:
@@ -612,7 +828,7 @@ def test_every_hue_has_contrast(open_page: Open, scheme: str) -> None:
                 token.className = `t h${hue}`;
                 root.append(token);
                 const style = getComputedStyle(token);
-                const [ground, ink] = [numbers(style.backgroundColor), numbers(style.color)];
+                const [ground, ink] = [numbers(style.backgroundImage.match(/rgb\\([^)]*\\)/)[0]), numbers(style.color)];
                 const faint = ink.map((v, i) => v * sign + ground[i] * (1 - sign));
                 token.remove();
                 return [ratio(ground, ink), ratio(ground, faint)];

@@ -16,7 +16,7 @@ from ...errors import ConfigError, JetonError
 from ...formats.listed import short_name
 from ...tokenizer import Tokenizer
 from ..data import read
-from ..shelf import Shelf
+from ..shelf import Shelf, unnumbered
 from . import asked
 
 __all__ = ["answer", "recorded_answer"]
@@ -98,7 +98,7 @@ def _key(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) -> s
     entries = shelf.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:
-            if name not in (entry["key"], short_name(Path(entry["name"]))):
+            if name not in (entry["key"], short_name(Path(unnumbered(entry["name"])))):
                 continue
             try:
                 ids = shelf.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")

@@ -1,19 +1,23 @@
 """``compare``: up to four tokenizers on one text.
 
-Counts are those of the whole text. Where it is long, its beginning is drawn and compared, as a text of its own.
+Counts are those of the whole text. Where it is long, its beginning is drawn and compared, as a text of its own. A
+tokenizer that is not there, or cannot encode the text, is listed with the reason, and the others are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from ...analysis.compare import compare
+from ...errors import JetonError
 from ...tokenizer import Tokenizer
 from ..shelf import Shelf
 from . import asked
 
 __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
+
+Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
 # What is drawn, four times: more than anybody reads side by side.
@@ -21,26 +25,26 @@ MAX_COMPARED_CHARS = 10_000
 
 
 def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts, the drawings, and where cuts differ.
+    """Counts, the drawings, where cuts differ, and which tokenizers failed.
 
     Examples:
         >>> facts = answer(Shelf(cached=False), {"tokenizers": ["bytes", "lessons"], "text": "the token"})
         >>> [entry["tokens"] for entry in facts["tokenizers"]], len(facts["drawings"]), facts["cuts"][:2]
         ([9, 2], 2, [[1, [0]], [2, [0]]])
     """
-    toks = tokenizers(shelf, request)
     text = asked.text(request, "text")
     special = "all" if asked.flag(request, "special") else "none"
-    found = compare(toks, text[:MAX_COMPARED_CHARS], special=special)
+    toks, failed = tokenizers(shelf, request, lambda tok: tok.count(text, special=special))
+    found = compare({key: tok for key, (tok, _) in toks.items()}, text[:MAX_COMPARED_CHARS], special=special)
+    counts = [count for _, count in toks.values()]
     facts = found.to_dict()
-    whole = len(text) <= MAX_COMPARED_CHARS
-    counts = found.counts if whole else [tok.count(text, special=special) for tok in toks.values()]
-    num_bytes = found.num_bytes if whole else len(text.encode())
-    for entry, tok, encoding, count in zip(facts["tokenizers"], toks.values(), found.encodings, counts, strict=True):
+    num_bytes = len(text.encode())
+    for entry, (tok, count), encoding in zip(facts["tokenizers"], toks.values(), found.encodings, strict=True):
         entry["tokens"] = count
         entry["bytes_per_token"] = num_bytes / count if count else 0.0
         entry["unknown"] = num_unknown(tok, encoding.ids)
     facts |= {
+        "failed": failed,
         "num_bytes": num_bytes,
         "num_chars": len(text),
         "compared_chars": min(len(text), MAX_COMPARED_CHARS),
@@ -50,9 +54,26 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def tokenizers(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Tokenizer]:
-    """The tokenizers that a request names, by key."""
-    return {key: shelf.get(key) for key in asked.texts(request, "tokenizers", 1, MAX_TOKENIZERS)}
+def tokenizers(
+    shelf: Shelf, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
+) -> tuple[dict[str, tuple[Tokenizer, Result]], list[dict[str, str]]]:
+    """The tokenizers that a request names, each with what the work on it gave; and the keys of those that failed, with
+    the reason.
+
+    Raises:
+        JetonError: all of them failed; the reason of the first.
+    """
+    done: dict[str, tuple[Tokenizer, Result]] = {}
+    errors: dict[str, JetonError] = {}
+    for key in asked.texts(request, "tokenizers", 1, MAX_TOKENIZERS):
+        try:
+            tok = shelf.get(key)
+            done[key] = tok, work(tok)
+        except JetonError as error:
+            errors[key] = error
+    if not done:
+        raise next(iter(errors.values()))
+    return done, [{"key": key, "error": str(error)} for key, error in errors.items()]
 
 
 def num_unknown(tok: Tokenizer, ids: list[int]) -> int:

@@ -18,15 +18,16 @@ __all__ = ["answer"]
 
 
 def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
-    """For each language its text, its size, and the tokens that each tokenizer makes of it.
+    """For each language its text, its size, and the tokens that each tokenizer makes of it, and the failures.
 
     Examples:
         >>> languages = answer(Shelf(cached=False), {"tokenizers": ["bytes"]})["languages"]
         >>> [(entry["code"], entry["counts"]) for entry in languages if entry["code"] in ("en", "zh")]
         [('en', [370]), ('zh', [336])]
     """
-    toks = list(tokenizers(shelf, request).values())
-    return {"languages": [_costs(toks, language) for language in read("paragraph.json")]}
+    toks, failed = tokenizers(shelf, request, lambda _: None)
+    languages = [_costs([tok for tok, _ in toks.values()], language) for language in read("paragraph.json")]
+    return {"languages": languages, "tokenizers": list(toks), "failed": failed}
 
 
 def _costs(toks: list[Tokenizer], language: Mapping[str, str]) -> dict[str, Any]:

@@ -9,24 +9,39 @@ const MAX_UNPACKED = 8 << 20; // bytes; a small fragment can unpack to a very lo
 
 /**
  * @param {Object} state
- * @returns {Promise<{fragment: string, whole: boolean}>}  whole: whether the text is in it, which may be too long
+ * @returns {Promise<{fragment: string, left: string[]}>}  left: the names of values that are too long for an address,
+ *   the longest first
  */
 export async function toFragment(state) {
-  const parts = Object.entries(state).map(([name, value]) => (typeof value === "string" ? [name, value] : [`${name}:`, JSON.stringify(value)]));
-  const length = parts.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  const readable = length <= READABLE && isWellFormed(parts) ? new URLSearchParams(parts).toString() : "";
-  if (readable && readable.length <= READABLE) return { fragment: readable, whole: true };
-  if (length <= 100 * MAX_CHARACTERS) {
-    const packed = `z=${await pack(JSON.stringify(state))}`;
-    if (packed.length <= MAX_CHARACTERS) return { fragment: packed, whole: true };
+  const rest = { ...state };
+  const left = [];
+  for (;;) {
+    const fragment = await fragmentOf(left.length ? { ...rest, without: left } : rest);
+    if (fragment !== null) return { fragment, left };
+    const [longest] = Object.entries(rest).map(([name, value]) => [name, written(value).length]).reduce((one, other) => (other[1] > one[1] ? other : one));
+    delete rest[longest];
+    left.push(longest);
   }
-  const { text, ...rest } = state;
-  return text === undefined ? { fragment: "", whole: false } : { ...(await toFragment(rest)), whole: false };
 }
+
+/** A state as a fragment; null: it is too long. */
+async function fragmentOf(state) {
+  const parts = Object.entries(state).map(([name, value]) => [typeof value === "string" ? name : `${name}:`, written(value)]);
+  const length = parts.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (length <= READABLE && isWellFormed(parts)) {
+    const readable = new URLSearchParams(parts).toString();
+    if (readable.length <= READABLE) return readable;
+  }
+  if (length > 100 * MAX_CHARACTERS) return null; // not worth packing
+  const packed = `z=${await pack(JSON.stringify(state))}`;
+  return packed.length <= MAX_CHARACTERS ? packed : null;
+}
+
+const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /**
  * @param {string} fragment  with or without its #
- * @returns {Promise<Object>}  {} where the fragment is none of ours
+ * @returns {Promise<Object>}  {} where the fragment is none of ours; `without` names values that it was too short for
  */
 export async function fromFragment(fragment) {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
@@ -43,7 +58,8 @@ export async function fromFragment(fragment) {
 
 const isWellFormed = (parts) => parts.every(([, value]) => value.isWellFormed());
 
-async function pack(text) {
+/** A text, compressed, in the letters of base64url. */
+export async function pack(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   let binary = "";
@@ -51,7 +67,12 @@ async function pack(text) {
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-async function unpack(packed) {
+/**
+ * The text that was packed.
+ *
+ * @throws {RangeError} it is longer than `most` bytes
+ */
+export async function unpack(packed, most = MAX_UNPACKED) {
   const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
@@ -59,7 +80,7 @@ async function unpack(packed) {
   let size = 0;
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
     size += value.length;
-    if (size > MAX_UNPACKED) throw new RangeError("too long");
+    if (size > most) throw new RangeError("too long");
     chunks.push(value);
   }
   return new Blob(chunks).text();

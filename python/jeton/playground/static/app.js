@@ -11,8 +11,11 @@
 //
 // app.state                     what the address holds: view, tokenizer, text, special, template, and what views add
 //                               (any JSON; a key of undefined is removed). Read it; change it with:
+//                               A view's own keys are listed in `views/index.js`.
 // app.set(changes)              changes the state, the address and the open view
-// app.ask(path, body, options)  a question to the server; throws a JetonError with the message a person reads
+// app.go(changes)               the same, and the Back button undoes it: for what opens something or replaces a text
+// app.ask(path, body, options)  a question to the server; throws a JetonError with the message a person reads. While the
+//                               server does not answer it waits, unless `wait` is false
 // app.latest()                  a function like ask for one kind of question: a new one aborts the one before, which
 //                               then answers null
 // app.draw(drawing, options)    tokens as an element, see draw.js
@@ -22,26 +25,31 @@
 // app.tokenizers()              the list of tokenizers as the server has it; app.tokenizer() the entry in use
 // app.onTokenizers(act)         calls when the list has changed
 
-import { fromFragment, toFragment } from "./address.js";
-import { JetonError, ask, askTokenizers, putTokenizer } from "./ask.js";
-import { tokenCard } from "./card.js";
+import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
+import { forgetCards, tokenCard } from "./card.js";
 import { h, number } from "./dom.js";
 import { drawTokens } from "./draw.js";
+import { makeState } from "./state.js";
 import { textBox } from "./textbox.js";
 import { chooseTheme } from "./theme.js";
 import { VIEWS } from "./views/index.js";
 
 const $ = (id) => document.getElementById(id);
-const SAVE_AFTER_MS = 300;
+const FIRST_RETRY_MS = 500; // the server is asked again after so long, then after twice as long …
+const LAST_RETRY_MS = 4_000; // … up to here
+const MOST_BYTES = 32 * 1024 * 1024; // of files that are opened
 
 let tokenizers = [];
 let open = null; // the id of the open view
 const mounted = new Map(); // id → {root, view}, or a promise of it
 const listeners = new Set();
 
+const { state, set, go, read, address } = makeState({ onChange: () => show(), onLost: lost, onUnkept: unkept });
+
 const app = {
-  state: {},
+  state,
   set,
+  go,
   ask: askAndLook,
   latest,
   draw: drawTokens,
@@ -53,58 +61,30 @@ const app = {
   onTokenizers: (act) => { listeners.add(act); },
 };
 
-// ── the state and the address ──────────────────────────────────────────────────────────────────────────────────────
+// ── sharing ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-let saving = 0;
-
-function set(changes) {
-  const changed = Object.entries(changes).filter(([name, value]) => app.state[name] !== value);
-  if (!changed.length) return;
-  for (const [name, value] of changed) {
-    if (value === undefined) delete app.state[name];
-    else app.state[name] = value;
-  }
-  clearTimeout(saving);
-  saving = setTimeout(save, SAVE_AFTER_MS);
-  show();
-}
-
-async function save() {
-  const { fragment } = await toFragment(notable());
-  history.replaceState(null, "", `#${fragment}`);
-}
-
-async function readAddress() {
-  const state = await fromFragment(location.hash);
-  const known = (value, type, otherwise) => (typeof value === type ? value : otherwise);
-  app.state = {
-    ...state,
-    view: VIEWS.some((view) => view.id === state.view) ? state.view : VIEWS[0].id,
-    tokenizer: known(state.tokenizer, "string", tokenizers[0].key),
-    text: known(state.text, "string", ""),
-    special: known(state.special, "boolean", false),
-    template: known(state.template, "boolean", false),
-  };
-  await show();
-}
-
-/** What the address holds: the state without what is so anyway. */
-const notable = () => Object.fromEntries(Object.entries(app.state).filter(([, value]) => value !== false && value !== ""));
+const named = (names) => names.map((name) => name.replace(/^.*\./, "")).join(" and ");
 
 async function share() {
-  const { fragment, whole } = await toFragment(notable());
-  const url = `${location.origin}/#${fragment}`;
-  history.replaceState(null, "", url);
+  const { url, left } = await address();
   try {
     await navigator.clipboard.writeText(url);
   } catch {
     return notify("The address could not be copied; copy it from the address bar: it holds all that is shown.");
   }
   notify(
-    whole
-      ? "The address is copied. It holds all that is shown; the text stays behind its #, which no browser sends to a server."
-      : "The address is copied without the text, which is too long for an address.",
+    left.length
+      ? `The address is copied without the ${named(left)}, which is too long for an address.`
+      : "The address is copied. It holds all that is shown; the text stays behind its #, which no browser sends to a server.",
   );
+}
+
+function lost(names) {
+  notify(`The ${named(names)} was too long for this address and is not in it. Paste it again.`, true);
+}
+
+function unkept(names) {
+  notify(`The ${named(names)} is too long for the address and for what the browser keeps: it is lost when the page is loaded again.`, true);
 }
 
 // ── views ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -112,7 +92,7 @@ async function share() {
 function makeTabs() {
   for (const { id, title } of VIEWS) {
     const properties = { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}` };
-    $("tabs").append(h("button", { ...properties, on: { click: () => set({ view: id }) } }, title));
+    $("tabs").append(h("button", { ...properties, on: { click: () => go({ view: id }) } }, title));
     const panel = h("section", { role: "tabpanel", id: `view-${id}`, class: `view view-${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
     $("main").append(panel);
   }
@@ -122,7 +102,7 @@ function makeTabs() {
     const to = event.key === "Home" ? 0 : event.key === "End" ? VIEWS.length - 1 : step ? (at + step + VIEWS.length) % VIEWS.length : -1;
     if (to < 0) return;
     event.preventDefault();
-    set({ view: VIEWS[to].id });
+    go({ view: VIEWS[to].id });
     $(`tab-${VIEWS[to].id}`).focus();
   });
 }
@@ -168,14 +148,44 @@ async function mount(id) {
 // ── questions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Asks, and looks at the list of tokenizers again where the question has loaded one. */
-async function askAndLook(path, body, options) {
-  const named = [body.tokenizer, ...(Array.isArray(body.tokenizers) ? body.tokenizers : [])];
-  const fresh = tokenizers.some((entry) => named.includes(entry.key) && !entry.loaded && !entry.error);
+async function askAndLook(path, body, { signal, wait = true } = {}) {
+  const asked = [body.tokenizer, ...(Array.isArray(body.tokenizers) ? body.tokenizers : [])];
+  const fresh = tokenizers.some((entry) => asked.includes(entry.key) && !entry.loaded && !entry.error);
   try {
-    return await ask(path, body, options);
+    return await answered(() => ask(path, body, { signal }), wait);
   } finally {
-    if (fresh) readTokenizers();
+    if (fresh) answered(readTokenizers);
   }
+}
+
+/** What a request gives; where the server does not answer, the request is made again when it does. */
+async function answered(request, wait = true) {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (error.kind !== GONE || !wait) throw error;
+      await (back ??= whenBack());
+    }
+  }
+}
+
+let back = null; // a promise, while the server does not answer
+
+/** Ends when the server answers again; it may have been started anew and have other tokenizers. */
+async function whenBack() {
+  const command = location.port === "7777" ? "jeton play" : `jeton play --port ${location.port}`;
+  notify(`The playground does not answer: has it ended in the terminal? Start it again with ${command}; this page then goes on by itself.`, true);
+  const said = $("notice").firstChild;
+  for (let pause = FIRST_RETRY_MS, isGone = true; isGone; pause = Math.min(2 * pause, LAST_RETRY_MS)) {
+    await new Promise((done) => setTimeout(done, pause));
+    isGone = await askTokenizers().then(() => false, (error) => error.kind === GONE);
+  }
+  back = null;
+  forgetCards();
+  if (said.isConnected) $("notice").hidden = true;
+  app.say("The playground answers again.");
+  readTokenizers().catch(() => {}); // what asks for it says what is wrong
 }
 
 function latest() {
@@ -212,9 +222,8 @@ function showPicker() {
   $("picker").hidden = !picker;
   const select = $("tokenizer");
   const entry = app.tokenizer();
-  const missing = select.querySelector("[data-missing]");
-  if (entry) missing?.remove();
-  else if (app.state.tokenizer !== undefined && !missing) {
+  select.querySelector("[data-missing]")?.remove();
+  if (!entry && app.state.tokenizer !== undefined) {
     select.prepend(h("option", { value: app.state.tokenizer, data: { missing: "" } }, `${app.state.tokenizer} (not on this machine)`));
   }
   select.value = app.state.tokenizer;
@@ -229,18 +238,20 @@ function facts(entry) {
   return `${entry.kind} · ${number(entry.vocab_size)} ids${special}`;
 }
 
+/** Files that are opened together: one or several tokenizers, some of which may be several files. */
 async function openFiles(files) {
-  for (const file of files) {
-    try {
-      if (file.size > 32 * 1024 * 1024) throw new JetonError(`${file.name} has more than 32 MB, which is the most that is opened.`);
-      notify(`Opening ${file.name} …`);
-      const entry = await putTokenizer(file);
-      await readTokenizers();
-      set({ tokenizer: entry.key });
-      notify(`${entry.name} is open: ${facts(entry)}.`);
-    } catch (error) {
-      notify(`${file.name} cannot be opened. ${error.message}`, true);
-    }
+  const names = files.length === 1 ? files[0].name : `${files.length} files`;
+  try {
+    if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(`${files.find((file) => file.size > MOST_BYTES).name} has more than 32 MB, which is the most that is opened.`);
+    if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError("Together they have more than 32 MB, which is the most that is opened at once.");
+    notify(`Opening ${names} …`);
+    const { entries, errors } = await putTokenizers(files);
+    await readTokenizers();
+    if (entries.length) go({ tokenizer: entries.at(-1).key });
+    const opened = entries.map((entry) => `${entry.name} is open: ${facts(entry)}.`);
+    notify([...opened, ...errors.map(({ name, error }) => `${name} cannot be opened. ${error}`)].join("\n"), errors.length > 0);
+  } catch (error) {
+    notify(`${names} cannot be opened. ${error.message}`, true);
   }
 }
 
@@ -278,17 +289,24 @@ async function start() {
   chooseTheme($("theme"));
   makeTabs();
   takeFiles();
-  $("tokenizer").addEventListener("change", () => set({ tokenizer: $("tokenizer").value }));
+  $("tokenizer").addEventListener("change", () => go({ tokenizer: $("tokenizer").value }));
   $("share").addEventListener("click", share);
   $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
+  addEventListener("keydown", closeCard);
   try {
-    await readTokenizers();
+    await answered(readTokenizers);
   } catch (error) {
     return notify(error.message, true);
   }
-  addEventListener("hashchange", readAddress);
-  await readAddress();
+  addEventListener("popstate", () => read(tokenizers[0].key)); // the browser's buttons, and an address that is edited
+  await read(tokenizers[0].key);
   document.documentElement.dataset.ready = "";
+}
+
+/** Escape closes the card of a token that is pinned, wherever the focus is. */
+function closeCard(event) {
+  if (event.key !== "Escape" || event.defaultPrevented || event.target.matches?.("select, input[type=search]")) return;
+  document.querySelector(".view:not([hidden]) .card .close")?.click();
 }
 
 start();

@@ -9,6 +9,9 @@ export class JetonError extends Error {
   }
 }
 
+/** The kind of an error that says that the server does not answer. */
+export const GONE = "Gone";
+
 /**
  * Asks a question.
  *
@@ -25,20 +28,27 @@ export function ask(path, body, { signal } = {}) {
 /** The list of tokenizers. */
 export const askTokenizers = () => request("api/tokenizers", {});
 
-/** Puts a file among the tokenizers, and answers its entry in the list. */
-export function putTokenizer(file) {
-  return request("api/tokenizers", { method: "PUT", headers: { "X-Name": encodeURIComponent(file.name.toWellFormed()) }, body: file });
+/**
+ * Opens files, which may be several tokenizers or belong to one.
+ *
+ * @param {File[]} files
+ * @returns {Promise<{entries: Object[], errors: Array<{name: string, error: string}>}>}  entries of the list, and the
+ *   files that could not be opened
+ */
+export function putTokenizers(files) {
+  const parts = files.map((file) => [file.name.toWellFormed(), file.size]);
+  return request("api/tokenizers", { method: "PUT", headers: { "X-Files": encodeURIComponent(JSON.stringify(parts)) }, body: new Blob(files) });
 }
 
 async function request(path, options) {
-  let response;
+  let response, answer;
   try {
     response = await fetch(path, options);
+    answer = await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new JetonError("The playground does not answer: has it ended in the terminal? Start it again with jeton play.", "Gone");
+    throw new JetonError("The playground does not answer: has it ended in the terminal? Start it again with jeton play.", GONE);
   }
-  const answer = await response.json();
   if (!response.ok) throw new JetonError(answer.error, answer.kind);
   return answer;
 }

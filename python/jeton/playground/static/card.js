@@ -1,7 +1,7 @@
 // All about one token: how it looks, id, bytes, spelling, rank, and the tree of merges that built it.
 
 import { failure, h, number } from "./dom.js";
-import { partNodes } from "./draw.js";
+import { tokenNodes } from "./draw.js";
 import { mergeTree } from "./tree.js";
 
 const KEPT = 500; // answers kept, for a pointer passes the same tokens again and again
@@ -14,19 +14,21 @@ const answers = new Map();
  * @param {Object} options
  * @param {Object} [options.look]  how it looks, as a drawing's table has it; without it the answer says it
  * @param {Array<Node|null>} [options.extra]  what a view has to add
+ * @param {() => void} [options.close]  what a button in the card, and Escape, do; without it there is none
  * @returns {HTMLElement} which fills when the answer is there; `ready` is a promise of that
  */
-export function tokenCard(app, tokenizer, id, { look = null, extra = [] } = {}) {
+export function tokenCard(app, tokenizer, id, { look = null, extra = [], close } = {}) {
   const body = h("div", { class: "body" });
   const face = h("p", { class: "face tokens" });
-  const root = h("article", { class: "card", "aria-label": `Token ${id}` }, face, body, ...extra);
+  const closing = close ? h("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", on: { click: close } }, "×") : null;
+  const root = h("article", { class: "card", "aria-label": `Token ${id}` }, h("h2", { class: "unseen" }, "One token"), closing, face, body, ...extra);
   if (look) drawFace(face, look);
   root.ready = fill(app, face, body, tokenizer, id, look);
   return root;
 }
 
 function drawFace(face, look) {
-  face.replaceChildren(h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...partNodes(look.parts)));
+  face.replaceChildren(h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look)));
 }
 
 async function fill(app, face, body, tokenizer, id, look) {
@@ -47,6 +49,16 @@ async function fill(app, face, body, tokenizer, id, look) {
     ...(facts.special ? row("kind", "special token") : []),
   ];
   body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
+}
+
+/** Forgets all answers: the server was started anew. */
+export const forgetCards = () => answers.clear();
+
+/** Scrolls so that the card, which lies over the page of a narrow screen, does not cover an element. */
+export function uncover(detail, element) {
+  if (getComputedStyle(detail).position !== "fixed") return;
+  const covered = element.getBoundingClientRect().bottom + 16 - detail.getBoundingClientRect().top;
+  if (covered > 0) scrollBy(0, covered);
 }
 
 async function remembered(app, tokenizer, id) {

@@ -1,10 +1,10 @@
 // Small things that several views need: a token alone, a bar, a token in one line, a choice, news of tokenizers.
 
 import { counted, h } from "./dom.js";
-import { partNodes } from "./draw.js";
+import { tokenNodes } from "./draw.js";
 
 /** One token by its look, alone: it stands inside of an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...partNodes(look.parts));
+export const chip = (look) => h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
 
 /** Tokens in a row, with what stands between them. */
 export const chips = (looks, between = "") =>

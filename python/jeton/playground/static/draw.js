@@ -40,7 +40,8 @@ function markSame(root, rule) {
  *   none anymore), reached by keys, or pressed
  * @param {(index: number) => string} [options.mark]  classes for each token, such as "ring"
  * @returns {HTMLElement} with `drawing`; `token(index)`, a token's element; `look(index, {focus, scroll})`, which makes
- *   a token the one that is looked at (null: none); and `filled`, a promise of all tokens
+ *   a token the one that is looked at (null: none); `rest()`, which gives the focus back to the token that Tab reaches
+ *   and looks at none; and `filled`, a promise of all tokens
  */
 export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
   const serial = String(++made);
@@ -62,7 +63,9 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
     return block.first + block.tokens.indexOf(element);
   };
 
-  let current = null;
+  let current = null; // the token that is looked at
+  let stop = 0; // the token that Tab reaches
+  let resting = false;
   const hold = (index) => {
     const element = token(index);
     element.tabIndex = 0;
@@ -78,18 +81,23 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   root.look = (index, { focus = false, scroll = false } = {}) => {
     if (!drawing.ids.length) return;
     if (index !== current) {
-      const [from, to] = [current ?? 0, index ?? 0];
-      token(from).classList.remove("current");
-      if (from !== to) { // what has the focus would lose it with its tabindex
-        release(from);
-        hold(to);
-      }
+      if (current !== null) token(current).classList.remove("current");
       current = index;
       if (index !== null) token(index).classList.add("current");
     }
+    if (index !== null && index !== stop) { // what has the focus would lose it with its tabindex
+      release(stop);
+      hold((stop = index));
+    }
     markSame(root, index === null ? "" : `[data-drawing="${serial}"] .k${drawing.looks[index]}{--same:1}`);
-    if (focus) token(index).focus();
+    if (focus) token(stop).focus();
     else if (scroll && index !== null) scrollTo(root.parentElement, token(index));
+  };
+
+  root.rest = () => {
+    resting = true;
+    root.look(null, { focus: true });
+    resting = false;
   };
 
   const found = (event) => {
@@ -101,7 +109,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   root.addEventListener("click", (event) => { const index = found(event); if (index !== null) onToken?.(index, "press"); });
   root.addEventListener("focusin", (event) => {
     const index = found(event);
-    if (index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not by a press
+    if (!resting && index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not by a press
   });
   root.addEventListener("keydown", (event) => {
     const index = found(event);
@@ -148,14 +156,18 @@ function blockOf(starts, index) {
 function blockFiller(drawing, as, mark) {
   const templates = drawing.table.map((look, number) => template(look, number, as));
   const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
-  const { looks, groups } = drawing;
+  const { looks, groups, table } = drawing;
   const last = looks.length;
 
   const element = (index) => {
     const made = templates[looks[index]].cloneNode(true);
     const before = index > 0 && groups[index - 1] === groups[index];
     const after = index + 1 < last && groups[index + 1] === groups[index];
-    if (before || after) made.classList.add(before ? (after ? "gm" : "ge") : "gs");
+    if (before || after) {
+      made.classList.add(before ? (after ? "gm" : "ge") : "gs");
+      const [, , , side] = table[looks[index]].parts.at(before ? 0 : -1); // the bytes that it has of the character
+      if (side === "rtl") made.classList.add("rtl"); // the first token stands on the right
+    }
     const classes = mark?.(index);
     if (classes) made.classList.add(...classes.split(" "));
     return made;
@@ -201,9 +213,8 @@ async function fillAll(root, blocks, fill) {
 /** The element of a look, to be copied. */
 function template(look, number, as) {
   const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}` });
-  if (as === "ids") element.append(String(look.id));
-  else if (as === "bytes") element.append(look.hex.replace(/..(?!$)/g, "$& ") || "∅");
-  else element.append(...partNodes(look.parts));
+  const text = as === "ids" ? String(look.id) : as === "bytes" ? look.hex.replace(/..(?!$)/g, "$& ") || "∅" : null;
+  element.append(...tokenNodes(text === null ? look : { ...look, parts: [["text", text, text]] }));
   return element;
 }
 
@@ -213,19 +224,34 @@ const gap = (parts) => h("s", { class: "gap", title: "no token covers this" }, .
  * The nodes of parts: what is shown and not copied is an attribute that the style draws, what is copied and not shown
  * stands in an element without size, where a bidi control cannot move its neighbors.
  *
- * @param {Array<[string, string, string]>} parts  kind, shown, text
+ * @param {Array<[string, string, string, string?]>} parts  kind, shown, text, and the direction that it is read in, if
+ *   what is shown does not say it
  */
 export function partNodes(parts) {
-  return parts.map(([kind, shown, text]) => {
+  return parts.map(([kind, shown, text, side]) => {
     if (shown === text) return document.createTextNode(text);
     // a sign lies upon the white space that it stands for, if the text has that
     const isSpace = ["space", "tab", "newline"].includes(kind);
     const lies = isSpace && text !== "" && text.trim() === "";
-    const sign = h("i", { class: isSpace && !lies ? `${kind} alone` : kind, data: { s: shown } });
+    const sign = h("i", { class: [kind, isSpace && !lies ? "alone" : "", side ?? ""].filter(Boolean).join(" "), data: { s: shown } });
     if (lies) sign.append(text);
     else if (text) sign.append(h("span", { class: "raw" }, text));
     return sign;
   });
+}
+
+const isWhite = ([kind]) => kind === "space" || kind === "tab" || kind === "newline";
+
+/**
+ * The nodes of a token. A special token's spelling stands in a pill, and white space that the token stripped beside it
+ * (`Look.spelled`), so that a line end breaks no pill.
+ */
+export function tokenNodes({ special, parts }) {
+  if (!special) return partNodes(parts);
+  const first = parts.findIndex((part) => !isWhite(part));
+  const end = parts.findLastIndex((part) => !isWhite(part)) + 1;
+  if (first < 0) return [h("span", { class: "pill" }, ...partNodes(parts))];
+  return [...partNodes(parts.slice(0, first)), h("span", { class: "pill" }, ...partNodes(parts.slice(first, end))), ...partNodes(parts.slice(end))];
 }
 
 /** Parts as one string, as it is shown. */

@@ -47,12 +47,20 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     if (isLong) words.textContent = `The text has ${counted(next.length, "character")}; the box shows how it begins. Paste to replace it.`;
   };
 
+  const tell = () => {
+    if (!typing) return;
+    clearTimeout(typing);
+    typing = 0;
+    app.set({ text });
+  };
+
   area.addEventListener("input", () => {
     text = area.value;
     clearTimeout(typing);
     if (text.length > LONGEST) return put(text);
-    typing = setTimeout(() => { typing = 0; app.set({ text }); }, TYPING_MS);
+    typing = setTimeout(tell, TYPING_MS);
   });
+  area.addEventListener("blur", tell); // before what takes the focus changes the state
 
   area.addEventListener("paste", (event) => {
     const pasted = event.clipboardData.getData("text/plain");

@@ -3,6 +3,8 @@
 // Turns are drawn one below the other, each in the template's order. What the template says and what a message says look
 // different, and where a message spells a special token it is seen to be text: the point of it all.
 
+import { uncover } from "../card.js";
+import { onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const LONGEST = 200_000; // characters of one message, which is edited in a box of the page
@@ -48,6 +50,7 @@ export function mount(root, app) {
   let pointing = 0;
   let telling = 0;
   let asked = "";
+  let failed = false; // whether a file that is opened may help
 
   function toggle(name, label, title) {
     const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked }) } });
@@ -76,8 +79,9 @@ export function mount(root, app) {
       clearTimeout(typing);
       typing = setTimeout(() => put(typed()), TYPING_MS);
     };
-    const role = h("input", { type: "text", list: "chat-roles", id: `chat-role-${index}`, autocomplete: "off", spellcheck: "false", on: { input: later } });
-    const area = h("textarea", { id: `chat-content-${index}`, rows: 2, spellcheck: "false", dir: "auto", on: { input: later, paste: (event) => refuseLong(event, area) } });
+    const tell = () => { if (typing) put(typed()); };
+    const role = h("input", { type: "text", list: "chat-roles", id: `chat-role-${index}`, autocomplete: "off", spellcheck: "false", on: { input: later, blur: tell } });
+    const area = h("textarea", { id: `chat-content-${index}`, rows: 2, spellcheck: "false", dir: "auto", on: { input: later, blur: tell, paste: (event) => refuseLong(event, area) } });
     const button = (sign, label, act) => h("button", { type: "button", "aria-label": `${label} message ${index + 1}`, title: label, on: { click: act } }, sign);
     const up = button("↑", "Move up", () => move(index, -1));
     const down = button("↓", "Move down", () => move(index, 1));
@@ -174,7 +178,9 @@ export function mount(root, app) {
       showChoices(answer);
       if (answer.drawing) draw(answer, state.tokenizer);
       else lacks(answer);
+      failed = false;
     } catch (error) {
+      failed = true;
       clear(failure(error));
     }
     root.removeAttribute("aria-busy");
@@ -297,8 +303,25 @@ export function mount(root, app) {
     place?.element.look(place.index); // last, for the places of its id are marked in all turns by one rule
     if (!place) return detail.replaceChildren();
     const { drawing } = place.element;
-    detail.replaceChildren(app.card(tokenizer, drawing.ids[place.index], { look: drawing.table[drawing.looks[place.index]] }));
+    const close = place === pinned ? () => letGo(tokenizer) : undefined;
+    detail.replaceChildren(app.card(tokenizer, drawing.ids[place.index], { look: drawing.table[drawing.looks[place.index]], close }));
+    if (close) uncover(detail, place.element.token(place.index));
   }
+
+  /** Lets the token that stays go; the focus, if the card had it, goes back to that token. */
+  function letGo(tokenizer) {
+    const [{ element }, hadFocus] = [pinned, detail.contains(document.activeElement)];
+    clearTimeout(pointing);
+    pinned = null;
+    lookAt(null, tokenizer);
+    if (hadFocus) element.rest();
+  }
+
+  onOtherTokenizers(app, () => {
+    if (!failed) return;
+    asked = "";
+    if (!root.hidden) update(app.state);
+  });
 
   return {
     show(state) {

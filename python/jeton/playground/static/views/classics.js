@@ -37,12 +37,12 @@ export function mount(root, app) {
   }
 
   function title({ id, title }) {
-    return h("li", {}, h("button", { type: "button", data: { id }, on: { click: () => app.set({ classic: id }) } }, title));
+    return h("li", {}, h("button", { type: "button", data: { id }, on: { click: () => app.go({ classic: id }) } }, title));
   }
 
   function draw(classic) {
     const compare = classic.state
-      ? [h("p", {}, h("button", { type: "button", on: { click: () => app.set(classic.state) } }, "Compare these side by side"))]
+      ? [h("p", {}, h("button", { type: "button", on: { click: () => app.go(classic.state) } }, "Compare these side by side"))]
       : [];
     const recorded = classic.panels.some((panel) => panel.recorded)
       ? [h("p", { class: "hint" }, "What is marked as recorded was written down from the real file, for its vocabulary is not on this machine. Open the file, and the answer is computed.")]
@@ -66,7 +66,7 @@ export function mount(root, app) {
       },
     });
     const badge = recorded ? h("span", { class: "badge" }, "recorded") : null;
-    const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.set(state) } }, "Open in Tokens") : null;
+    const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.go(state) } }, "Open in Tokens") : null;
     return h(
       "section",
       { class: "panel" },

@@ -26,7 +26,7 @@ export function mount(root, app) {
   root.append(
     chosen,
     box,
-    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, text]) => h("button", { type: "button", class: "link", on: { click: () => app.set({ text }) } }, name))),
+    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, text]) => h("button", { type: "button", class: "link", on: { click: () => app.go({ text }) } }, name))),
     h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Permit special tokens")),
     found,
     h(
@@ -63,7 +63,7 @@ export function mount(root, app) {
     const now = JSON.stringify([picked, all.map((entry) => [entry.key, entry.error])]);
     if (now === shownChoice) return;
     shownChoice = now;
-    const change = (next) => app.set({ compare: next });
+    const change = (next) => app.go({ compare: next });
     const items = picked.map((key, index) => {
       const select = h("select", { "aria-label": `Tokenizer ${index + 1}`, on: { change: () => change(picked.map((old, i) => (i === index ? select.value : old))) } });
       const known = all.some((entry) => entry.key === key) ? all : [{ key, name: `${key} (not on this machine)` }, ...all];
@@ -98,8 +98,8 @@ export function mount(root, app) {
     try {
       const answer = await ask("compare", { tokenizers, text: state.text, special: state.special });
       if (answer === null || askedText !== state.text) return;
-      draw(answer, state.text);
-      failed = false;
+      draw(answer, tokenizers, askedText);
+      failed = answer.failed.length > 0;
     } catch (error) {
       failed = true;
       found.replaceChildren(failure(error));
@@ -107,17 +107,21 @@ export function mount(root, app) {
     root.removeAttribute("aria-busy");
   }
 
-  function draw(answer, text) {
-    const { tokenizers, spread, cuts, drawings } = answer;
+  /** Why some of the tokenizers are not compared; the others keep their tones. */
+  const failures = (all) => all.map(({ key, error }) => failure({ message: `${nameOf(key)}: ${error}` }));
+
+  function draw(answer, chosen, text) {
+    const { spread, cuts, drawings } = answer;
+    const tokenizers = answer.tokenizers.map((entry) => ({ ...entry, tone: chosen.indexOf(entry.name) }));
     const most = Math.max(...tokenizers.map((entry) => entry.tokens), 1);
     const anyUnknown = tokenizers.some((entry) => entry.unknown);
     const heads = ["tokenizer", "tokens", "bytes per token", "own tokens", ...(anyUnknown ? ["unknown"] : [])];
-    const row = ({ name, tokens, bytes_per_token, own, unknown }, index) =>
+    const row = ({ name, tone, tokens, bytes_per_token, own, unknown }) =>
       h(
         "tr",
-        { class: `n${index}` },
+        { class: `n${tone}` },
         h("th", { scope: "row" }, nameOf(name)),
-        h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${index}`), h("span", { class: "figure" }, number(tokens)))),
+        h("td", {}, h("span", { class: "measure" }, bar(tokens / most, `n${tone}`), h("span", { class: "figure" }, number(tokens)))),
         h("td", { class: "figure" }, bytes_per_token.toFixed(3)),
         h("td", { class: "figure" }, number(own.length)),
         anyUnknown ? h("td", { class: unknown ? "figure wrong" : "figure" }, number(unknown)) : null,
@@ -130,16 +134,16 @@ export function mount(root, app) {
     );
     const summary = tokenizers.length > 1
       ? `The most tokens are ${(spread * 100).toFixed(1)}% over the least. Cuts differ in ${counted(cuts.length, "place")}; a ring marks a token that no other tokenizer has there.`
-      : "Add a tokenizer to compare.";
+      : chosen.length > 1 ? "Only this one of them is left to compare." : "Add a tokenizer to compare.";
     const part = answer.compared_chars < answer.num_chars
       ? [h("p", { class: "hint" }, `Counts are those of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
       : [];
-    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], index, tokenizers.length === 1));
-    found.replaceChildren(h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("h2", { class: "unseen" }, "Side by side"), h("div", { class: "side-by-side" }, ...columns), placesOf(answer, text));
+    const columns = tokenizers.map((entry, index) => column(entry, drawings[index], tokenizers.length === 1));
+    found.replaceChildren(...failures(answer.failed), h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("h2", { class: "unseen" }, "Side by side"), h("div", { class: "side-by-side" }, ...columns), placesOf(cuts, tokenizers, text));
     app.say(`${tokenizers.map((entry) => `${nameOf(entry.name)}: ${counted(entry.tokens, "token")}`).join(", ")}. ${summary}`);
   }
 
-  function column({ name, own }, drawing, index, alone) {
+  function column({ name, tone, own }, drawing, alone) {
     const title = nameOf(name);
     const ring = new Set(alone ? [] : own); // alone, all are its own
     const line = h("p", { class: "one-line", "aria-live": "polite" }, "\u00a0");
@@ -151,11 +155,11 @@ export function mount(root, app) {
         if (place !== null) tokens.look(place);
       },
     });
-    return h("section", { class: `column n${index}` }, h("h3", {}, title), h("div", { class: "pane" }, tokens), line);
+    return h("section", { class: `column n${tone}` }, h("h3", {}, title), h("div", { class: "pane" }, tokens), line);
   }
 
   /** The places where some cut and others do not, with the text around them. */
-  function placesOf({ cuts, tokenizers }, text) {
+  function placesOf(cuts, tokenizers, text) {
     if (!cuts.length) return null;
     const bytes = new TextEncoder().encode(text);
     const decoder = new TextDecoder();
@@ -164,13 +168,13 @@ export function mount(root, app) {
       const inside = (bytes[place] & 0xc0) === 0x80;
       const left = around(place - 4 * AROUND, place).slice(-AROUND);
       const right = around(place, place + 4 * AROUND).slice(0, AROUND);
-      const yes = (index) => h("td", { class: `who n${index}` }, by.includes(index) ? h("span", {}, "cuts") : h("span", { class: "no" }, "–"));
+      const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, "cuts") : h("span", { class: "no" }, "–"));
       return h(
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
         h("td", { class: "around" }, h("bdi", {}, left), h("span", { class: "cut", "aria-hidden": "true" }, "│"), h("bdi", {}, right), inside ? h("span", { class: "note" }, " inside a character") : null),
-        ...tokenizers.map((_, index) => yes(index)),
+        ...tokenizers.map(yes),
       );
     };
     const heads = ["byte", "text around it", ...tokenizers.map((entry) => nameOf(entry.name))];
@@ -196,7 +200,7 @@ export function mount(root, app) {
       try {
         const answer = await askParagraph("paragraph", { tokenizers });
         if (answer === null) return;
-        costs = { ...answer, tokenizers };
+        costs = { ...answer, chosen: tokenizers };
       } catch (error) {
         costs = null;
         shownCosts = "";
@@ -209,10 +213,11 @@ export function mount(root, app) {
   function drawCosts(state) {
     const order = state.sort === "cost" ? "cost" : "listed";
     sort.select.value = order;
-    const now = JSON.stringify([costs.tokenizers, order, state.language]);
+    const now = JSON.stringify([costs.chosen, costs.failed, order, state.language]);
     if (now === shownCosts) return;
     shownCosts = now;
-    const { languages: all, tokenizers } = costs;
+    const { languages: all, tokenizers, chosen } = costs;
+    const tones = tokenizers.map((key) => chosen.indexOf(key));
     const [english] = all;
     const rows = order === "cost" ? [...all].sort((a, b) => (b.counts[0] ?? -1) - (a.counts[0] ?? -1)) : all;
     const most = Math.max(...all.flatMap((language) => language.counts.map((count) => count ?? 0)), 1);
@@ -224,7 +229,7 @@ export function mount(root, app) {
       return h(
         "td",
         {},
-        h("span", { class: "measure" }, bar(count / most, unknown ? `n${index} lost` : `n${index}`), h("span", { class: "figure" }, number(count)), h("span", { class: "times" }, times)),
+        h("span", { class: "measure" }, bar(count / most, unknown ? `n${tones[index]} lost` : `n${tones[index]}`), h("span", { class: "figure" }, number(count)), h("span", { class: "times" }, times)),
         unknown ? h("span", { class: "wrong small" }, `${number(unknown)} of them unknown`) : null,
       );
     };
@@ -234,9 +239,9 @@ export function mount(root, app) {
       const button = h("button", { type: "button", class: "link", "aria-expanded": String(open), on: press }, language.name);
       return h("tr", {}, h("th", { scope: "row" }, button), ...tokenizers.map((_, index) => cell(language, index)));
     };
-    const heads = [h("th", { scope: "col" }, "language"), ...tokenizers.map((key, index) => h("th", { scope: "col", class: `n${index}` }, nameOf(key)))];
+    const heads = [h("th", { scope: "col" }, "language"), ...tokenizers.map((key, index) => h("th", { scope: "col", class: `n${tones[index]}` }, nameOf(key)))];
     const focused = languages.contains(document.activeElement) ? document.activeElement.textContent : null;
-    languages.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each language costs" }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, "Tokens of the paragraph by language and tokenizer"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
+    languages.replaceChildren(...failures(costs.failed), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each language costs" }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, "Tokens of the paragraph by language and tokenizer"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
     if (focused) [...languages.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
     drawReading(all.find((language) => language.code === state.language));
   }
@@ -244,7 +249,7 @@ export function mount(root, app) {
   function drawReading(language) {
     reading.hidden = !language;
     if (!language) return;
-    const use = h("button", { type: "button", on: { click: () => { app.set({ text: language.text }); root.scrollIntoView({ block: "start" }); } } }, "Compare its tokens above");
+    const use = h("button", { type: "button", on: { click: () => { app.go({ text: language.text }); root.scrollIntoView({ block: "start" }); } } }, "Compare its tokens above");
     reading.replaceChildren(
       h("h3", {}, `${language.name} · `, h("span", { lang: language.code }, language.own_name)),
       h("p", { lang: language.code, dir: "auto" }, language.text),
@@ -255,7 +260,7 @@ export function mount(root, app) {
 
   onOtherTokenizers(app, () => {
     if (failed) asked = "";
-    if (!costs) askedKeys = "";
+    if (!costs || costs.failed.length) askedKeys = "";
     if (!root.hidden) show(app.state);
   });
 

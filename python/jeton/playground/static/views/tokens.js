@@ -3,7 +3,9 @@
 // Three things show the same tokens: the box for the text (by its caret), the drawing, and the list of ids or bytes.
 // Whichever is touched, the others follow. A token that is pointed at is shown while it is; one that is pressed stays.
 
+import { uncover } from "../card.js";
 import { codePoints, units } from "../characters.js";
+import { onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 import { exports } from "../exports.js";
 
@@ -68,7 +70,7 @@ export function mount(root, app) {
       draw();
     } catch (error) {
       stopTimers();
-      answer = null;
+      answer = null; // a file that is opened may help
       drawings = [];
       figures.replaceChildren();
       list.replaceChildren();
@@ -158,24 +160,26 @@ export function mount(root, app) {
   function look(index, { scroll = false } = {}) {
     for (const drawing of drawings) drawing.look(index, { scroll: scroll && !drawing.contains(document.activeElement) });
     detail.replaceChildren(index === null ? invitation() : card(index));
-    if (index !== null && scroll) uncover(drawings.find((drawing) => drawing.contains(document.activeElement)) ?? drawings[0], index);
+    if (index !== null && scroll) uncover(detail, (drawings.find((drawing) => drawing.contains(document.activeElement)) ?? drawings[0]).token(index));
   }
 
-  /** Scrolls so that the card, which lies over the page of a narrow screen, does not cover the token. */
-  function uncover(drawing, index) {
-    if (getComputedStyle(detail).position !== "fixed") return;
-    const covered = drawing.token(index).getBoundingClientRect().bottom + 16 - detail.getBoundingClientRect().top;
-    if (covered > 0) scrollBy(0, covered);
+  /** Lets the token that stays go; the focus, if the card had it, goes back to that token. */
+  function close() {
+    const hadFocus = detail.contains(document.activeElement);
+    clearTimeout(pointing);
+    pinned = null;
+    look(null);
+    if (hadFocus) drawings[0].rest();
   }
 
   function invitation() {
-    return h("p", { class: "invitation" }, "Point at a token, or put the caret of the text into it, to see what it is and how it came about. Arrow keys go from token to token.");
+    return h("p", { class: "invitation" }, "Point at a token, or put the caret of the text into it, to see what it is and how it came about. Arrow keys go from token to token; Escape closes what is shown.");
   }
 
   function card(index) {
     const { drawing, tokenizer } = answer;
     const id = drawing.ids[index];
-    return app.card(tokenizer, id, { look: drawing.table[drawing.looks[index]], extra: [shares(index), places(index, id)] });
+    return app.card(tokenizer, id, { look: drawing.table[drawing.looks[index]], close: index === pinned ? close : undefined, extra: [shares(index), places(index, id)] });
   }
 
   /** Which tokens share a character with it. */
@@ -227,6 +231,12 @@ export function mount(root, app) {
     const { char_starts, char_ends } = answer.drawing;
     if (answer.text === app.state.text) box.select(units(answer.text, char_starts[index]), units(answer.text, char_ends[index]));
   }
+
+  onOtherTokenizers(app, () => {
+    if (answer) return;
+    asked = "";
+    if (!root.hidden) update(app.state);
+  });
 
   return {
     show(state) {

@@ -87,7 +87,7 @@ export function mount(root, app) {
   let drawn = null; // [run, at] as they were last drawn
 
   function example(name, state) {
-    return h("button", { type: "button", class: "link", on: { click: () => { stop(); app.set({ level: undefined, step: undefined, ...state }); } } }, name);
+    return h("button", { type: "button", class: "link", on: { click: () => { stop(); app.go({ level: undefined, step: undefined, ...state }); } } }, name);
   }
 
   // ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ const TYPING_MS = 150;
 
 export function mount(root, app) {
   const ask = app.latest();
-  const query = h("input", { type: "search", "aria-label": "Search", spellcheck: "false", autocomplete: "off", on: { input: onType } });
+  const query = h("input", { type: "search", "aria-label": "Search", spellcheck: "false", autocomplete: "off", on: { input: onType, blur: tell } });
   const by = choice("Search by", BY, (value) => app.set({ by: value === "text" ? undefined : value, from: undefined }));
   const kind = choice("Kind", Object.entries(KINDS), (value) => app.set({ kind: value === "all" ? undefined : value, from: undefined }));
   const status = h("p", { class: "status", role: "status" });
@@ -33,11 +33,18 @@ export function mount(root, app) {
 
   function onType() {
     clearTimeout(typing);
-    typing = setTimeout(() => app.set({ find: query.value || undefined, from: undefined }), TYPING_MS);
+    typing = setTimeout(tell, TYPING_MS);
+  }
+
+  function tell() {
+    if (!typing) return;
+    clearTimeout(typing);
+    typing = 0;
+    app.set({ find: query.value || undefined, from: undefined });
   }
 
   function turn(step) {
-    app.set({ from: Math.max((app.state.from ?? 0) + step * PAGE, 0) || undefined });
+    app.go({ from: Math.max((app.state.from ?? 0) + step * PAGE, 0) || undefined });
   }
 
   async function update(state) {
@@ -83,17 +90,22 @@ export function mount(root, app) {
   }
 
   function row(entry, index) {
-    const press = { click: () => app.set({ id: entry.id }) };
-    const button = h("button", { type: "button", class: "link", tabindex: index ? -1 : 0, on: press }, String(entry.id));
+    const button = h("button", { type: "button", class: "link", tabindex: index ? -1 : 0 }, String(entry.id));
     return h(
       "tr",
-      { data: { id: entry.id }, on: press },
+      { data: { id: entry.id }, on: { click: () => open(entry.id) } },
       h("td", { class: "figure" }, button),
       h("td", { class: "tokens" }, chip(entry), 2 * entry.num_bytes > entry.hex.length ? h("span", { class: "small hint" }, `… ${counted(entry.num_bytes, "byte")}`) : null),
       h("td", {}, h("code", {}, shortened(entry.hex.replace(/..(?!$)/g, "$& ")))),
       h("td", {}, h("code", {}, shortened(entry.spelling))),
       h("td", {}, KIND_WORDS[entry.kind]),
     );
+  }
+
+  /** Opens the card of an entry; the first one is an entry of the history, which the Back button closes. */
+  function open(id) {
+    if (app.state.id === undefined) app.go({ id });
+    else app.set({ id });
   }
 
   const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
@@ -121,8 +133,12 @@ export function mount(root, app) {
     shownCard = key;
     if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Choose an entry to see all about it."));
     const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
-    const close = h("button", { type: "button", class: "link close", on: { click: () => app.set({ id: undefined }) } }, "Close");
-    detail.replaceChildren(h("h2", { class: "unseen" }, "One token"), app.card(state.tokenizer, state.id, { look, extra: [close] }));
+    const close = () => {
+      const [row, hadFocus] = [list.querySelector("tr.current button"), detail.contains(document.activeElement)];
+      app.set({ id: undefined });
+      if (hadFocus) row?.focus();
+    };
+    detail.replaceChildren(app.card(state.tokenizer, state.id, { look, close }));
   }
 
   onOtherTokenizers(app, () => {
@@ -131,19 +147,12 @@ export function mount(root, app) {
     if (!root.hidden) update(app.state);
   });
 
-  let shownTokenizer = null;
-
   return {
     show(state) {
-      if (document.activeElement !== query) query.value = asText(state.find);
+      if (!typing) query.value = asText(state.find); // what is being typed is newer
       query.placeholder = HINTS[state.by ?? "text"] ?? "";
       by.select.value = state.by ?? "text";
       kind.select.value = state.kind ?? "all";
-      if (shownTokenizer !== null && shownTokenizer !== state.tokenizer && (state.from || state.id !== undefined)) {
-        shownTokenizer = state.tokenizer; // another vocabulary: its pages and ids are others
-        return app.set({ from: undefined, id: undefined });
-      }
-      shownTokenizer = state.tokenizer;
       update(state);
     },
     hide() {},

@@ -1,6 +1,7 @@
 // Why: the steps from a text to its tokens. First the splits, each with the part of the pattern that made it; then one
 // of them, step by step: merges with the pairs that competed, or the pieces that a model chose from.
 
+import { onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
@@ -32,7 +33,7 @@ export function mount(root, app) {
         answer = found;
         drawSplits();
       } catch (error) {
-        answer = null;
+        answer = null; // a file that is opened may help
         for (const part of [made, steps]) part.replaceChildren();
         splits.replaceChildren(failure(error));
         return;
@@ -91,6 +92,12 @@ export function mount(root, app) {
     if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer.names, onStep, app);
     return { element: h("p", {}, `One symbol from the start, id ${facts.ids.join(", ")}: there is nothing to merge.`) };
   }
+
+  onOtherTokenizers(app, () => {
+    if (answer) return;
+    asked = "";
+    if (!root.hidden) update(app.state);
+  });
 
   return {
     show(state) {
