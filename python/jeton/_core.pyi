@@ -56,8 +56,8 @@ _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
 _Pair = tuple[int, int, int]  # left, right, rank
 _Merges = tuple[
-    list[int], list[int], list[tuple[int, _Pair, int, list[_Pair], int]]
-]  # symbols, where each begins, merges
+    list[int], list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[tuple[int, int, int, int, int]]
+]  # symbols, where each begins, merges, splits
 _Edge = tuple[int, int, int | None, float]  # start, end, id, score
 
 def apply_template(
@@ -282,6 +282,7 @@ class Tokenizer:
         *,
         pair: str | bytes | None = None,
         template: bool = False,
+        most: int = ...,
     ) -> tuple[
         tuple[
             list[int],
@@ -297,20 +298,35 @@ class Tokenizer:
         list[_Span],
     ]: ...
     def nbest(self, text: str | bytes, n: int, special: _Permission = None) -> list[tuple[list[int], float]]: ...
+    def tokenize_in_chunks(
+        self,
+        text: str | bytes,
+        each: Callable[[list[int], list[bytes], list[_Span], bool], object],
+        special: _Permission = None,
+        *,
+        template: bool = False,
+    ) -> None: ...
+    def byte_spans(self, text: str | bytes, special: _Permission = None) -> tuple[memoryview, memoryview]: ...
     def explain(
-        self, text: str | bytes, special: _Permission = None
-    ) -> list[
-        tuple[
-            _Span,  # byte span
-            bytes,  # what the model saw
-            bool,  # an added token
-            bool,  # taken whole
-            int | None,  # part of the pattern
-            list[int],  # ids
-            _Merges | None,
-            tuple[list[_Edge], int, tuple[list[_Edge], float], list[tuple[list[_Edge], float]]] | None,
-            tuple[list[tuple[int, int, int]], int | None, bool] | None,
-        ]
+        self, text: str | bytes, special: _Permission = None, *, most: int = ...
+    ) -> tuple[
+        list[
+            tuple[
+                _Span,  # byte span
+                bytes,  # what the model saw
+                bool,  # an added token
+                bool,  # taken whole
+                int | None,  # part of the pattern
+                list[int],  # ids
+                _Merges | None,
+                tuple[list[_Edge], int, tuple[list[_Edge], float], list[tuple[list[_Edge], float]]] | None,
+                tuple[list[tuple[int, int, int]], int | None, bool] | None,
+            ]
+        ],
+        int,  # pretokens
+        int,  # merges
+        int,  # tokens
+        set[int],  # added tokens
     ]: ...
     def explain_entry(self, id: int) -> _Merges | None: ...
     def alternatives(self) -> list[str]: ...

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from .chat import Chat
     from .drawing import Tree
     from .encoding import Encoding, TokenBatch
-    from .explanation import Explanation
+    from .explanation import ExplainedPretoken, Explanation
 
 __all__ = ["FILES", "Tokenizer"]
 
@@ -347,12 +348,30 @@ class Tokenizer:
             [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
+        return self._tokenize(text, pair, special, add_special_tokens)
+
+    def _tokenize(
+        self,
+        text: str | bytes,
+        pair: str | bytes | None,
+        special: Special | None,
+        add_special_tokens: bool | None,
+        most: int = sys.maxsize,
+    ) -> Encoding:
+        """`tokenize`, or of a long text only the pretokens that have its first `most` tokens.
+
+        Then `text` ends a few bytes after the last token, so that a character that is cut there is whole. What the
+        template adds stands after these tokens, too.
+        """
         from .encoding import Encoding
 
         columns, pretokens, dropped = self._core.tokenize(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens)
+            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), most=most
         )
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_mask, sequence_ids = columns
+        data = _bytes(text)
+        if len(ids) >= most:
+            data = data[: max(end for _, end in byte_spans) + 4]
         return Encoding(
             ids,
             tokens,
@@ -364,10 +383,38 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special_mask,
             sequence_ids,
             hf_offsets,
-            _bytes(text),
+            data,
             _bytes(pair or b""),
             self._special_spelling,
         )
+
+    def _tokenize_in_chunks(
+        self,
+        text: str | bytes,
+        each: Callable[[list[int], list[bytes], list[tuple[int, int]], bool], object],
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> None:
+        """Calls a function with the tokens of a text in order, some thousands at a time: memory does not grow with them.
+
+        Args:
+            text: as `encode`.
+            each: called with n ids, n times the token's bytes, n byte spans, and whether they are the text's tokens or
+                the template's. A span of the template's is the empty range at the edge of the text it frames.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: as `encode`; after the calls with the tokens before that place.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> tok._tokenize_in_chunks("hi", print)
+            [104, 105] [b'h', b'i'] [(0, 1), (1, 2)] True
+        """
+        template = self._adds(add_special_tokens)
+        self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
 
     def count(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
@@ -403,14 +450,24 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no pair left has a merge: stop
               ids [256]
         """
-        from .explanation import Explanation, explained
+        from .explanation import Explanation, LazySequence, Totals, explained, limits
 
-        data = _bytes(text)
-        allowed = self._permission(special)
-        parts = self._core.explain(text, allowed)
-        pretokens = [explained(*part, by_chars=self._covers_more) for part in parts]
-        tokens = self.tokenize(text, special=special)
-        return Explanation(data, pretokens, tokens, Spelling(self), self._core.alternatives())
+        def pretokens(most: int) -> tuple[list[ExplainedPretoken], int, int, int, set[int]]:
+            parts, *totals = self._core.explain(text, self._permission(special), most=most)
+            return ([explained(*part, by_chars=self._covers_more) for part in parts], *totals)
+
+        told, num_pretokens, num_merges, num_tokens, added = pretokens(limits.MAX_PRETOKENS_SHOWN)
+        num_shown = limits.MAX_TOKENS_SHOWN + 4  # a character is cut in 4 at most
+        shown = self._tokenize(text, None, special, None, num_shown)[:num_shown]
+        num_tokens += self._core.num_template_ids() if self._adds(None) else 0
+        return Explanation(
+            _bytes(text),
+            LazySequence(told, num_pretokens, lambda: pretokens(sys.maxsize)[0]),
+            LazySequence(shown, num_tokens, lambda: self.tokenize(text, special=special)),
+            Spelling(self),
+            self._core.alternatives(),
+            Totals(num_merges, frozenset(added)),
+        )
 
     def tree(self, id: int) -> Tree:
         """The merges that build a token, from its own bytes up: a tree to walk, draw or take as JSON.

@@ -1,6 +1,6 @@
 //! Explanations as tuples.
 
-use jeton_core::model::explain::{Candidate, Step, Story};
+use jeton_core::model::explain::{Candidate, Split, Step, Story};
 use jeton_core::model::why::{Attempts, Piece, Way, Ways};
 use jeton_core::tokenizer::{Explained, Why};
 use pyo3::prelude::*;
@@ -8,7 +8,8 @@ use pyo3::types::PyBytes;
 
 type Pair = (u32, u32, u32); // left, right, rank
 type Merge = (usize, Pair, u32, Vec<Pair>, usize); // at, merged, result, rivals, candidates
-pub type Merges = (Vec<u32>, Vec<usize>, Vec<Merge>); // symbols, where each begins, merges
+type Parted = (usize, usize, u32, u32, u32); // at, where the right part begins, id, left, right
+pub type Merges = (Vec<u32>, Vec<usize>, Vec<Merge>, Vec<Parted>); // symbols, where each begins, merges, splits
 type Edge = (usize, usize, Option<u32>, f64); // start, end, id or None for unknown, score
 type Path = (Vec<Edge>, f64); // edges, sum of the scores
 type Lattice = (Vec<Edge>, usize, Path, Vec<Path>); // edges, how many there are, the best, the next best
@@ -42,7 +43,9 @@ pub fn told(py: Python<'_>, part: Explained) -> Told<'_> {
 pub fn merges(story: Story) -> Merges {
     let pair = |c: Candidate| (c.left, c.right, c.rank);
     let step = |s: Step| (s.at, pair(s.merged), s.result, s.rivals.into_iter().map(pair).collect(), s.num_candidates);
-    (story.symbols, story.starts, story.steps.into_iter().map(step).collect())
+    let parted = |s: Split| (s.at, s.middle, s.id, s.left, s.right);
+    let steps = story.steps.into_iter().map(step).collect();
+    (story.symbols, story.starts, steps, story.splits.into_iter().map(parted).collect())
 }
 
 fn lattice(ways: Ways) -> Lattice {

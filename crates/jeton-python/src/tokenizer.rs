@@ -1,6 +1,8 @@
 //! `Tokenizer`: text ↔ ids.
 
-use jeton_core::error::Error;
+use std::collections::BTreeSet;
+
+use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Ranks;
@@ -12,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView};
 
 use crate::arguments::{self, Text, Wide};
+use crate::callback;
 use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
@@ -142,8 +145,9 @@ impl Tokenizer {
     }
 
     /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes, byte span, char
-    /// span, HF's offsets, type id, whether the template put it there, and which text it comes from.
-    #[pyo3(signature = (text, special=None, *, pair=None, template=false))]
+    /// span, HF's offsets, type id, whether the template put it there, and which text it comes from. `most`: only the pretokens that have
+    /// the first so many tokens.
+    #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
         &self,
@@ -152,26 +156,75 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         pair: Option<&Bound<'py, PyAny>>,
         template: bool,
+        most: usize,
     ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let encode = |text: &Text<'_>| {
-            let work = |go_on: GoOn<'_>| self.0.encode_with_spans(text.bytes(), &permit, go_on);
+            let work = |go_on: GoOn<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, go_on);
             watched(py, work, |failed| text.error(py, failed))
         };
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let framed = self.0.frame_encodings(&bytes, &encodings, template);
-        let bytes = |id| {
-            let mut adds = Vec::new();
-            self.0.decode_one(id, &mut adds);
-            PyBytes::new(py, &adds)
-        };
-        let tokens = framed.ids.iter().map(|&id| bytes(id)).collect();
+        let tokens = self.spellings(py, &framed.ids);
         let core::Framed { ids, byte_spans, char_spans, offsets, type_ids, special_mask, sequences } = framed;
         let columns = (ids, tokens, byte_spans, char_spans, offsets, type_ids, special_mask, sequences);
         let core::Encoding { pretokens, dropped, .. } = encodings.into_iter().next().unwrap_or_default();
         Ok((columns, pretokens, dropped))
+    }
+
+    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they are the text's
+    /// and not the template's).
+    #[pyo3(signature = (text, each, special=None, *, template=false))]
+    fn tokenize_in_chunks(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        each: &Bound<'_, PyAny>,
+        special: Option<&Bound<'_, PyAny>>,
+        template: bool,
+    ) -> PyResult<()> {
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let each = each.clone().unbind();
+        let mut raised = None;
+        let mut call = |chunk: core::Chunk<'_>| {
+            let called = callback::attached(|py| {
+                let tokens = self.spellings(py, chunk.ids);
+                let args = (chunk.ids.to_vec(), tokens, chunk.byte_spans.to_vec(), chunk.from_text);
+                callback::call(each.bind(py), &args.into_pyobject(py)?).map(drop)
+            });
+            called.map_err(|error| {
+                raised = Some(error);
+                ErrorKind::Interrupted.into()
+            })
+        };
+        let work = |go_on: GoOn<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut call);
+        let done = watched(py, work, |failed| text.error(py, failed));
+        raised.map_or(done, Err)
+    }
+
+    /// The ids of a text, u32, and the byte span of each, two i64; little-endian.
+    #[pyo3(signature = (text, special=None))]
+    #[allow(clippy::type_complexity)]
+    fn byte_spans<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
+        let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
+        let work = |go_on: GoOn<'_>| {
+            let (mut ids, mut spans) = (Vec::new(), Vec::new());
+            self.0.encode_in_chunks(text.bytes(), &permit, false, go_on, &mut |chunk| {
+                ids.extend_from_slice(chunk.ids);
+                spans.extend(chunk.byte_spans.iter().flat_map(|&(start, end)| [start as i64, end as i64]));
+                Ok(())
+            })?;
+            Ok((ids, spans))
+        };
+        let (ids, spans) = watched(py, work, |failed| text.error(py, failed))?;
+        Ok((column::view(py, ids)?, column::view(py, spans)?))
     }
 
     /// The n best segmentations of a text and their scores.
@@ -187,19 +240,24 @@ impl Tokenizer {
         watched(py, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on), |failed| text.error(py, failed))
     }
 
-    #[pyo3(signature = (text, special=None))]
+    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the added tokens.
+    #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
+    #[allow(clippy::type_complexity)]
     fn explain<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Told<'py>>> {
+        most: usize,
+    ) -> PyResult<(Vec<Told<'py>>, usize, usize, usize, BTreeSet<u32>)> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let parts = watched(py, |go_on| self.0.explain(text.bytes(), &permit, go_on), |failed| text.error(py, failed))?;
-        Ok(parts.into_iter().map(|part| told(py, part)).collect())
+        let work = |go_on: GoOn<'_>| self.0.explain(text.bytes(), &permit, most, go_on);
+        let all = watched(py, work, |failed| text.error(py, failed))?;
+        let parts = all.parts.into_iter().map(|part| told(py, part)).collect();
+        Ok((parts, all.num_parts, all.num_merges, all.num_tokens, all.added))
     }
 
-    /// (symbols, where each begins, merges) of an entry's own content, where merges tell.
+    /// (symbols, where each begins, merges, splits) of an entry's own content, where merges tell.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
         let story = watched(py, |go_on| self.0.explain_entry(id, go_on), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
@@ -393,6 +451,17 @@ impl Tokenizer {
     /// Whether the model was made from a list of merges.
     fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
+    }
+
+    /// What each id adds in the middle of decoded text.
+    fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
+        let mut adds = Vec::new();
+        let mut one = |&id: &u32| {
+            adds.clear();
+            self.0.decode_one(id, &mut adds);
+            PyBytes::new(py, &adds)
+        };
+        ids.iter().map(&mut one).collect()
     }
 
     fn encode_long(

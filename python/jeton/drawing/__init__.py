@@ -8,7 +8,7 @@ parts      bytes → text, white space, controls, bytes: what is shown, and what
 drawing    the tokens of a text: columns, and a table of looks
 describe   tokens and their places → a drawing
 colors     id → hue            cells      how wide text is in a terminal
-terminal   page   picture      ANSI, HTML, SVG
+terminal   page   picture      ANSI, HTML, SVG; stream: a terminal's, while tokens come
 trees      the merges that built a token, and tree_views of them
 card       facts in a table, for notebooks
 ```
@@ -24,6 +24,7 @@ from .drawing import Drawing, Dropped, Look
 from .page import to_html
 from .parts import Part, PartKind, quoted, visible
 from .picture import to_svg, tree_to_svg
+from .stream import TerminalStream
 from .terminal import to_terminal, wants_color
 from .tree_views import tree_to_html, tree_to_terminal
 from .trees import Node, Tree
@@ -35,6 +36,7 @@ __all__ = [
     "Node",
     "Part",
     "PartKind",
+    "TerminalStream",
     "Tree",
     "cells",
     "described",

@@ -16,7 +16,7 @@ from .colors import hue
 from .drawing import Drawing, Dropped, Look
 from .parts import Part, PartKind, cut_character, parts_of
 
-__all__ = ["described", "draw"]
+__all__ = ["Describer", "described", "draw"]
 
 
 def draw(tokens: Iterable[tuple[int, bytes]], *, special: Mapping[int, bytes] | None = None) -> Drawing:
@@ -65,8 +65,9 @@ def described(
         >>> [look.shown for look in drawing], drawing.text
         (['a', '·b'], 'a b')
     """
-    describer = _Describer(text, tokens, byte_spans, special)
-    looks, groups, dropped = describer.all(ids)
+    describer = Describer(text, special)
+    looks, groups, dropped = describer.add(ids, tokens, byte_spans)
+    dropped += describer.finish()
     spans = _char_spans(text, byte_spans) if char_spans is None else char_spans
     return Drawing(
         ids,
@@ -83,38 +84,60 @@ def described(
     )
 
 
-class _Describer:
-    """Fills the table of looks. Most tokens are met again and again, so the common case is one look-up."""
+class Describer:
+    """Finds the look of each token of a text, given the tokens in one call or in several.
 
-    def __init__(
-        self,
-        text: bytes,
-        tokens: Sequence[bytes],
-        byte_spans: Sequence[tuple[int, int]],
-        special: Mapping[int, bytes],
-    ) -> None:
-        self._text, self._tokens, self._spans, self._special = text, tokens, byte_spans, special
-        self._ended = text + b"\0"  # so that every place has a byte, the end too
+    Most tokens are met again and again, so the common case is one look-up.
+
+    Attributes:
+        table: the distinct looks.
+    """
+
+    def __init__(self, text: bytes, special: Mapping[int, bytes]) -> None:
+        self._text, self._special = text, special
+        self._at = 0  # where the last token ended
+        self._group = -1  # of the last token
+        self._count = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Empties the table. Looks that are added from here on are numbered from 0 again."""
         self.table: list[Look] = []
+        self._known: dict[int, int] = {}  # id -> its look, where it stands for its own bytes and cuts no character
         self._numbers: dict[tuple[int, tuple[Part, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
         self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[Part, ...], int]] = {}
 
-    def all(self, ids: Sequence[int]) -> tuple[list[int], list[int], list[Dropped]]:
-        """For each token its look and its group, and what lies between them."""
-        text, ended, special = self._text, self._ended, self._special
-        known: dict[int, int] = {}  # id -> its look, where it stands for its own bytes and cuts no character
+    def add(
+        self,
+        ids: Sequence[int],
+        tokens: Sequence[bytes],
+        byte_spans: Sequence[tuple[int, int]],
+        following: int | None = None,
+    ) -> tuple[list[int], list[int], list[Dropped]]:
+        """For each token its look and its group, and the text before them that no token covers.
+
+        Args:
+            ids: n ids, those after the tokens of the call before.
+            tokens: n times the token's own bytes.
+            byte_spans: n half-open ranges of the text.
+            following: where the token after these begins; None: these are the last.
+        """
+        text, special, known, length = self._text, self._special, self._known, len(self._text)
+        end_of_all = length if following is None else following
         looks: list[int] = []
         groups: list[int] = []
         dropped: list[Dropped] = []
-        group, at = -1, 0
-        for index, (id, data, (start, end)) in enumerate(zip(ids, self._tokens, self._spans, strict=True)):
-            cut_before, cut_after = ended[start] & 0xC0 == 0x80, ended[end] & 0xC0 == 0x80
+        group, at = self._group, self._at
+        for index, (id, data, (start, end)) in enumerate(zip(ids, tokens, byte_spans, strict=True)):
+            cut_before = start < length and text[start] & 0xC0 == 0x80
+            cut_after = end < length and text[end] & 0xC0 == 0x80
             shares = False
             if start != at or text[start:end] != data or id in special or not data:
-                look, gap, at = self._odd_look(index, id, data, at)
+                next_start = byte_spans[index + 1][0] if index + 1 < len(byte_spans) else end_of_all
+                look, gap, at = self._odd_look(id, data, at, start, end, next_start)
                 if gap:
-                    dropped.append(Dropped(index, gap))
+                    dropped.append(Dropped(self._count + index, gap))
                 shares = cut_before and not gap and cut_character(text, start) is not None
             elif cut_before or cut_after:
                 look, shares = self._cut_look(id, data, start, end, cut_before, cut_after)
@@ -124,12 +147,22 @@ class _Describer:
                 if found is None:
                     found = known[id] = self._number(id, data, parts_of(data, 0, len(data)))
                 look, at = found, end
-            group += not shares or not looks
+            group += not shares or group < 0
             groups.append(group)
             looks.append(look)
-        if at < len(text):
-            dropped.append(Dropped(len(looks), _gap(text, at, len(text))))
+        self._group, self._at = group, at
+        self._count += len(looks)
         return looks, groups, dropped
+
+    def finish(self) -> list[Dropped]:
+        """The text after the last token that no token covers."""
+        if self._at >= len(self._text):
+            return []
+        return [Dropped(self._count, _gap(self._text, self._at, len(self._text)))]
+
+    def _continues(self, place: int) -> bool:
+        """Whether the byte at a place is not the first of its character."""
+        return place < len(self._text) and self._text[place] & 0xC0 == 0x80
 
     def _number(self, id: int, data: bytes, parts: tuple[Part, ...]) -> int:
         number = self._numbers.setdefault((id, parts), len(self.table))
@@ -150,7 +183,7 @@ class _Describer:
                 left += 1
         if after:
             right = 1
-            while right < 3 and self._ended[end + right] & 0xC0 == 0x80:
+            while right < 3 and self._continues(end + right):
                 right += 1
         key = (id, text[start - left : start], text[end : end + right])
         found = self._cut.get(key)
@@ -160,12 +193,12 @@ class _Describer:
             found = self._cut[key] = (look, cut_character(around, left) is not None)
         return found
 
-    def _odd_look(self, index: int, id: int, data: bytes, at: int) -> tuple[int, tuple[Part, ...], int]:
+    def _odd_look(
+        self, id: int, data: bytes, at: int, start: int, end: int, following: int
+    ) -> tuple[int, tuple[Part, ...], int]:
         """A token that is not the bytes it covers, or with dropped text before it: (look, dropped, where it ends)."""
-        text, (start, end) = self._text, self._spans[index]
-        following = self._spans[index + 1][0] if index + 1 < len(self._spans) else len(text)
-        ended = self._ended
-        cut = 0x80 in (ended[at] & 0xC0, ended[start] & 0xC0, ended[end] & 0xC0, ended[following] & 0xC0)
+        text = self._text
+        cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:
             return self._describe_odd(id, data, at, start, end, following)
         # Where no character is cut, all depends on the text from the token before to the one behind.

@@ -122,13 +122,13 @@ class Drawing:
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))
-        whole = ""
+        whole: list[str] = []
         at = 0
         for before, parts in self.dropped:
-            whole += "".join(pieces[look] for look in self.looks[at:before])
-            whole += "".join(part.text for part in parts)
+            whole += [pieces[look] for look in self.looks[at:before]]
+            whole += [part.text for part in parts]
             at = before
-        return whole + "".join(pieces[look] for look in self.looks[at:])
+        return "".join([*whole, *(pieces[look] for look in self.looks[at:])])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; what the page draws.

@@ -7,15 +7,15 @@ order of the text.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from .cells import cells
 from .colors import HUES
-from .drawing import Drawing, Look
+from .drawing import Drawing, Dropped, Look
 from .parts import Part, PartKind
 
-__all__ = ["PALETTE", "SEPARATOR", "look_ansi", "to_terminal", "wants_color"]
+__all__ = ["PALETTE", "SEPARATOR", "Canvas", "look_ansi", "to_terminal", "wants_color"]
 
 SEPARATOR = "│"
 
@@ -70,24 +70,13 @@ def to_terminal(
         the│·cat│↵│
         sat
     """
-    canvas = _Canvas(color, None if width is None else max(width - len(indent), 4), break_lines)
-    gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
-    for index, look in enumerate(drawing):
-        if index in gaps:
-            canvas.add(_gap(gaps[index], color), FAINT)
-        canvas.add(look.parts, look_ansi(look, underline=bool(index % 2)))
-    if len(drawing) in gaps:
-        canvas.add(_gap(gaps[len(drawing)], color), FAINT)
-    return "\n".join(indent + line for line in canvas.lines())
+    canvas = Canvas(color=color, width=width, indent=indent, break_lines=break_lines)
+    canvas.add(drawing.looks, drawing.table, drawing.dropped)
+    canvas.finish()
+    return canvas.take()
 
 
-FAINT = "\x1b[2m"
-
-
-def _gap(parts: tuple[Part, ...], color: bool) -> tuple[Part, ...]:
-    if color:
-        return parts
-    return (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
+FAINT, RESET = "\x1b[2m", "\x1b[0m"
 
 
 def look_ansi(look: Look, *, underline: bool = False) -> str:
@@ -97,52 +86,131 @@ def look_ansi(look: Look, *, underline: bool = False) -> str:
     return f"\x1b[{';'.join([*codes, '4'] if underline else codes)}m"
 
 
-class _Canvas:
-    """Lines that tokens are laid on, one after the other."""
+class Canvas:
+    """Lines that tokens are laid on, one after the other.
 
-    def __init__(self, color: bool, width: int | None, break_lines: bool) -> None:
-        self._color, self._break_lines = color, break_lines
-        self._width = width if color or width is None else width - 1  # a cell for the separator at a line's end
-        self._lines: list[str] = []
-        self._line = ""
-        self._used = 0
+    What was laid waits for `take`, in pieces: a line may be as long as the text.
+    """
 
-    def add(self, parts: tuple[Part, ...], ansi: str) -> None:
+    def __init__(self, *, color: bool, width: int | None = None, indent: str = "", break_lines: bool = True) -> None:
+        self._color, self._indent, self._break_lines = color, indent, break_lines
+        if width is not None:
+            # A cell for the separator at a line's end.
+            width = max(width - len(indent), 4) - (0 if color else 1)
+        self._width = width
+        self._pieces: list[str] = []
+        self._line_end = ""  # before the present line
+        self._is_empty = True  # the present line, of which nothing is in the pieces yet
+        self._used = 0  # cells of the line
+        self._count = 0  # tokens so far
+        self._table: Sequence[Look] = ()
+        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> see `_measured`
+
+    def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[Dropped]) -> None:
+        """Lays tokens and the text between them.
+
+        Args:
+            looks: n numbers of looks in `table`, of the tokens after those that were laid before.
+            table: looks.
+            dropped: text that no token covers; counted as all tokens are, those that were laid before among them.
+        """
+        gaps = {gap.before: gap.parts for gap in dropped}
+        if table is not self._table:
+            self._table, self._measures = table, {}
+        measures, width, pieces = self._measures, self._width, self._pieces
+        for index, look in enumerate(looks, start=self._count):
+            if gaps and index in gaps:
+                self._add_gap(gaps[index])
+            key = look * 2 + index % 2
+            known = measures.get(key)
+            if known is None:
+                known = measures[key] = self._measured(table[look], bool(index % 2))
+            separated, shown, needed, breaks = known
+            if breaks or (width is not None and self._used + needed + 1 > width):
+                self._add(table[look].parts, self._ansi(table[look], bool(index % 2)), needed)
+            elif self._is_empty:
+                self._separate()
+                self._write(shown)
+                self._used = needed
+            else:
+                pieces.append(separated)
+                self._used += needed if self._color else needed + 1
+        self._count += len(looks)
+        if gaps and self._count in gaps:
+            self._add_gap(gaps[self._count])
+
+    def finish(self) -> None:
+        """Says that all was laid: nothing at all is one line too."""
+        if self._is_empty and not self._line_end:
+            self._pieces.append(self._indent)
+
+    def take(self) -> str:
+        """What was laid since the last time."""
+        taken = "".join(self._pieces)
+        self._pieces.clear()
+        return taken
+
+    def _ansi(self, look: Look, underline: bool) -> str:
+        return look_ansi(look, underline=underline) if self._color else ""
+
+    def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
+        """A token as it is written behind another one, and first on a line; its cells; and whether it ends a line."""
+        shown = look.shown
+        breaks = self._break_lines and any(part.kind is PartKind.NEWLINE for part in look.parts)
+        written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown
+        return written if self._color else SEPARATOR + written, written, cells(shown), breaks
+
+    def _add_gap(self, parts: tuple[Part, ...]) -> None:
+        if self._color:
+            self._add(parts, FAINT, sum(cells(part.shown) for part in parts))
+            return
+        parts = (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
+        self._add(parts, "", sum(cells(part.shown) for part in parts))
+
+    def _add(self, parts: tuple[Part, ...], ansi: str, needed: int) -> None:
         """Lays one token, on a new line if it fits there and not here."""
-        needed = sum(cells(part.shown) for part in parts) + (0 if self._color else 1)
+        needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()
-        if not self._color:
-            self._separate()
-        begin, end = (ansi, "\x1b[0m") if self._color else ("", "")
-        pending = ""
+        self._separate()
+        end = RESET if self._color else ""
+        pending: list[str] = []
+
+        def write() -> None:
+            if pending:
+                self._write(ansi + "".join(pending) + end)
+                pending.clear()
+
         for part in parts:
             for character in part.shown:
                 size = cells(character)
                 if self._width is not None and self._used + size > self._width:
-                    self._line += begin + pending + end if pending else ""
+                    write()
                     self._break()
-                    pending = ""
-                pending += character
+                pending.append(character)
                 self._used += size
             if part.kind is PartKind.NEWLINE and self._break_lines:
-                self._line += begin + pending + end
+                write()
                 self._break()
-                pending = ""
-        if pending:
-            self._line += begin + pending + end
+        write()
 
     def _separate(self) -> None:
         """Marks the border to the token before, at the end of its line if that line is over."""
-        if self._used:
-            self._line, self._used = self._line + SEPARATOR, self._used + 1
-        elif self._lines:
-            self._lines[-1] += SEPARATOR
+        if self._color or (self._is_empty and not self._line_end):
+            return
+        self._pieces.append(SEPARATOR)
+        if not self._is_empty:
+            self._used += 1
 
     def _break(self) -> None:
-        self._lines.append(self._line)
-        self._line, self._used = "", 0
+        self._begin_line()
+        self._line_end, self._is_empty, self._used = "\n", True, 0
 
-    def lines(self) -> list[str]:
-        """All lines; the last one only if it holds something."""
-        return [*self._lines, self._line] if self._line or not self._lines else self._lines
+    def _begin_line(self) -> None:
+        if self._is_empty:
+            self._pieces.append(self._line_end + self._indent)
+            self._is_empty = False
+
+    def _write(self, shown: str) -> None:
+        self._begin_line()
+        self._pieces.append(shown)

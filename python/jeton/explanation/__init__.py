@@ -2,6 +2,7 @@
 
 ```text
 facts        what happened to a pretoken: merges, a lattice, attempts
+lazy         a sequence that is computed when it is asked for
 explanation  all of a text, as JSON
 entry        what builds an entry of the vocabulary
 words, page  for people
@@ -12,16 +13,30 @@ from __future__ import annotations
 
 from .entry import entry_tree
 from .explanation import Explanation
-from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, Lattice, Path, explained
+from .facts import (
+    Attempts,
+    Edge,
+    ExplainedMerge,
+    ExplainedPretoken,
+    ExplainedSplit,
+    Lattice,
+    Path,
+    Totals,
+    explained,
+)
+from .lazy import LazySequence
 
 __all__ = [
     "Attempts",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
+    "ExplainedSplit",
     "Explanation",
     "Lattice",
+    "LazySequence",
     "Path",
+    "Totals",
     "entry_tree",
     "explained",
 ]

@@ -2,7 +2,8 @@
 
 It stores merges and not sequences: n symbols have up to n - 1 merges, and the sequences between them would take O(n²).
 Sequences are replayed on demand. Words and HTML leave out what nobody would read and say how much that is; the JSON
-holds everything that was computed.
+holds everything. Of a long text, `Tokenizer.explain` computes the pretokens and tokens that words and HTML show, and
+the totals; all others are computed when one of them is asked for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
 from . import limits
-from .facts import ExplainedPretoken, Path
+from .facts import ExplainedPretoken, Path, Totals
 from .words import counted, quoted_text, words
 
 __all__ = ["Explanation"]
@@ -43,6 +44,7 @@ class Explanation:
         tokens: the tokens of the whole text.
         describe: id -> the bytes of that token.
         pattern_parts: the alternatives of the pattern, from left to right, where one pattern alone cuts the text.
+        totals: what is known of all pretokens without looking at each; None: they are looked at.
 
     Examples:
         >>> from jeton.explanation import ExplainedMerge
@@ -65,14 +67,15 @@ class Explanation:
     tokens: Sequence[TokenLike]
     describe: Callable[[int], bytes]
     pattern_parts: Sequence[str] = ()
+    totals: Totals | None = None
 
     @cached_property
     def drawing(self) -> Drawing:
         """The tokens drawn; of a long text the first 2,000."""
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # a character is cut in 4 at most
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
-        special = {id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids}
-        spelled = {token.id: token.bytes for token in tokens if token.id in special}
+        added = self._totals.added
+        spelled = {token.id: token.bytes for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]
         return described(text, ids, data, spans, None, spelled).head(limits.MAX_TOKENS_SHOWN)
@@ -80,7 +83,14 @@ class Explanation:
     @cached_property
     def num_merges(self) -> int:
         """All merges in the text."""
-        return sum(len(pretoken.merges) for pretoken in self.pretokens)
+        return self._totals.num_merges
+
+    @cached_property
+    def _totals(self) -> Totals:
+        if self.totals is not None:
+            return self.totals
+        added = frozenset(id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids)
+        return Totals(sum(len(pretoken.merges) for pretoken in self.pretokens), added)
 
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
         """Replays one pretoken: its symbols before the first merge, after it, and so on to its ids.
@@ -128,7 +138,7 @@ class Explanation:
             }
             for merge in pretoken.merges
         ]
-        facts = {
+        facts: dict[str, Any] = {
             "text": _readable(pretoken.text),
             "byte_span": list(pretoken.byte_span),
             "special": pretoken.special,
@@ -137,7 +147,10 @@ class Explanation:
             "start_ids": list(pretoken.start_ids),
             "merges": merges,
             "ids": list(pretoken.ids),
+            "by_merges": pretoken.by_merges,
         }
+        if pretoken.splits:
+            facts["splits"] = [split._asdict() for split in pretoken.splits]
         if pretoken.start_lengths is not None:
             facts["start_lengths"] = list(pretoken.start_lengths)
         if pretoken.lattice is not None:

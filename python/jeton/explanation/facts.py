@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Attempts", "Edge", "ExplainedMerge", "ExplainedPretoken", "Lattice", "Merged", "Path", "explained"]
+__all__ = [
+    "Attempts",
+    "Edge",
+    "ExplainedMerge",
+    "ExplainedPretoken",
+    "ExplainedSplit",
+    "Lattice",
+    "Merged",
+    "Path",
+    "Totals",
+    "explained",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,30 @@ class ExplainedMerge:
     position: int
     rivals: Sequence[tuple[int, int, int]] = ()
     num_rivals: int = 0
+
+
+class ExplainedSplit(NamedTuple):
+    """A piece that merging made and that is not in use, at the moment it was taken apart again.
+
+    Attributes:
+        position: where it begins, in bytes from the beginning of the pretoken.
+        middle: where its right part begins.
+        id: the piece.
+        left, right: the ids of its parts.
+    """
+
+    position: int
+    middle: int
+    id: int
+    left: int
+    right: int
+
+
+class Totals(NamedTuple):
+    """Of a whole text: the number of merges, and the ids of special and added tokens in it."""
+
+    num_merges: int
+    added: frozenset[int]
 
 
 class Edge(NamedTuple):
@@ -100,6 +135,7 @@ class ExplainedPretoken:
         part: which part of the pattern made it, counted from 0; None where no pattern, or not one alone, cuts.
         lattice: what a Unigram model chose from.
         attempts: what a WordPiece model found.
+        splits: pieces that merging made and that are not in use, taken apart again after the last merge, in order.
     """
 
     byte_span: tuple[int, int]
@@ -114,12 +150,15 @@ class ExplainedPretoken:
     part: int | None = None
     lattice: Lattice | None = None
     attempts: Attempts | None = None
+    splits: Sequence[ExplainedSplit] = ()
 
 
 _Edge = tuple[int, int, int | None, float]
 _Path = tuple[list[_Edge], float]
 _Step = tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]
-Merged = tuple[list[int], list[int], list[_Step]]  # as the core tells it: symbols, where each begins, steps
+_Split = tuple[int, int, int, int, int]
+# As the core tells it: symbols, where each begins, steps, splits.
+Merged = tuple[list[int], list[int], list[_Step], list[_Split]]
 
 
 def explained(
@@ -139,13 +178,11 @@ def explained(
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]
-        >>> merged = ([1, 2], [0, 1], steps)
+        >>> merged = ([1, 2], [0, 1], steps, [])
         >>> explained((0, 2), b"st", False, False, None, [256], merged, None, None, by_chars=False).merges
         [ExplainedMerge(left=1, right=2, rank=0, result=256, position=0, rivals=[], num_rivals=0)]
     """
-    symbols, starts, steps = merged or (ids, None, [])
-    if whole and len(symbols) - len(steps) != len(ids):
-        symbols, starts, steps = ids, None, []  # an entry that no merges reach
+    symbols, starts, steps, splits = merged or (ids, None, [], [])
     merges = [
         ExplainedMerge(*pair, result=result, position=at, rivals=rivals, num_rivals=candidates - 1)
         for at, pair, result, rivals, candidates in steps
@@ -166,6 +203,7 @@ def explained(
         part=part,
         lattice=None if lattice is None else _lattice(*lattice),
         attempts=None if longest is None else Attempts(*longest),
+        splits=[ExplainedSplit._make(split) for split in splits],
     )
 
 

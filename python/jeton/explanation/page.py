@@ -10,7 +10,7 @@ from ..drawing import to_html as drawing_html
 from ..drawing import visible
 from . import limits
 from .facts import ExplainedPretoken, Lattice
-from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some
+from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -68,6 +68,10 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken) -> str:
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         rows.append(f'<tr><td colspan="4">… {counted(left_out, "merge")} more; the JSON has them all</td></tr>')
+    for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
+        rows.append(_row(["", split_words(explanation, split), "", ""]))
+    if pretoken.splits:
+        rows.append(_row(["", "", sequence(explanation, pretoken.ids), ""]))
     return _table(["rank", "merge", "symbols", ""], rows)
 
 

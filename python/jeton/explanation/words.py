@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..drawing import to_terminal, visible
 from . import limits
-from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, Lattice, Path
+from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, ExplainedSplit, Lattice, Path
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -22,6 +22,7 @@ __all__ = [
     "quoted_text",
     "sequence",
     "some",
+    "split_words",
     "words",
 ]
 
@@ -38,12 +39,12 @@ def words(explanation: Explanation, *, color: bool) -> Iterator[str]:
             yield f"  as pretoken {earlier}: ids {list(pretoken.ids)}"
         else:
             yield from ("  " + line for line in _pretoken(explanation, pretoken, color=color))
-    left_out = explanation.pretokens[limits.MAX_PRETOKENS_SHOWN :]
+    left_out = len(explanation.pretokens) - len(shown)
     if left_out:
-        merges = sum(len(pretoken.merges) for pretoken in left_out)
+        merges = explanation.num_merges - sum(len(pretoken.merges) for pretoken in shown)
         yield ""
         yield (
-            f"… {counted(len(left_out), 'pretoken')} more with {counted(merges, 'merge')}: "
+            f"… {counted(left_out, 'pretoken')} more with {counted(merges, 'merge')}: "
             "too long to show here; the JSON has them all"
         )
 
@@ -83,7 +84,14 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
     yield (
         "no pair left has a merge: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
     )
-    if left_out <= 0 and last != list(pretoken.ids):
+    for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
+        yield "-- " + split_words(explanation, split)
+    more = len(pretoken.splits) - limits.MAX_MERGES_SHOWN
+    if more > 0:
+        yield f"… {counted(more, 'piece')} more: too long to show here; the JSON has them all"
+    if pretoken.splits:
+        yield sequence(explanation, pretoken.ids, color=color)
+    elif left_out <= 0 and last != list(pretoken.ids):
         yield "what is no entry of the vocabulary is spelled in bytes, or unknown:"
         yield sequence(explanation, pretoken.ids, color=color)
     yield f"ids {some(pretoken.ids)}"
@@ -158,6 +166,13 @@ def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
     if merge.num_rivals > len(merge.rivals):
         said += f"; {counted(merge.num_rivals, 'other place')} could have merged"
     return said
+
+
+def split_words(explanation: Explanation, split: ExplainedSplit) -> str:
+    """A piece that was taken apart again."""
+    name = explanation.name
+    parts = f"({split.left}, {split.right}) {name(split.left)}+{name(split.right)}"
+    return f"{name(split.id)}, id {split.id}, is a piece that is not in use: taken apart again -> {parts}"
 
 
 def heading(number: int, pretoken: ExplainedPretoken) -> str:

@@ -9,6 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use hashbrown::HashMap;
+
 use super::bpe::Bpe;
 use super::merging::{join, Merger, Node, NONE};
 use super::pairs::Pairs;
@@ -17,7 +19,7 @@ use super::{Model, Scratch};
 use crate::alphabet::EndOfWord;
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::{GoOn, Looks};
-use crate::vocab::Vocab;
+use crate::vocab::{Kind, Vocab};
 
 /// How many competing pairs a step names. Three fit a line of a terminal.
 const RIVALS: usize = 3;
@@ -57,6 +59,23 @@ pub struct Story {
     pub starts: Vec<usize>,
     /// The merges, in order.
     pub steps: Vec<Step>,
+    /// Unused pieces that were taken apart again after the last merge, in order.
+    pub splits: Vec<Split>,
+}
+
+/// An unused piece that was taken apart again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// Where it begins, in bytes from the start of the pretoken.
+    pub at: usize,
+    /// Where its right part begins.
+    pub middle: usize,
+    /// The piece.
+    pub id: u32,
+    /// Its left part.
+    pub left: u32,
+    /// Its right part.
+    pub right: u32,
 }
 
 /// The pairs that could merge at one moment, best first, and in how many places each.
@@ -99,23 +118,43 @@ impl Bpe {
     pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        story(&self.merger(vocab, go_on)?, symbols, starts, go_on)
+        story(&self.merger(vocab, go_on)?, symbols, starts, go_on, |_, _| {}).map(|(story, _)| story)
     }
 }
 
 impl Pieces {
-    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where the model does not
-    /// simply merge: where it has unused pieces, or pieces of characters that are none.
+    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where merges do not tell:
+    /// where some piece has a character that is no piece.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
     pub fn explain(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>) -> Result<Option<Story>> {
-        if !self.only_merges() {
+        if self.has_odd() {
             return Ok(None);
         }
         let mut scratch = Scratch::default();
         self.symbols(vocab, text, &mut scratch)?;
-        let mut story = story(&self.merger(vocab, go_on)?, scratch.symbols, scratch.starts, go_on)?;
+        let mut halves = HashMap::new(); // unused piece -> bytes of its left part
+        let seen = |result, len| {
+            if vocab.kind(result) == Kind::Unused {
+                halves.insert(result, len);
+            }
+        };
+        let (mut story, last) = story(&self.merger(vocab, go_on)?, scratch.symbols, scratch.starts, go_on, seen)?;
+        let mut looks = Looks::new(go_on);
+        let ends = last.iter().skip(1).map(|symbol| symbol.1).chain([text.len()]);
+        let mut stack: Vec<_> = last.iter().zip(ends).map(|(&(id, start), end)| (id, start, end)).collect();
+        stack.reverse(); // what comes first on top
+        while let Some((id, start, end)) = stack.pop() {
+            looks.now_and_then()?;
+            let Some(&len) = halves.get(&id) else { continue };
+            let middle = start + len;
+            let part = |start, end| (self.symbol_of(vocab, &text[start..end]), start, end);
+            let (left, right) = (part(start, middle), part(middle, end));
+            let ids = [left.0, right.0].map(|symbol| self.id_of(symbol));
+            story.splits.push(Split { at: start, middle, id, left: ids[0], right: ids[1] });
+            stack.extend([right, left]);
+        }
         story.symbols.iter_mut().for_each(|symbol| *symbol = self.id_of(*symbol));
         Ok(Some(story))
     }
@@ -143,14 +182,27 @@ impl Model {
     }
 }
 
-fn story(merger: &Merger<'_, Pairs>, symbols: Vec<u32>, starts: Vec<usize>, go_on: GoOn<'_>) -> Result<Story> {
+/// The story, and the symbols after the last merge with their starts. `seen`: called with each pair when it becomes neighbors that
+/// could merge, as (result, bytes of the left one).
+fn story(
+    merger: &Merger<'_, Pairs>,
+    symbols: Vec<u32>,
+    starts: Vec<usize>,
+    go_on: GoOn<'_>,
+    mut seen: impl FnMut(u32, usize),
+) -> Result<(Story, Vec<(u32, usize)>)> {
     let mut steps = Vec::new();
-    if symbols.is_empty() {
-        return Ok(Story { symbols, starts, steps });
-    }
     let (mut nodes, mut heap, mut candidates) = (Vec::new(), BinaryHeap::new(), Candidates::default());
-    merger.fill(&symbols, &mut nodes, &mut heap)?;
-    (0..nodes.len() as u32).for_each(|at| candidates.add(candidate(merger, &nodes, at)));
+    if !symbols.is_empty() {
+        merger.fill(&symbols, &mut nodes, &mut heap)?;
+    }
+    let mut offered = |nodes: &[Node], candidates: &mut Candidates, at: u32| {
+        candidates.add(candidate(merger, nodes, at));
+        if let Some((result, next)) = result(merger, nodes, at) {
+            seen(result, starts[next as usize] - starts[at as usize]);
+        }
+    };
+    (0..nodes.len() as u32).for_each(|at| offered(&nodes, &mut candidates, at));
     let mut looks = Looks::new(go_on);
     while let Some(Reverse(entry)) = heap.pop() {
         looks.now_and_then()?;
@@ -169,10 +221,23 @@ fn story(merger: &Merger<'_, Pairs>, symbols: Vec<u32>, starts: Vec<usize>, go_o
         let before = join(&mut nodes, at, merge.result);
         for place in [before, at] {
             merger.offer(&nodes, &mut heap, place);
-            candidates.add(candidate(merger, &nodes, place));
+            offered(&nodes, &mut candidates, place);
         }
     }
-    Ok(Story { symbols, starts, steps })
+    let mut last = Vec::new();
+    let mut at = if nodes.is_empty() { NONE } else { 0 };
+    while at != NONE {
+        last.push((nodes[at as usize].id, starts[at as usize]));
+        at = nodes[at as usize].next;
+    }
+    Ok((Story { symbols, starts, steps, splits: Vec::new() }, last))
+}
+
+/// What the pair that starts at this place becomes, and where its right symbol is, if it can merge.
+fn result(merger: &Merger<'_, Pairs>, nodes: &[Node], place: u32) -> Option<(u32, u32)> {
+    let node = nodes.get(place as usize).filter(|node| node.id != NONE)?;
+    let merge = merger.get(node.id, nodes.get(node.next as usize)?.id)?;
+    Some((merge.result, node.next))
 }
 
 /// The pair that starts at this place, if it can merge.

@@ -292,7 +292,7 @@ impl Model {
     pub fn prepare(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<()> {
         match self {
             Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, go_on).map(drop),
-            Self::Pieces(model) if model.has_pairs() => model.pairs(vocab, go_on).map(drop),
+            Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, go_on).map(drop),
             _ => Ok(()),
         }
     }

@@ -111,9 +111,14 @@ impl Pieces {
         !self.has_odd && !self.has_unused
     }
 
-    /// Whether the table of pairs says all, without chance.
-    pub(super) fn has_pairs(&self) -> bool {
-        !self.has_odd
+    /// Whether some piece has a character that is no piece.
+    pub(super) fn has_odd(&self) -> bool {
+        self.has_odd
+    }
+
+    /// The symbol that a text is; of one that is no piece, the mark for that.
+    pub(super) fn symbol_of(&self, vocab: &Vocab, text: &[u8]) -> u32 {
+        vocab.find(text, false).unwrap_or(UNKNOWN)
     }
 
     /// The table of pairs, where every character of a piece is a piece.
@@ -297,7 +302,7 @@ impl Pieces {
                 let left = parts.get(&id).filter(|_| vocab.kind(id) == Kind::Unused);
                 match left {
                     Some(len) => {
-                        let part = |start, end| (vocab.find(&text[start..end], false).unwrap_or(UNKNOWN), start, end);
+                        let part = |start, end| (self.symbol_of(vocab, &text[start..end]), start, end);
                         stack.extend([part(start + len, end), part(start, start + len)]);
                     }
                     None if self.is_known(vocab, id) => writer.known(id & !FROZEN, end)?,

@@ -1,5 +1,9 @@
 //! Why a text has the ids it has: the story of each of its pretokens.
 
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+
 use super::{Permit, Place, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::GoOn;
@@ -46,40 +50,87 @@ pub enum Why {
     LookUp,
 }
 
+/// How a text was encoded: the first pretokens in full, and the totals of all.
+#[derive(Debug, Clone, Default)]
+pub struct Explanation {
+    /// The first pretokens.
+    pub parts: Vec<Explained>,
+    /// Pretokens of the whole text.
+    pub num_parts: usize,
+    /// Merges of the whole text.
+    pub num_merges: usize,
+    /// Tokens of the whole text.
+    pub num_tokens: usize,
+    /// The added tokens in the text.
+    pub added: BTreeSet<u32>,
+}
+
+/// Pretokens up to this length are remembered with their numbers of tokens and merges: the same few are most of a text.
+const LONGEST_COUNTED: usize = 64;
+
 impl Tokenizer {
-    /// Every step of encoding `text`.
+    /// Every step of encoding the first `most` pretokens of `text`; the rest is only counted.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn explain(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Vec<Explained>> {
+    pub fn explain(&self, text: &[u8], permit: &Permit<'_>, most: usize, go_on: GoOn<'_>) -> Result<Explanation> {
         let mut scratch = Scratch::default();
-        let mut parts = Vec::new();
-        let mut run = Vec::new(); // (part, span) of the pretokens of the present stretch of plain text
-        let mut most = MOST_PIECES;
+        let mut all = Explanation::default();
+        let mut run = Run::default();
+        let mut most_pieces = MOST_PIECES;
+        let mut ids = Vec::new();
+        let mut counted: HashMap<Vec<u8>, (usize, usize)> = HashMap::new(); // pretoken -> its tokens, its merges
         self.for_each_segment(text, permit, true, go_on, |segment| {
-            let mut ids = Vec::new();
-            let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
-            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
+            all.num_parts += 1;
+            let is_told = all.parts.len() < most;
             let (start, end) = match segment.place {
                 Place::At(at) => (at, at + segment.bytes.len()),
                 Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
                 Place::After(at) => (at, at),
             };
-            let (why, whole) = self.why(&segment, permit, most, go_on)?;
-            if let Why::Ways(ways) = &why {
-                most -= ways.pieces.len();
-            }
             if self.plain.is_some() && segment.is_text && segment.added.is_none() {
-                run.push((parts.len(), Span { start, end }));
+                run.add(is_told.then_some(all.parts.len()), Span { start, end });
             } else {
-                self.name_alternatives(text, &mut run, &mut parts);
+                self.name_alternatives(text, &mut run, &mut all.parts);
+            }
+            all.added.extend(segment.added);
+            if let Some(&(tokens, merges)) = counted.get(segment.bytes).filter(|_| !is_told && segment.added.is_none())
+            {
+                all.num_tokens += tokens;
+                all.num_merges += merges;
+                return Ok(());
+            }
+            ids.clear();
+            let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
+            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
+            all.num_tokens += ids.len();
+            if !is_told && !self.merges(segment.bytes.len()) {
+                return Ok(());
+            }
+            let (why, whole) = self.why(&segment, permit, &ids, most_pieces, go_on)?;
+            let num_merges = if let Why::Merges(story) = &why { story.steps.len() } else { 0 };
+            all.num_merges += num_merges;
+            if !is_told {
+                if segment.added.is_none() && segment.bytes.len() <= LONGEST_COUNTED {
+                    counted.insert(segment.bytes.to_vec(), (ids.len(), num_merges));
+                }
+                return Ok(());
+            }
+            if let Why::Ways(ways) = &why {
+                most_pieces -= ways.pieces.len();
             }
             let (bytes, added) = (segment.bytes.to_vec(), segment.added.is_some());
-            parts.push(Explained { span: Span { start, end }, bytes, added, whole, alternative: None, why, ids });
+            let (span, ids) = (Span { start, end }, ids.clone());
+            all.parts.push(Explained { span, bytes, added, whole, alternative: None, why, ids });
             Ok(())
         })?;
-        self.name_alternatives(text, &mut run, &mut parts);
-        Ok(parts)
+        self.name_alternatives(text, &mut run, &mut all.parts);
+        Ok(all)
+    }
+
+    /// Whether the model may merge in a pretoken of this length.
+    fn merges(&self, len: usize) -> bool {
+        len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
     /// How the content of an entry becomes tokens by itself, by merges; None where no merges tell.
@@ -93,8 +144,15 @@ impl Tokenizer {
         }
     }
 
-    /// What the model did with a segment, and whether it took it as a whole.
-    fn why(&self, segment: &Segment<'_>, permit: &Permit<'_>, most: usize, go_on: GoOn<'_>) -> Result<(Why, bool)> {
+    /// What the model did with a segment, which has these ids, and whether it took it as a whole.
+    fn why(
+        &self,
+        segment: &Segment<'_>,
+        permit: &Permit<'_>,
+        ids: &[u32],
+        most: usize,
+        go_on: GoOn<'_>,
+    ) -> Result<(Why, bool)> {
         if segment.added.is_some() || segment.bytes.is_empty() {
             return Ok((Why::LookUp, false));
         }
@@ -103,6 +161,10 @@ impl Tokenizer {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
                 return match model.explain(&self.vocab, segment.bytes, go_on) {
+                    // An entry as a whole that no merges reach.
+                    Ok(story) if whole && story.symbols.len() - story.steps.len() != ids.len() => {
+                        Ok((Why::LookUp, whole))
+                    }
                     Ok(story) => Ok((Why::Merges(story), whole)),
                     // An entry as a whole, of units that are no entries: there is nothing to merge.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
@@ -125,22 +187,41 @@ impl Tokenizer {
     }
 
     /// Names the alternatives that made the pretokens of a stretch of text, which the pattern saw as one.
-    fn name_alternatives(&self, text: &[u8], run: &mut Vec<(usize, Span)>, parts: &mut [Explained]) {
-        let (Some(&(_, first)), Some(&(_, last))) = (run.first(), run.last()) else { return };
-        let stretch = std::str::from_utf8(&text[first.start..last.end]);
+    fn name_alternatives(&self, text: &[u8], run: &mut Run, parts: &mut [Explained]) {
+        let Run { told, start, end } = std::mem::take(run);
+        if told.is_empty() {
+            return;
+        }
+        let stretch = std::str::from_utf8(&text[start..end]);
         if let (Some(pretokenizer), Ok(stretch)) = (&self.plain, stretch) {
-            let shifted =
-                |&(_, span): &(usize, Span)| Span { start: span.start - first.start, end: span.end - first.start };
-            let spans: Vec<Span> = run.iter().map(shifted).collect();
-            for (&(part, _), found) in run.iter().zip(pretokenizer.alternatives_of(stretch, &spans)) {
+            let shifted = |&(_, span): &(usize, Span)| Span { start: span.start - start, end: span.end - start };
+            let spans: Vec<Span> = told.iter().map(shifted).collect();
+            for (&(part, _), found) in told.iter().zip(pretokenizer.alternatives_of(stretch, &spans)) {
                 parts[part].alternative = found;
             }
         }
-        run.clear();
     }
 
     /// The alternatives of the pattern, where one pattern is all that happens before the model.
     pub fn alternatives(&self) -> Vec<String> {
         self.plain.as_ref().map_or_else(Vec::new, crate::pretokenize::Pretokenizer::alternatives)
+    }
+}
+
+/// The pretokens of the present stretch of plain text.
+#[derive(Default)]
+struct Run {
+    told: Vec<(usize, Span)>, // (part, span) of those that are explained
+    start: usize,             // of the stretch
+    end: usize,
+}
+
+impl Run {
+    fn add(&mut self, part: Option<usize>, span: Span) {
+        if self.end == 0 {
+            self.start = span.start;
+        }
+        self.end = span.end;
+        self.told.extend(part.map(|part| (part, span)));
     }
 }

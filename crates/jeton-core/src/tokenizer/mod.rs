@@ -18,12 +18,12 @@ mod segments;
 mod spans;
 
 pub use build::{Extras, ENTRY};
-pub use explain::{Explained, Why};
+pub use explain::{Explained, Explanation, Why};
 pub use frame::Framed;
 pub use long::Input;
 pub use permit::{Permission, Permit};
 pub use segments::{Place, Segment};
-pub use spans::Encoding;
+pub use spans::{Chunk, Encoding};
 
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;

@@ -10,7 +10,11 @@ use crate::draft::Origin;
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::{Out, Scratch};
+use crate::postprocess::Item;
 use crate::vocab::Vocab;
+
+/// Tokens of a chunk: their Python objects take some megabytes.
+const CHUNK: usize = 1 << 14;
 
 /// A text's ids and where each comes from.
 #[derive(Debug, Clone, Default)]
@@ -29,57 +33,179 @@ pub struct Encoding {
     pub dropped: Vec<(usize, usize)>,
 }
 
+/// Tokens of a text that were encoded one after the other, or tokens of the template.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'c> {
+    /// The ids.
+    pub ids: &'c [u32],
+    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they frame.
+    pub byte_spans: &'c [(usize, usize)],
+    /// The text has these tokens; else the template.
+    pub from_text: bool,
+}
+
 impl Tokenizer {
     /// The ids of `text` with the place of each.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
     pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Encoding> {
-        let mut scratch = Scratch::default();
-        let mut encoding = Encoding::default();
-        let mut cursor = 0; // every byte before it is covered or dropped
-        let (mut ends, mut own, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+        self.encode_head_with_spans(text, permit, usize::MAX, go_on)
+    }
+
+    /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model does not see the rest
+    /// of the text, so what it would refuse there is no error.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn encode_head_with_spans(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        most: usize,
+        go_on: GoOn<'_>,
+    ) -> Result<Encoding> {
+        let mut placer = Placer::default();
         self.for_each_segment(text, permit, true, go_on, |segment| {
-            let first = encoding.ids.len();
-            ends.clear();
-            let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, &mut ends) };
-            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
-            own_bytes(&segment, text, &mut own);
-            let mut start = 0;
-            for &end in &ends {
-                let (from, to) = match own.get(start..end) {
-                    Some([first, .., last]) => (first.0.max(cursor), last.1),
-                    Some([only]) => (only.0.max(cursor), only.1),
-                    _ => (cursor, cursor),
-                };
-                if cursor < from && from < to {
-                    encoding.dropped.push((cursor, from));
-                }
-                let span = if from < to { (from, to) } else { (cursor, cursor) };
-                cursor = span.1;
-                encoding.byte_spans.push(span);
-                offsets.push(hf_offsets(&segment, start, end));
-                start = end;
+            if placer.encoding.ids.len() >= most {
+                return Ok(());
             }
-            if self.model.places_bytes_together() {
-                place_bytes(&self.vocab, &segment, &encoding.ids[first..], &ends, &mut offsets[first..]);
-            }
-            let (from, to) = match segment.place {
-                Place::At(at) => (at, at + segment.bytes.len()),
-                Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
-                Place::After(at) => (at, at),
-            };
-            encoding.pretokens.push((from, to, first));
-            Ok(())
+            self.place(&segment, text, permit, go_on, &mut placer)
         })?;
-        if cursor < text.len() {
-            encoding.dropped.push((cursor, text.len()));
+        let Placer { mut encoding, offsets, cursor, .. } = placer;
+        let mut seen = text;
+        if encoding.ids.len() < most {
+            if cursor < text.len() {
+                encoding.dropped.push((cursor, text.len()));
+            }
+        } else {
+            let ends = encoding.byte_spans.iter().chain(&offsets).map(|span| span.1);
+            seen = &text[..ends.max().map_or(0, |end| end.min(text.len()))];
         }
-        let starts = char_starts(text);
+        let starts = char_starts(seen);
         encoding.char_spans = char_ranges(&starts, &encoding.byte_spans);
         encoding.offsets = offsets.iter().map(|&span| char_range(&starts, span)).collect();
         Ok(encoding)
     }
+
+    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the number of
+    /// tokens. `template`: with what the template adds to one text.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`]; what `each` returns.
+    pub fn encode_in_chunks(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        template: bool,
+        go_on: GoOn<'_>,
+        each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let items = self.template.single();
+        let is_text = |item: &Item| matches!(item, Item::Sequence { .. });
+        let mut left = items.iter().filter(|item| is_text(item)).count();
+        let mut at = 0; // where the template's next tokens stand
+        for item in items {
+            match item {
+                Item::Ids { ids, .. } if template => {
+                    each(Chunk { ids, byte_spans: &vec![(at, at); ids.len()], from_text: false })?;
+                }
+                Item::Ids { .. } => {}
+                Item::Sequence { .. } => {
+                    let end = self.text_in_chunks(text, permit, go_on, each)?;
+                    left -= 1;
+                    at = if left == 0 { text.len() } else { end };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same without a template. Returns where the last token ends.
+    fn text_in_chunks(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        go_on: GoOn<'_>,
+        each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
+    ) -> Result<usize> {
+        let mut placer = Placer::default();
+        let mut flush = |encoding: &mut Encoding, offsets: &mut Vec<(usize, usize)>| {
+            let columns = encoding.ids.chunks(CHUNK).zip(encoding.byte_spans.chunks(CHUNK));
+            for (ids, byte_spans) in columns {
+                each(Chunk { ids, byte_spans, from_text: true })?;
+            }
+            for column in [&mut encoding.byte_spans, &mut encoding.dropped, offsets] {
+                column.clear();
+            }
+            encoding.ids.clear();
+            encoding.pretokens.clear();
+            Ok(())
+        };
+        self.for_each_segment(text, permit, true, go_on, |segment| {
+            self.place(&segment, text, permit, go_on, &mut placer)?;
+            if placer.encoding.ids.len() < CHUNK {
+                return Ok(());
+            }
+            flush(&mut placer.encoding, &mut placer.offsets)
+        })?;
+        flush(&mut placer.encoding, &mut placer.offsets)?;
+        Ok(placer.cursor)
+    }
+
+    /// Encodes a segment and appends where its tokens come from.
+    fn place(
+        &self,
+        segment: &Segment<'_>,
+        text: &[u8],
+        permit: &Permit<'_>,
+        go_on: GoOn<'_>,
+        placer: &mut Placer,
+    ) -> Result<()> {
+        let Placer { encoding, offsets, cursor, ends, own, scratch } = placer;
+        let first = encoding.ids.len();
+        ends.clear();
+        let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, ends) };
+        self.encode_segment(segment, go_on, scratch, &mut out)?;
+        own_bytes(segment, text, own);
+        let mut start = 0;
+        for &end in &*ends {
+            let (from, to) = match own.get(start..end) {
+                Some([first, .., last]) => (first.0.max(*cursor), last.1),
+                Some([only]) => (only.0.max(*cursor), only.1),
+                _ => (*cursor, *cursor),
+            };
+            if *cursor < from && from < to {
+                encoding.dropped.push((*cursor, from));
+            }
+            let span = if from < to { (from, to) } else { (*cursor, *cursor) };
+            *cursor = span.1;
+            encoding.byte_spans.push(span);
+            offsets.push(hf_offsets(segment, start, end));
+            start = end;
+        }
+        if self.model.places_bytes_together() {
+            place_bytes(&self.vocab, segment, &encoding.ids[first..], ends, &mut offsets[first..]);
+        }
+        let (from, to) = match segment.place {
+            Place::At(at) => (at, at + segment.bytes.len()),
+            Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+            Place::After(at) => (at, at),
+        };
+        encoding.pretokens.push((from, to, first));
+        Ok(())
+    }
+}
+
+/// Tokens placed so far, and buffers of the segment at hand.
+#[derive(Default)]
+struct Placer {
+    encoding: Encoding,
+    offsets: Vec<(usize, usize)>, // HF's, in bytes
+    cursor: usize,                // every byte before it is covered or dropped
+    ends: Vec<usize>,
+    own: Vec<(usize, usize)>,
+    scratch: Scratch,
 }
 
 /// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte by byte.

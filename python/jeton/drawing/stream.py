@@ -1,0 +1,77 @@
+"""Tokens drawn for a terminal while they come, for texts whose tokens do not fit into memory together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from .describe import Describer
+from .terminal import Canvas
+
+__all__ = ["TerminalStream"]
+
+# Distinct looks that are kept. A vocabulary is not much larger, and what was forgotten is described again.
+MAX_LOOKS = 1 << 17
+
+
+class TerminalStream:
+    """Draws the tokens of a text as `to_terminal` does, in calls of some tokens each.
+
+    Memory: one call's tokens and the distinct looks, whatever the length of the text.
+
+    Examples:
+        >>> stream = TerminalStream(b"the cat", {}, lambda drawn: print(drawn, end=""), color=False)
+        >>> stream.add([1], [b"the"], [(0, 3)])
+        >>> stream.add([2], [b" cat"], [(3, 7)])
+        the
+        >>> stream.finish()
+        │·cat
+    """
+
+    def __init__(
+        self,
+        text: bytes,
+        special: Mapping[int, bytes],
+        write: Callable[[str], object],
+        *,
+        color: bool,
+        width: int | None = None,
+        indent: str = "",
+        break_lines: bool = True,
+    ) -> None:
+        """Begins a drawing.
+
+        Args:
+            text: the text's bytes.
+            special: id -> spelling of special tokens.
+            write: called with what was drawn.
+            color, width, indent, break_lines: as in `to_terminal`.
+        """
+        self._describer = Describer(text, special)
+        self._canvas = Canvas(color=color, width=width, indent=indent, break_lines=break_lines)
+        self._write = write
+        # How a token looks may depend on where the next one begins, so the last call's tokens wait for it.
+        self._waiting: tuple[Sequence[int], Sequence[bytes], Sequence[tuple[int, int]]] | None = None
+
+    def add(self, ids: Sequence[int], tokens: Sequence[bytes], byte_spans: Sequence[tuple[int, int]]) -> None:
+        """Adds the next n tokens: ids, their bytes, and the half-open ranges of the text they cover."""
+        if not ids:
+            return
+        self._draw(byte_spans[0][0])
+        self._waiting = (ids, tokens, byte_spans)
+
+    def finish(self) -> None:
+        """Draws what is left."""
+        self._draw(None)
+        self._canvas.add([], [], self._describer.finish())
+        self._canvas.finish()
+        self._write(self._canvas.take())
+
+    def _draw(self, following: int | None) -> None:
+        if self._waiting is None:
+            return
+        looks, _, dropped = self._describer.add(*self._waiting, following)
+        self._canvas.add(looks, self._describer.table, dropped)
+        self._write(self._canvas.take())
+        if len(self._describer.table) > MAX_LOOKS:
+            self._describer.forget()
+        self._waiting = None

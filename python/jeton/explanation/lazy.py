@@ -1,0 +1,53 @@
+"""A sequence whose first items are at hand, and whose others are computed when one of them is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar, overload
+
+__all__ = ["LazySequence"]
+
+T = TypeVar("T")
+
+
+class LazySequence(Sequence[T]):
+    """n items, of which the first few are known.
+
+    Args:
+        head: the first items.
+        length: n.
+        load: computes all items; called once, for the first item that is not in `head`.
+
+    Examples:
+        >>> items = LazySequence("ab", 4, lambda: print("loading") or "abcd")
+        >>> len(items), items[1], list(items[:2])
+        (4, 'b', ['a', 'b'])
+        >>> items[-1]
+        loading
+        'd'
+    """
+
+    def __init__(self, head: Sequence[T], length: int, load: Callable[[], Sequence[T]]) -> None:
+        self._head, self._length, self._load = head, length, load
+
+    @cached_property
+    def _all(self) -> Sequence[T]:
+        return self._head if len(self._head) >= self._length else self._load()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        wanted = range(self._length)[index]
+        if isinstance(wanted, int):
+            return (self._head if wanted < len(self._head) else self._all)[wanted]
+        last = max(wanted, default=-1)
+        return (self._head if last < len(self._head) else self._all)[index if last >= 0 else slice(0)]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._all)
