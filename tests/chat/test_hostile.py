@@ -65,7 +65,42 @@ ENDLESS = {
     "a power, stepwise": "{% set ns = namespace(x=9) %}{% for i in range(99) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
     "a rounding": "{{ 1.5 | round(1000000000, 'floor') }}",
     "a sum of lists": "{{ ([[1]] * 90000) | sum(start=[]) }}",
-    "much in all": "{% set x = 'x' * 30000000 %}{% set a = x + 'a' %}{% set b = x + 'b' %}{% set c = x + 'c' %}{% set d = x + 'd' %}{% set e = x + 'e' %}",
+    "much in all": "{% set x = 'x' * 3000000 %}{% set a = x + 'a' %}{% set b = x + 'b' %}{% set c = x + 'c' %}{% set d = x + 'd' %}{% set e = x + 'e' %}",
+    "fields": "{{ ('{0:99999}' * 20000).format(1) | length }}",
+    "fields of a map": "{{ ('{a:99999}' * 20000).format_map({'a': 1}) | length }}",
+    "fields by %": "{{ (('%99999d' * 20000) % (([1] * 20000) | list)) | length }}{{ ('%(a)99999d' * 20000) % {'a': 1} }}",
+    "a wide field, of what is printed": "{{ '{!r:>{}}'.format('a', 999999999) }}",
+    "a precise field": "{{ '%.*f' % (999999999, 1.5) }}",
+    "escaped fields": "{% for i in range(9999) %}{% set a = ('{0!a}' * 999999).format('今' * 999999) %}{% endfor %}",
+    "wide characters in a field": "{% set ns = namespace(a=none) %}{% for i in range(99) %}{% set ns.a = namespace(a=ns.a, b='😀{:6140702}'.format(1)) %}{% endfor %}",
+    "a format that is tested": "{{ '%1000000000d' is odd }}",
+    "a format that is tested by map": "{{ ['%1000000000d'] | select('divisibleby', 3) | list }}",
+    "a translation": "{{ ('a' * 1000).translate({97: 'b' * 1000000}) | length }}",
+    "joining a text": "{{ ('a' * 99999).join('b' * 99999) | length }}",
+    "joining a dict": "{{ ('a' * 9999999).join(dict.fromkeys(range(99999) | map('string'))) | length }}",
+    "tabs by name": "{{ ('\t' * 10000).expandtabs(tabsize=99999) | length }}",
+    "an indent by name": "{{ ('a\n' * 10000) | indent(width=99999) | length }}",
+    "an indent of other lines": "{{ ('\x1c' * 10000) | indent(99999) | length }}",
+    "a wide time": "{{ strftime_now('%2000000000d') }}",
+    "a wide time, flagged": "{{ strftime_now('%_99999Y' * 9) }}",
+    "a repeated list": "{{ ([1] * 10000000) | length }}",
+    "a repeated list alone": "{{ [1] * 10000000 }}",
+    "bytes": "{{ (1).to_bytes(1000000000, 'big') }}",
+    "copies": "{% set x = 'x' * 3000000 %}" + "".join(f"{{% set x{i} = x[{i}:] %}}" for i in range(9)),
+    "copies of a list": "{% set x = [1] * 2000000 %}" + "".join(f"{{% set x{i} = x[{i}:] %}}" for i in range(9)),
+    "a search backwards": "{{ ('a' * 1000000).rfind('b' + 'a' * 500000) }}",
+    "stripping": "{{ ('a' * 1000000).strip('b' * 500000 + 'a') | length }}",
+    "a long word": "{{ ('a' * 1000000) | wordwrap(1) | length }}",
+    "hyphens": "{{ ('-' * 300000) | wordwrap(79) | length }}",
+    "tags": "{{ ('<a>' * 300000) | striptags | length }}",
+    "sorting one text": "{{ (['x' * 1000000] * 90000) | sort | length }}",
+    "the largest of one text": "{{ (['x' * 1000000] * 90000) | max | length }}",
+    "digits": "{{ ('f' * 10000000) | int(base=16) // 3 }}",
+    "nested tuples as a key": "{% macro m() %}{% set ns.x = varargs %}{% endmacro %}{% set ns = namespace(x=1) %}{% for i in range(99999) %}{% set ns.x = (ns.x,) %}{% endfor %}{{ {ns.x: 1} | length }}",
+    "a chain of namespaces": "{% set ns = namespace(a=none) %}{% for i in range(99999) %}{% for j in range(99999) %}{% set ns.a = namespace(a=ns.a) %}{% endfor %}{% endfor %}",
+    "a conditional loop": "{% for i in range(99999) %}{% for j in range(99999) if false %}{% endfor %}{% endfor %}",
+    "comparisons": "{% set x = ('x' * 9999999) + 'a' %}{% set y = ('x' * 9999999) + 'b' %}" + "{% if x == y %}{% endif %}" * 9999,
+    "output": "{{ 'x' * 1000000 }}",
     "many cuts": "{% set ns = namespace(x='') %}{% for i in range(99999) %}{% set ns.x = ns.x + messages[0].content + ' ' %}{% endfor %}{{ ns.x.split(' ') | length }}",
 }  # fmt: skip
 
@@ -143,7 +178,12 @@ BROKEN = {
     "operators": "{{ 1" + " + 1" * 20000 + " }}",
     "loops": "{% for a in [1] %}" * 150 + "{% endfor %}" * 150,
     "digits": "{{ " + "9" * 5000 + " }}",
-    "length": "x" * ((1 << 19) + 1) + "\n",
+    "length": "x" * ((1 << 17) + 1) + "\n",
+    "nodes": "{{a+b}}" * 18_000,
+    "names and branches": "".join(f"{{{{ a{i} }}}}" for i in range(5000)) + "{% if a %}{% endif %}" * 3000,
+    "a method that is printed": "{{ messages[0].content.strip }}",
+    "a method in a list": "{{ [messages[0].items] }}",
+    "a function of no template's": "{{ messages[0].content.maketrans('a', 'b') }}",
     "nothing": "{{ nothing.at.all }}",
     "arithmetic": "{{ 1 / 0 }}",
     "types": "{{ 'a' + 1 }}",
@@ -228,6 +268,35 @@ def test_long_chats_are_no_hostile_ones() -> None:
     assert chat.ids.count(tok.special_tokens["<|im_end|>"]) == 1
     many = [{"role": role, "content": "some words"} for role in ("user", "assistant")] * 1000
     assert len(tok.chat(many, template=CHATML_WITH_TOOLS).turns) == 2000
+
+
+def test_a_slice_of_many_messages_is_not_looked_through_in_each_turn() -> None:
+    many = [{"role": "user", "content": "some words"}] * 3000
+    source = "{% set rest = messages[1:] %}{% for m in rest %}{% if rest | length > 9 %}.{% endif %}{% endfor %}"
+    began = time.process_time()
+    assert TOK.chat(many, template=source).text == "." * 2999
+    assert time.process_time() - began < 5
+
+
+def test_limits_grow_with_what_is_given() -> None:
+    long = "x" * 300_000
+    assert TOK.count(
+        TOK.chat([{"role": "user", "content": long}], template="{{ '<s>' + messages[0].content }}").text
+    ) > len(long)
+    with pytest.raises(ChatTemplateError, match="writes more than"):
+        TOK.chat(HI, template="{{ 'x' * 300000 }}")
+
+
+def test_keywords_that_chat_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"no keyword 'enable_thinking'; .*variables=\{'enable_thinking': …\}"):
+        TOK.chat(HI, template="{{ 1 }}", enable_thinking=False)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'add_generation_promt'; did you mean add_generation_prompt="):
+        TOK.chat(HI, template="{{ 1 }}", add_generation_promt=True)  # type: ignore[arg-type]
+    source = "{{ enable_thinking is false }}"
+    assert TOK.chat(HI, template=source, variables={"enable_thinking": False}).text == "True"
+    for variables in ({"messages": []}, {"tools": []}, {"add_generation_prompt": True}, [("a", 1)], {1: 2}):
+        with pytest.raises(ConfigError):
+            TOK.chat(HI, template=source, variables=variables)  # type: ignore[arg-type]
 
 
 def test_threads_do_not_meet() -> None:

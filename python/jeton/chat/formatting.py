@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedFormatter
 
-from .limits import SLOT, VALUE, Running, width
+from .limits import SLOT, VALUE, Running, bytes_of, width
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
@@ -134,6 +134,7 @@ class FormatMethod:
             named, args = args[0], ()
         made = Formatter(self._environment, state).vformat(str.__str__(self._text), args, named)
         result: str = state.own(made, self._text, args, named)
+        state.charge(bytes_of(result))
         return result
 
 
@@ -143,6 +144,14 @@ class Formatter(SandboxedFormatter):
     def __init__(self, environment: Sandbox, state: Running) -> None:
         super().__init__(environment)
         self._state = state
+        self._chars, self._width = 0, 1  # of all pieces, which are joined in the end
+
+    def _add(self, text: str) -> None:
+        """Accounts for a piece."""
+        wide = width(text)
+        self._chars, self._width = self._chars + len(text), max(self._width, wide)
+        self._state.charge(SLOT + VALUE + len(text) * wide)
+        self._state.afford(self._chars * self._width)
 
     def parse(self, format_string: str) -> Iterable[tuple[str, str | None, str | None, str | None]]:
         """The literal texts and fields of a format; each becomes a string of its own."""
@@ -150,7 +159,7 @@ class Formatter(SandboxedFormatter):
 
     def _accounted(self, fields: Iterable[Any]) -> Iterator[Any]:
         for literal, *field in fields:
-            self._state.charge(2 * (SLOT + VALUE) + len(literal) * width(literal))
+            self._add(literal)
             yield literal, *field
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -175,7 +184,7 @@ class Formatter(SandboxedFormatter):
         """A value in a field."""
         if not format_spec:
             text = self._state.text(value)
-            self._state.charge(VALUE + len(text) * width(text))
+            self._add(text)
             return text
         found = _SPEC.fullmatch(format_spec)
         if not isinstance(value, str | int | float | complex) or found is None:
@@ -185,5 +194,5 @@ class Formatter(SandboxedFormatter):
         wide = max(width(format_spec), width(value) if isinstance(value, str) else 1)
         self._state.afford(max(length + (0 if isinstance(value, str) else 2 * precision), field) * wide)
         text = format(value, format_spec)
-        self._state.charge(VALUE + len(text) * wide)
+        self._add(text)
         return text

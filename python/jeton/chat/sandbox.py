@@ -246,8 +246,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "+" and isinstance(left, list | tuple) and isinstance(right, list | tuple):
             state.charge(VALUE + SLOT * (len(left) + len(right)))
             return super().call_binop(context, operator, left, right)
+        if isinstance(left, Undefined) or isinstance(right, Undefined):
+            return super().call_binop(context, operator, left, right)  # an error that names it
         for value in (left, right):
-            if not isinstance(value, int | float | complex | Undefined):
+            if not isinstance(value, int | float | complex):
                 names = " and ".join(type(one).__name__ for one in (left, right))
                 raise TypeError(f"unsupported operand types for {operator}: {names}")
             check_number(value)
