@@ -79,8 +79,8 @@ def test_other_changes() -> None:
         with pytest.raises(TypeError):
             change(ReadOnlyDict(a=1))
     for change in (
-        lambda x: x.append(1), lambda x: x.extend([1]), lambda x: x.insert(0, 1), lambda x: x.remove(1), lambda x: x.sort(),
-        lambda x: x.reverse(), lambda x: x.__iadd__([1]), lambda x: x.__imul__(2),
+        lambda x: x.append(1), lambda x: x.extend([1]), lambda x: x.insert(0, 1), lambda x: x.remove(1),
+        lambda x: x.sort(), lambda x: x.reverse(), lambda x: x.__iadd__([1]), lambda x: x.__imul__(2),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             change(ReadOnlyList([1]))

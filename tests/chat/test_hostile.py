@@ -86,7 +86,7 @@ ENDLESS = {
     "a repeated list": "{{ ([1] * 10000000) | length }}",
     "a repeated list alone": "{{ [1] * 10000000 }}",
     "bytes": "{{ (1).to_bytes(1000000000, 'big') }}",
-    "copies": "{% set x = 'x' * 3000000 %}" + "".join(f"{{% set x{i} = x[{i}:] %}}" for i in range(9)),
+    "copies": "{% set x = 'x' * 30000000 %}" + "".join(f"{{% set x{i} = x[{i}:] %}}" for i in range(9)),
     "copies of a list": "{% set x = [1] * 2000000 %}" + "".join(f"{{% set x{i} = x[{i}:] %}}" for i in range(9)),
     "a search backwards": "{{ ('a' * 1000000).rfind('b' + 'a' * 500000) }}",
     "stripping": "{{ ('a' * 1000000).strip('b' * 500000 + 'a') | length }}",
