@@ -55,6 +55,19 @@ def test_every_step_is_that_of_the_run(open_page: Open) -> None:
     assert page.locator(".made li.latest").inner_text().startswith("abcababc")
 
 
+@pytest.mark.parametrize("step", [0, 3])
+def test_a_text_from_the_right_stays_so_at_every_step(open_page: Open, step: int) -> None:
+    """Whether or not the bytes of a letter are merged by then."""
+    page = open_page(view="train", text="\u05e9\u05dc\u05d5\u05dd \u05e9\u05dc\u05d5\u05dd", pattern="o200k", step=step)
+    page.wait_for_selector(".stage .pane .t >> nth=5")
+    lefts = (
+        page.get_by_label("The text before this merge")
+        .locator(".t")
+        .evaluate_all("all => all.map((one) => one.getBoundingClientRect().left)")
+    )
+    assert lefts == sorted(lefts, reverse=True)
+
+
 def test_keys_slider_list_and_address_move_the_same_step(open_page: Open) -> None:
     page = open_page(**EXAMPLE, step=2)
     at_step(page, 2, 4)

@@ -64,6 +64,65 @@ class TestSplits:
         page.get_by_text("A special or added token: it is matched whole").wait_for()
 
 
+class TestRightToLeft:
+    """Symbols and signs stand in the order in which they are read."""
+
+    def test_symbols_from_the_right_and_pairs_around_their_signs(self, open_page: Open) -> None:
+        page = open_page(view="why", tokenizer="bytes", text="\u05e9\u05dc\u05d5\u05dd")
+        page.wait_for_selector(".symbols .t >> nth=7")
+        lefts = page.evaluate(
+            "[...document.querySelectorAll('.symbols .t')].map((symbol) => symbol.getBoundingClientRect().left)"
+        )
+        assert lefts == sorted(lefts, reverse=True)
+
+    def test_a_merge_is_read_from_the_left(self, page: Any) -> None:
+        word = "\u05e9\u05dc"
+        tok = jeton.train([f"{word} {word}"], 5, level="char", pattern="none", progress=False)
+        shelf = Shelf(cached=False)
+        shelf.add("hebrew.json", tok.to_bytes())
+        with running(shelf) as address:
+            page.goto(f"{address}/#view=why&tokenizer=hebrew.json&text={word}")
+            page.wait_for_selector(".verdict code >> nth=2")
+            lefts = page.evaluate(
+                "[...document.querySelectorAll('.verdict code')].map((name) => name.getBoundingClientRect().left)"
+            )
+            assert lefts == sorted(lefts), "one + other → both"
+            page.goto("about:blank")
+
+
+def test_where_nothing_merges_there_is_no_step(open_page: Open) -> None:
+    page = open_page(view="why", tokenizer="bytes", text="ab")
+    page.get_by_text("No pair that is left has a merge: done.").wait_for()
+    assert page.locator(".stepper").is_hidden()
+    assert "step 0 of 0" not in page.locator("main").inner_text()
+
+
+def test_entries_that_are_not_in_use_are_taken_apart_again(open_page: Open, page: Any) -> None:
+    """An answer as models with unused pieces have it."""
+
+    def with_split(route: Any) -> None:
+        answer = route.fetch().json()
+        (pretoken,) = answer["pretokens"]
+        last = pretoken["merges"][-1]
+        middle = last["position"] + 1
+        pretoken["splits"] = [
+            {**{k: last[k] for k in ("position", "left", "right")}, "id": last["result"], "middle": middle}
+        ]
+        pretoken["ids"] = [last["left"], last["right"]]
+        route.fulfill(json=answer)
+
+    page.route("**/api/why", with_split)
+    tok = SMALL
+    word = next(tok.id_to_token(id) for id in range(258, 400) if len(tok.tree(id).nodes) == 3)
+    open_page(view="why", tokenizer="small", text=word.replace("\u0120", " "))
+    page.get_by_role("button", name="Last step").click()
+    page.locator(".place", has_text="step 2 of 2").wait_for()
+    assert len(symbols(page)) == 2
+    page.get_by_role("button", name="Step back").click()
+    page.locator(".verdict", has_text="is not in use, so it is taken apart again").wait_for()
+    assert len(symbols(page)) == 1
+
+
 class TestMerges:
     @pytest.fixture
     def steps(self) -> list[list[str]]:

@@ -28,7 +28,7 @@ export function tokenCard(app, tokenizer, id, { look = null, extra = [], close }
 }
 
 function drawFace(face, look) {
-  face.replaceChildren(h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look)));
+  face.replaceChildren(h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look)));
 }
 
 async function fill(app, face, body, tokenizer, id, look) {

@@ -3,8 +3,8 @@
 import { counted, h } from "./dom.js";
 import { tokenNodes } from "./draw.js";
 
-/** One token by its look, alone: it stands inside of an element of class `tokens`. */
-export const chip = (look) => h("span", { class: `t h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
+/** One token by its look, alone: it stands inside of an element of class `tokens`, and no neighbor changes its order. */
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
 
 /** Tokens in a row, with what stands between them. */
 export const chips = (looks, between = "") =>

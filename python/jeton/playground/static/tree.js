@@ -33,9 +33,11 @@ function bars(nodes, roots, width) {
   return h("div", { class: "treebox" }, picture);
 }
 
+const name = (shown) => h("bdi", {}, h("code", {}, shown)); // around the signs they stand from left to right
+
 function list(nodes, merges) {
   const row = ({ left, right, shown, rank }) =>
-    h("li", {}, h("code", {}, nodes[left].shown), " + ", h("code", {}, nodes[right].shown), " → ", h("code", {}, shown), h("span", { class: "quiet" }, ` rank ${number(rank)}`));
+    h("li", {}, name(nodes[left].shown), " + ", name(nodes[right].shown), " → ", name(shown), h("span", { class: "quiet" }, ` rank ${number(rank)}`));
   const rest = merges.length - MOST_ROWS;
   const items = merges.slice(0, MOST_ROWS).map(row);
   if (rest > 0) items.push(h("li", { class: "quiet" }, `and ${number(rest)} more`));

@@ -173,7 +173,7 @@ export function mount(root, app) {
         "tr",
         {},
         h("th", { scope: "row" }, number(place)),
-        h("td", { class: "around" }, h("bdi", {}, left), h("span", { class: "cut", "aria-hidden": "true" }, "│"), h("bdi", {}, right), inside ? h("span", { class: "note" }, " inside a character") : null),
+        h("td", { class: "around", dir: "auto" }, left, h("span", { class: "cut", "aria-hidden": "true" }, "│"), right, inside ? h("span", { class: "note" }, " inside a character") : null),
         ...tokenizers.map(yes),
       );
     };

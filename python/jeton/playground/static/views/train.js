@@ -3,6 +3,7 @@
 // What comes is linear in the text: the symbols before the first merge, and for each border between two of them the
 // rank of the merge that removed it. So every step can be drawn at once, forwards, back, or from anywhere.
 
+import { direction } from "../characters.js";
 import { bar, chip, chips, choice } from "../chips.js";
 import { counted, failure, h, number, svg } from "../dom.js";
 import { shownText } from "../draw.js";
@@ -130,6 +131,7 @@ export function mount(root, app) {
     at = Math.min(Math.max(Number.isInteger(state.step) ? state.step : 0, 0), run.steps.length);
     if (drawn && drawn[0] === run && drawn[1] === at) return;
     drawn = [run, at];
+    before.dir = after.dir = direction(state.text); // at every step, whether or not letters are whole by then
     draw();
   }
 

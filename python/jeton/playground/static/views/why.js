@@ -1,6 +1,7 @@
 // Why: the steps from a text to its tokens. First the splits, each with the part of the pattern that made it; then one
 // of them, step by step: merges with the pairs that competed, or the pieces that a model chose from.
 
+import { direction } from "../characters.js";
 import { onOtherTokenizers } from "../chips.js";
 import { counted, failure, h, number } from "../dom.js";
 import { lattice } from "./why/lattice.js";
@@ -52,9 +53,10 @@ export function mount(root, app) {
       return h("button", { type: "button", class: classes, "aria-label": spoken, on: { click: () => app.set({ pretoken: index || undefined, step: undefined }) } }, h("span", {}, pretoken.shown || "∅"), h("small", { "aria-hidden": "true" }, number(pretoken.ids.length)));
     });
     const title = h("h2", { id: "splits" }, several.length ? `The text is split in ${counted(several.length, "part")}` : "Nothing to explain: there is no text");
-    const row = h("div", { class: "row", role: "group", "aria-labelledby": "splits" }, ...several);
+    const row = h("div", { class: "row", role: "group", "aria-labelledby": "splits", dir: direction(several.map((one) => one.textContent).join("")) }, ...several);
     row.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const forward = row.dir === "rtl" ? -1 : 1;
+      const step = { ArrowRight: forward, ArrowLeft: -forward }[event.key];
       const next = step && several[several.indexOf(event.target) + step];
       if (!next) return;
       event.preventDefault();

@@ -1,5 +1,6 @@
 // What WordPiece does with one split: from each place the longest entry of the vocabulary that fits.
 
+import { direction } from "../../characters.js";
 import { counted, h } from "../../dom.js";
 
 /**
@@ -12,7 +13,7 @@ export function longest({ attempts: { found, stuck_at, is_too_long }, hex, ids }
   const text = (start, end) => new TextDecoder().decode(bytes.subarray(start, end));
   const rows = found.map(([start, end, id]) => {
     const [shown, hue] = names[id];
-    return h("tr", {}, h("td", {}, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}` }, text(start, end)), h("code", { class: "rest" }, text(end))), h("td", {}, h("code", {}, shown)), h("td", { class: "rank" }, String(id)));
+    return h("tr", {}, h("td", { dir: direction(text(0)) }, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}` }, text(start, end)), h("code", { class: "rest" }, text(end))), h("td", {}, h("bdi", {}, h("code", {}, shown))), h("td", { class: "rank" }, String(id)));
   });
   const head = h("tr", {}, ...["the longest entry from here", "entry", "id"].map((name) => h("th", { scope: "col" }, name)));
   const end = is_too_long

@@ -1,6 +1,8 @@
 // The merges of one split, one step at a time: the symbols as they stand, the pair that goes next, and the pairs that
-// wait. The lowest rank goes first; among equal ones the leftmost.
+// wait. The lowest rank goes first; among equal ones the leftmost. Entries that merging made and that are not in use are
+// taken apart again after the last merge.
 
+import { direction } from "../../characters.js";
 import { counted, h, number } from "../../dom.js";
 
 /**
@@ -11,8 +13,8 @@ import { counted, h, number } from "../../dom.js";
  * @returns {{element: HTMLElement, go: (step: number) => void}}
  */
 export function stepper(facts, names, onStep, app) {
-  const { merges } = facts;
-  const last = merges.length;
+  const { merges, splits = [] } = facts;
+  const last = merges.length + splits.length;
   const states = replay(facts, names);
   const slider = h("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "Step", on: { input: () => onStep(Number(slider.value)) } });
   const button = (label, sign, to) => h("button", { type: "button", "aria-label": label, on: { click: () => onStep(Math.min(Math.max(to(), 0), last)) } }, sign);
@@ -20,12 +22,13 @@ export function stepper(facts, names, onStep, app) {
   const back = [button("First step", "⏮", () => 0), button("Step back", "‹", () => at - 1)];
   const forth = [button("Step forward", "›", () => at + 1), button("Last step", "⏭", () => last)];
   const place = h("p", { class: "place" });
-  const line = h("div", { class: "symbols tokens", role: "img" });
+  const line = h("div", { class: "symbols tokens", role: "img", dir: direction(facts.shown) });
   const verdict = h("p", { class: "verdict" });
   const table = h("div", { class: "rivals" });
   const done = h("ol", { class: "merges" });
   const controls = h("div", { class: "stepper", role: "group", "aria-label": "Steps" }, ...back, slider, ...forth, place);
   const whole = facts.whole ? h("p", { class: "quiet" }, "This split stands in the vocabulary as it is, so the model takes it before any merge; its merges lead there too.") : null;
+  controls.hidden = last === 0; // no step to go to
   const element = h("div", {}, whole, controls, line, verdict, h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Pairs that could merge now"), table), h("div", {}, h("h3", {}, "Merges so far"), done)));
 
   const go = (step) => {
@@ -36,15 +39,19 @@ export function stepper(facts, names, onStep, app) {
     slider.setAttribute("aria-valuetext", `step ${step} of ${last}`);
     for (const one of back) one.disabled = step === 0;
     for (const one of forth) one.disabled = step === last;
-    const next = merges[step];
+    const [next, split] = [merges[step], splits[step - merges.length]];
     const symbols = states(step);
-    const pair = next ? symbols.findIndex((symbol) => symbol.start === next.position && symbol.id === next.left) : -1;
+    const marked = next ? placeOf(next.position, next.left, symbols) : split ? placeOf(split.position, split.id, symbols) : -1;
+    const isMarked = (index) => marked >= 0 && (index === marked || (Boolean(next) && index === marked + 1));
     place.textContent = `step ${number(step)} of ${number(last)}`;
-    line.replaceChildren(...symbols.map((symbol, index) => chip(symbol.id, names, pair >= 0 && (index === pair || index === pair + 1) ? " next" : "")));
+    line.replaceChildren(...symbols.map((symbol, index) => chip(symbol.id, names, isMarked(index) ? " next" : "")));
     line.setAttribute("aria-label", symbols.map((symbol) => names[symbol.id][0]).join(" | "));
-    verdict.replaceChildren(...(next ? words(next, names) : ending(facts, symbols.length)));
+    verdict.replaceChildren(...(next ? words(next, names) : split ? apart(split, names) : ending(facts, symbols.length)));
     table.replaceChildren(next ? rivals(next, names) : h("p", { class: "quiet" }, "none"));
-    done.replaceChildren(...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", h("code", {}, names[merge.result][0]), h("span", { class: "quiet" }, ` rank ${number(merge.rank)}`))));
+    done.replaceChildren(
+      ...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", name(merge.result, names), h("span", { class: "quiet" }, ` rank ${number(merge.rank)}`))),
+      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, " not in use"))),
+    );
     done.scrollTop = done.scrollHeight;
     app.say(`${place.textContent}: ${line.getAttribute("aria-label")}`);
   };
@@ -61,25 +68,38 @@ function replay(facts, names) {
   return (step) => {
     if (step < at) [symbols, at] = [first, 0];
     for (; at < step; at++) {
-      const { position, left, result } = facts.merges[at];
-      const index = symbols.findIndex((symbol) => symbol.start === position && symbol.id === left);
-      const merged = { id: result, start: position, end: symbols[index + 1].end };
-      symbols = [...symbols.slice(0, index), merged, ...symbols.slice(index + 2)];
+      const merge = facts.merges[at];
+      if (merge) {
+        const index = placeOf(merge.position, merge.left, symbols);
+        symbols = symbols.toSpliced(index, 2, { id: merge.result, start: merge.position, end: symbols[index + 1].end });
+      } else {
+        const { position, middle, id, left, right } = facts.splits[at - facts.merges.length];
+        const index = placeOf(position, id, symbols);
+        symbols = symbols.toSpliced(index, 1, { id: left, start: position, end: middle }, { id: right, start: middle, end: symbols[index].end });
+      }
     }
     return symbols;
   };
 }
+
+const placeOf = (start, id, symbols) => symbols.findIndex((symbol) => symbol.start === start && symbol.id === id);
 
 function chip(id, names, classes = "") {
   const [shown, hue] = names[id];
   return h("span", { class: `t chip h${hue}${classes}`, title: `id ${id}` }, shown);
 }
 
-const pairOf = (left, right, names) => [h("code", {}, names[left][0]), " + ", h("code", {}, names[right][0])];
+// The names stand from left to right around the signs, whichever way each is read.
+const name = (id, names) => h("bdi", {}, h("code", {}, names[id][0]));
+const pairOf = (left, right, names) => [name(left, names), " + ", name(right, names)];
 
 function words(next, names) {
   const rank = h("strong", {}, `rank ${number(next.rank)}`);
-  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", h("code", {}, names[next.result][0]), ", id ", String(next.result), ", for its ", rank, next.num_rivals ? " is the lowest." : " is the only one left."];
+  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", name(next.result, names), ", id ", String(next.result), ", for its ", rank, next.num_rivals ? " is the lowest." : " is the only one left."];
+}
+
+function apart({ id, left, right }, names) {
+  return ["Then: ", name(id, names), ` is an entry that only leads to others and is not in use, so it is taken apart again: `, ...pairOf(left, right, names)];
 }
 
 function ending(facts, num_symbols) {
