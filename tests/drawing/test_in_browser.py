@@ -75,6 +75,57 @@ def test_arabic_is_read_from_the_right(page: Any) -> None:
     assert first > second
 
 
+MIXED = [
+    "the \u05e9\u05dc\u05d5\u05dd and \u05e2\u05d5\u05dc\u05dd",
+    "\u05e9\u05dc\u05d5\u05dd the end",
+    "a 12 \u05e9\u05dc 34 \u05dd 56 b 78",
+    "\u0645\u0631\u062d\u0628\u0627\u060c 123 \u0643\u064a\u0641 abc 45",
+    "caf\u00e9 \u05dd",
+]
+
+
+@pytest.mark.parametrize("text", MIXED)
+@pytest.mark.parametrize("cuts", ["characters", "bytes"])
+def test_a_picture_has_the_order_of_a_page(page: Any, text: str, cuts: str) -> None:
+    """Which the browser computes, by all of UAX 9."""
+    tokens = [character.encode() for character in text] if cuts == "characters" else [bytes([b]) for b in text.encode()]
+    drawing = draw(enumerate(tokens))
+    show(page, f'<div style="width:5000px">{to_html(drawing)}</div>{to_svg(drawing, width=1000)}')
+    on_page, in_picture = page.evaluate(
+        """() => ["span.t", "svg rect:not(:first-of-type)"].map((kind) =>
+            [...document.querySelectorAll(kind)].map((one, index) => [one.getBoundingClientRect().left, index])
+                .sort((a, b) => a[0] - b[0]).map(([, index]) => index))"""
+    )
+    assert in_picture == on_page
+
+
+@pytest.mark.parametrize("word", ["\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"])
+def test_a_word_from_the_right_whose_letters_are_cut(page: Any, word: str) -> None:
+    show(page, BYTES.tokenize(f"say {word} now")._repr_html_())
+    lefts = page.evaluate("() => [...document.querySelectorAll('.t')].map(token => token.getBoundingClientRect().left)")
+    size = len(word.encode())
+    say, inside, now = lefts[:4], lefts[4 : 4 + size], lefts[4 + size :]
+    assert say == sorted(say)
+    assert inside == sorted(inside, reverse=True)
+    assert max(say) < min(inside)
+    assert max(inside) < min(now)
+
+
+def test_a_special_token_that_stripped_a_line_end(page: Any) -> None:
+    """Its pill is on one line, and what follows begins the next."""
+    drawing = described(b"a <s>\nb", [1, 2, 3], [b"a", b"<s>", b"b"], [(0, 1), (1, 6), (6, 7)], None, {2: b"<s>"})
+    show(page, to_html(drawing))
+    assert copied(page) == "a <s>\nb"
+    boxes = page.evaluate(
+        """() => ["span.x", ".t:last-child"].map((kind) => {
+            const one = document.querySelector(kind);
+            return [one.getClientRects().length, one.getBoundingClientRect().top, one.getBoundingClientRect().bottom];
+        })"""
+    )
+    (num_boxes, _, bottom), (_, top, _) = boxes
+    assert (num_boxes, top >= bottom - 4) == (1, True)
+
+
 def test_an_override_turns_nothing_round(page: Any) -> None:
     show(page, to_html(draw([(1, b"ab"), (2, "\u202e".encode()), (3, b"cd"), (4, b"ef")])))
     lefts = page.evaluate("() => [...document.querySelectorAll('.t')].map(token => token.getBoundingClientRect().left)")

@@ -34,7 +34,8 @@ def test_it_is_well_formed_and_shows_all(tokens: list[tuple[int, bytes]], width:
     for element in texts(svg):
         length = float(element.get("textLength", "0"))
         assert length == pytest.approx(cells(element.text or "") * CELL, abs=0.06)
-        assert float(element.get("x", "0")) + length <= MARGIN + width * CELL + 0.1
+        right = float(element.get("x", "0")) + (0 if element.get("direction") == "rtl" else length)
+        assert right <= MARGIN + width * CELL + 0.1
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

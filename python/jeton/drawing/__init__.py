@@ -9,6 +9,7 @@ drawing    the tokens of a text: columns, and a table of looks
 describe   tokens and their places → a drawing
 colors     id → hue            cells      how wide text is in a terminal
 terminal   page   picture      ANSI, HTML, SVG; stream: a terminal's, while tokens come
+bidi       the order in which runs of both directions stand in a line of a picture
 trees      the merges that built a token, and tree_views of them
 card       facts in a table, for notebooks
 ```

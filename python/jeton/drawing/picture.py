@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from html import escape as html_escape
+from itertools import chain, groupby, islice
 from math import inf
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
+from .bidi import Direction, direction_of, visual_order
 from .cells import cells
 from .drawing import Drawing, Look
 from .parts import Part, PartKind
@@ -61,6 +64,7 @@ class _Run(NamedTuple):
     y: int
     width: int
     part: Part
+    rtl: bool = False
 
 
 def to_svg(
@@ -84,20 +88,27 @@ def to_svg(
     shown = drawing.head(MAX_TOKENS)
     pen = _Pen(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
-    boxes: list[str] = []
+    laid: list[tuple[int | None, list[_Run]]] = []  # the index of a token, None for what none covers
     num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
-            boxes += _text(pen.lay(gaps[index]), colors.faint, colors, bold=False)
-        runs = pen.lay(look.parts)
-        boxes += _token(runs, look, colors, underline=bool(index % 2))
-        if runs and index and shown.groups[index] == shown.groups[index - 1]:
-            boxes.append(_bridge(runs[0], colors))
+            laid.append((None, pen.lay(gaps[index])))
+        laid.append((index, pen.lay(look.parts)))
         if pen.is_full:
             break
         num_whole += 1
     if num_whole == total and total in gaps:
-        boxes += _text(pen.lay(gaps[len(drawing)]), colors.faint, colors, bold=False)
+        laid.append((None, pen.lay(gaps[len(drawing)])))
+    boxes: list[str] = []
+    ordered = iter(_ordered([run for _, runs in laid for run in runs]))
+    for at, runs in laid:
+        placed = list(islice(ordered, len(runs)))
+        if at is None:
+            boxes += _text(placed, colors.faint, colors, bold=False)
+            continue
+        boxes += _token(placed, shown.table[shown.looks[at]], colors, underline=bool(at % 2))
+        if placed and at and shown.groups[at] == shown.groups[at - 1]:
+            boxes.append(_bridge(placed[0], colors))
     if pen.is_full or num_whole < total:
         left_out = total - num_whole  # one that is cut where the picture ends is among them
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
@@ -158,13 +169,54 @@ class _Pen:
         self._x, self._y, self._broken = 0, self._y + 1, True
 
 
+def _ordered(runs: list[_Run]) -> list[_Run]:
+    """The runs, those of each line moved to where they stand if some are read from the right."""
+    directions = [direction_of(run.part) for run in runs]
+    if "rtl" not in directions:
+        return runs
+    ordered: list[_Run] = []
+    start = 0
+    base: Literal["ltr", "rtl"] | None = None  # of the paragraph; None: one begins
+    for _, group in groupby(runs, key=attrgetter("y")):
+        line = list(group)
+        end = start + len(line)
+        if base is None:
+            base = _base(runs[start:], directions[start:])
+        lefts = {}
+        x = 0
+        for place in visual_order(directions[start:end], base):
+            lefts[place] = x
+            x += line[place].width
+        ordered += [
+            run._replace(x=lefts[place], rtl=_is_rtl(run, directions[start + place])) for place, run in enumerate(line)
+        ]
+        start = end
+        if line[-1].part.kind is PartKind.NEWLINE:
+            base = None
+    return ordered
+
+
+def _base(runs: Iterable[_Run], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
+    """The direction of the paragraph that begins here: that of its first letter."""
+    for run, direction in zip(runs, directions, strict=True):
+        if direction == "ltr" or direction == "rtl":
+            return direction
+        if run.part.kind is PartKind.NEWLINE:
+            break
+    return "ltr"
+
+
+def _is_rtl(run: _Run, direction: Direction) -> bool:
+    """Whether its own letters are read from the right: hexadecimal never is."""
+    return direction == "rtl" and run.part.kind is PartKind.TEXT
+
+
 def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
     """A token's boxes, one a line, then its text."""
     lines: dict[int, list[_Run]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
-    for y, on_line in lines.items():
-        x, width = on_line[0].x, sum(run.width for run in on_line)
+    for y, x, width in chain.from_iterable(map(_spans, lines.values())):
         left, top = MARGIN + x * CELL, MARGIN + y * LINE
         box = f'x="{left + 0.5:.1f}" y="{top}" width="{width * CELL - 1:.1f}" height="{LINE - 5}" rx="3"'
         stroke = f' stroke="{colors.ink}"' if look.special else ""
@@ -175,20 +227,34 @@ def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) ->
     yield from _text(runs, colors.ink, colors, bold=look.special)
 
 
+def _spans(runs: list[_Run]) -> Iterator[tuple[int, int, int]]:
+    """Line, left end and width of what a token covers of a line: several where others stand between its letters."""
+    first, *others = sorted(runs, key=attrgetter("x"))
+    start, end = first.x, first.x + first.width
+    for run in others:
+        if run.x != end:
+            yield first.y, start, end - start
+            start = run.x
+        end = run.x + run.width
+    yield first.y, start, end - start
+
+
 def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
     for run in runs:
         if not run.part.shown.strip():
             continue
         fill = ink if run.part.kind is PartKind.TEXT else colors.faint
         weight = ' font-weight="bold"' if bold else ""
-        place = f'x="{MARGIN + run.x * CELL:.1f}" y="{MARGIN + run.y * LINE + 15}"'
+        begins, way = (run.x + run.width, ' direction="rtl"') if run.rtl else (run.x, "")
+        place = f'x="{MARGIN + begins * CELL:.1f}" y="{MARGIN + run.y * LINE + 15}"{way}'
         length = f'textLength="{run.width * CELL:.1f}" lengthAdjust="spacingAndGlyphs"' if run.width else ""
         yield f'<text {place} {length} fill="{fill}"{weight}>{escape(run.part.shown)}</text>'
 
 
 def _bridge(run: _Run, colors: _Colors) -> str:
     """What ties a token to the one before it: they share a character."""
-    x, y = MARGIN + run.x * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
+    begins = run.x + run.width if run.part.side == "rtl" else run.x
+    x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
 
 
