@@ -154,7 +154,7 @@ async function askAndLook(path, body, { signal, wait = true } = {}) {
   try {
     return await answered(() => ask(path, body, { signal }), wait);
   } finally {
-    if (fresh) answered(readTokenizers);
+    if (fresh) answered(readTokenizers).catch(() => {}); // its answer says what is wrong
   }
 }
 
@@ -245,6 +245,7 @@ async function openFiles(files) {
     if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(`${files.find((file) => file.size > MOST_BYTES).name} has more than 32 MB, which is the most that is opened.`);
     if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError("Together they have more than 32 MB, which is the most that is opened at once.");
     notify(`Opening ${names} …`);
+    for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(`${file.name} cannot be read; of a folder, choose its files.`); });
     const { entries, errors } = await putTokenizers(files);
     await readTokenizers();
     if (entries.length) go({ tokenizer: entries.at(-1).key });

@@ -59,7 +59,7 @@ async function saveJson(_app, { drawing, entry, tokenizer, text, special, templa
   download("tokens.json", new Blob([JSON.stringify(data, null, 1)], { type: "application/json" }));
 }
 
-const picture = async (app, { tokenizer, text, special, template }) => (await app.ask("picture", { tokenizer, text, special, template })).svg;
+const picture = async (app, { tokenizer, text, special, template }) => (await app.ask("picture", { tokenizer, text, special, template }, { wait: false })).svg;
 
 /** Hands a file to the browser, which puts it where downloads go. */
 function download(name, blob) {
