@@ -190,6 +190,60 @@ def test_a_forked_child_trains_with_threads() -> None:
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
+FORKS_WHILE_A_LIMIT_IS_KEPT = """
+import os, sys, threading, time, jeton
+
+def texts(seed):
+    return [" ".join(str((seed + i) * 2_654_435_761 % 1_000_003) for i in range(100_000))]
+
+def train(seed):
+    return jeton.train(texts(seed), 600, pattern="gpt2", threads=1, progress=False, memory_limit="1MiB")
+
+counts = jeton.count_pretokens(texts(0), pattern="gpt2", progress=False, memory_limit="1MiB")
+expected = train(1).fingerprint
+done = threading.Event()
+
+def work():
+    while not done.is_set():
+        train(0)
+
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+began = time.monotonic()
+for number in range(6):
+    time.sleep(0.03)
+    child = os.fork()
+    if child == 0:
+        doubled = counts + counts
+        equal = len(doubled) == len(counts) and (number % 3 or train(1).fingerprint == expected)
+        del doubled
+        os._exit(0 if equal else 1)
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            break
+        if time.monotonic() - began > 60:
+            os.kill(child, 9)
+            print("a child hangs")
+            os._exit(1)
+        time.sleep(0.005)
+    if status:
+        print("a child failed", status)
+        os._exit(1)
+done.set()
+thread.join()
+print("equal")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_while_a_limit_of_memory_is_kept() -> None:
+    """A thread that keeps mapped lists within their limit holds a lock most of the time: no child may wait for it."""
+    run = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS_WHILE_A_LIMIT_IS_KEPT]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
+
+
 # ── Ctrl-C ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 # Each says when its long work begins; `random` would take longer to make the text than the work takes. Arrays are asked

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from jeton import _core
+from jeton import _core, machine
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
 from jeton.training import counts as counting
@@ -115,11 +115,11 @@ def test_limits_that_are_none(limit: object) -> None:
 
 def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "memory.max").write_text("123000000\n")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    assert memory.available() == 123_000_000
+    monkeypatch.setattr(machine, "CGROUP", tmp_path)
+    assert machine.available() == 123_000_000
     assert memory.bytes_of(None) == 30_750_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available() > 123_000_000
+    assert machine.available() > 123_000_000
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------------
@@ -379,6 +379,43 @@ def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> Non
     (free, most), (limited, least) = (line.split() for line in said)
     assert free == limited
     assert int(least) < int(most) * 0.6, (most, least)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is resident is known on Linux")
+def test_a_limit_costs_what_exceeds_it(plain: jeton.Counts, tmp_path: Path) -> None:
+    """Page faults are what spilling costs. Lists that exceed a limit by a third used to cost one at each visit."""
+    plain.save(tmp_path / "counts.jtc")
+    script = textwrap.dedent(f"""
+        import resource, sys, jeton
+        counts = jeton.Counts.load({os.fspath(tmp_path / "counts.jtc")!r})
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        jeton.train(counts, 3000, pattern="gpt2", progress=False, memory_limit=sys.argv[1], threads=1)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    """)
+    free, limited = (
+        int(subprocess.check_output([sys.executable, "-c", script, limit])) for limit in ("8GiB", "45MiB")
+    )
+    assert limited < 20 * free
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is mapped is known on Linux")
+def test_arithmetic_of_counts_keeps_to_the_limit(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
+    limited = counted(texts, memory_limit="1MiB", spill_folder=tmp_path)
+    maps = Path("/proc/self/maps")
+
+    def mapped() -> int:
+        return maps.read_text().count(os.fspath(tmp_path))
+
+    before = mapped()
+    assert before > 0
+    made = [limited + limited, limited - limited, limited.scaled(3), limited.without_rare(2)]
+    assert mapped() >= before + 4
+    limited.save(tmp_path / "counts.jtc")
+    assert jeton.Counts.load(tmp_path / "counts.jtc") == limited
+    others = [plain + plain, plain - plain, plain.scaled(3), plain.without_rare(2)]
+    assert all(one == other for one, other in zip(made, others, strict=True))
+    del made
+    assert mapped() == before
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ SHARED = {"error", "hash", "interrupt", "memory", "pages", "simd", "slot", "spar
 BASE = SHARED | {"alphabet", "byte_alphabet", "seams", "vocab"}
 MAY_USE = {
     "error": set(),
-    "hash": set(),
+    "hash": {"slot"},
     "interrupt": {"error"},
     "memory": {"error", "pages"},
-    "pages": set(),
-    "simd": set(),
+    "pages": {"error"},
+    "simd": {"slot"},
     "slot": set(),
     "spare": {"slot"},
     "utf8": {"simd", "spare"},

@@ -9,6 +9,8 @@
 
 use std::sync::OnceLock;
 
+use crate::slot::made_once;
+
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;
 /// `\p{Ll}`.
@@ -68,7 +70,7 @@ impl Classes {
     /// The table, built on the first call.
     pub(crate) fn get() -> &'static Self {
         static CLASSES: OnceLock<Classes> = OnceLock::new();
-        CLASSES.get_or_init(Self::build)
+        made_once(&CLASSES, Self::build)
     }
 
     fn build() -> Self {

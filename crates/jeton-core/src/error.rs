@@ -59,6 +59,12 @@ pub enum ErrorKind {
         /// Its number for the error, where there is one.
         code: Option<i32>,
     },
+    /// Memory that the system does not give.
+    #[error("{bytes} bytes of memory cannot be allocated")]
+    Memory {
+        /// How many were asked for.
+        bytes: usize,
+    },
     /// A defect of Jeton itself.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -117,6 +123,11 @@ impl Error {
     /// Training that cannot go on.
     pub fn training(message: impl Into<String>) -> Self {
         ErrorKind::Training(message.into()).into()
+    }
+
+    /// Memory that the system does not give.
+    pub fn memory(bytes: usize) -> Self {
+        ErrorKind::Memory { bytes }.into()
     }
 
     /// The same error with `by` added to the byte offset it names: for a caller that handed on a part of its text.

@@ -6,11 +6,13 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
+use crate::slot::made_once;
+
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15; // 2^64 / golden ratio
 
 fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
-    *SEED.get_or_init(|| RandomState::new().hash_one(MIX))
+    *made_once(&SEED, || RandomState::new().hash_one(MIX))
 }
 
 /// Hashes with the process's seed, read once so that loops do not.

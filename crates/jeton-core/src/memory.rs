@@ -1,64 +1,88 @@
-//! Lists that lie in memory while a limit allows it, and in a file from then on.
+//! Lists that are in memory up to a limit, and in memory-mapped files beyond it.
 //!
-//! A file is mapped, so who uses a list sees a slice, wherever it lies, and nothing that is computed depends on it. What is touched of a
-//! file counts as this process's memory. So while work goes on a thread looks every few milliseconds how much that is, and where it
-//! passes the limit, the system is told to take all mapped pages back ([`Memory::keep`]). Their content stays in the
-//! system's cache of the file, or on the disk: to touch one again costs about a microsecond.
+//! A list is a slice to its user wherever it is stored, and nothing that is computed depends on it. Pages of a mapped file that were touched
+//! count as memory of the process. While work runs, a thread checks every millisecond how much that is ([`Memory::keep`]), and loops that touch many
+//! pages check, too ([`Memory::look`]). Where it passes the limit, pages are released: their content stays in the system's page cache or on the
+//! disk, and to touch one again costs a page fault, about a microsecond.
 //!
-//! Invariant: a list's values do not depend on where it lies. Files are made by who knows of files ([`Ground`]).
+//! Only what exceeds the limit is released. The first bytes of the mapped lists, as many as fit, stay mapped ([`Shared::look`]), so that the number of
+//! page faults grows with the excess. To release all pages whenever the limit was passed made learning 20 times slower as soon as
+//! the lists did not fit.
 //!
-//! Cost: nothing beside a `Vec` while it is in memory. Left out: systems that do not say how much is resident, on which the mapped
-//! pages are the system's to manage.
+//! What the process held when the limit was made is not counted: a Python process with NumPy has 50 MB before it does anything.
+//!
+//! Invariant: a list's values do not depend on where it is stored. Every allocation is fallible. Files are made by [`Ground`].
+//!
+//! Fork: the registry of mapped lists has a lock that another thread may hold at that moment. A child process never takes it (see
+//! [`Shared::rooms`]); there, pages of mapped files are the system's to manage.
+//!
+//! Cost: that of a `Vec` while a list is in memory. Left out: systems that do not report resident memory, on which mapped pages are the
+//! system's to manage.
 
+use std::alloc::{alloc, dealloc, realloc, Layout};
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::error::Result;
+use hashbrown::HashTable;
+
+use crate::error::{Error, ErrorKind, Result};
 use crate::pages;
 
 /// Bytes of a list from which on a file is worth it.
 const LARGE: usize = 1 << 20;
 
-/// How often the keeper looks. In this time a thread touches some ten megabytes, for the system maps neighbors of a touched page, too.
+/// What every page size divides, or is divided by: mapped files begin at multiples of it.
+pub const PAGE: usize = 4096;
+
+/// How often the thread of [`Memory::keep`] checks. Meanwhile a thread touches some ten megabytes, for the system maps neighbors of a
+/// touched page, too.
 const EVERY: Duration = Duration::from_millis(1);
 
-/// Memory that lies in files.
+/// Makes mapped files, and reports what is resident.
 pub trait Ground: fmt::Debug + Send + Sync {
-    /// A new file, mapped.
+    /// A new file of so many bytes, mapped.
     ///
     /// # Errors
-    /// Of the system: there is no room on the disk.
-    fn room(&self, bytes: usize) -> Result<Box<dyn Room>>;
+    /// Of the system: the disk is full.
+    fn room(&self, bytes: usize) -> Result<Arc<dyn Room>>;
 
-    /// How much of this process is resident; `None` where the system does not say.
+    /// How much of this process is resident; `None` where the system does not report it.
     fn resident(&self) -> Option<Resident>;
 
-    /// Gives the system back what the allocator holds and nobody uses.
+    /// Returns to the system what the allocator holds unused.
     fn trim(&self);
-
-    /// Tells the system to take back the pages of mapped memory that begin at this address; their content stays.
-    fn let_go(&self, start: usize, bytes: usize);
 }
 
 /// A mapped file of this process's own.
-pub trait Room: fmt::Debug + Send + Sync {
-    /// Where it begins.
+///
+/// # Safety
+/// [`Room::start`] is the first of [`Room::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid for reads and writes through
+/// this pointer until the value is dropped. Neither changes while the value exists. Nothing else reads or writes these bytes, save a value
+/// that [`Room::grown`] made of it. [`Room::release`] changes no content.
+pub unsafe trait Room: fmt::Debug + Send + Sync {
+    /// The first byte.
     fn start(&self) -> NonNull<u8>;
 
-    /// Makes it larger; its content stays, though it may begin elsewhere.
+    /// How many there are.
+    fn bytes(&self) -> usize;
+
+    /// The same file with more bytes, mapped once more. It begins with the content of this one, which may no longer be used through this value.
     ///
     /// # Errors
-    /// Of the system: there is no room on the disk; then it is as it was.
-    fn grow(&mut self, bytes: usize) -> Result<()>;
+    /// Of the system: the disk is full; then this value is as before.
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Room>>;
+
+    /// Tells the system to take back the pages after the first `keep` bytes. Their content stays.
+    fn release(&self, keep: usize);
 }
 
 /// Bytes that are in memory at this moment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Resident {
     /// Of no file.
     pub own: usize,
@@ -66,41 +90,76 @@ pub struct Resident {
     pub mapped: usize,
 }
 
+/// A mapped list, as the registry knows it.
+#[derive(Debug)]
+struct Mapped {
+    room: Weak<dyn Room>,
+    is_pinned: bool, // whether its first bytes stay mapped where they fit
+}
+
 #[derive(Debug)]
 struct Shared {
     limit: usize,
     ground: Box<dyn Ground>,
-    in_memory: AtomicUsize, // bytes of lists there
-}
-
-/// Where the lists of this process lie in files: start, bytes.
-static MAPPED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
-
-fn mapped() -> MutexGuard<'static, Vec<(usize, usize)>> {
-    MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
+    process: u32,
+    own_before: usize,
+    mapped_before: AtomicUsize, // files of others: libraries, mostly
+    in_memory: AtomicUsize,     // bytes of lists there
+    rooms: Mutex<Vec<Mapped>>,
 }
 
 impl Shared {
-    /// What lists may take in memory; other things need some, too.
+    /// Bytes that lists may take in memory; learning keeps other tables, too.
     fn share(&self) -> usize {
-        self.limit / 3
+        self.limit / 2
     }
 
-    /// Gives mapped pages back where all together pass the limit. An eighth of it they may always have.
+    /// The mapped lists; `None` in a child process that was forked from the one that made the limit: another thread may have held the lock at
+    /// that moment, and nobody would release it.
+    fn rooms(&self) -> Option<MutexGuard<'_, Vec<Mapped>>> {
+        (std::process::id() == self.process).then(|| self.rooms.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, room: &Arc<dyn Room>, is_pinned: bool) {
+        if let Some(mut rooms) = self.rooms() {
+            rooms.retain(|mapped| mapped.room.strong_count() > 0);
+            rooms.push(Mapped { room: Arc::downgrade(room), is_pinned });
+        }
+    }
+
+    /// Releases mapped pages where they pass the limit. Half of it is always theirs: with less, other tables have passed the limit
+    /// already, and each visit would cost a fault.
+    ///
+    /// Three quarters of what mapped pages may take belong to the first pinned bytes, which are never released: of lists that are visited in no order
+    /// that is as good a choice as any, and the quarter that is left serves all other pages until it is full again.
     fn look(&self) {
-        let mapped = mapped();
-        if mapped.is_empty() {
+        let Some(rooms) = self.rooms() else { return };
+        if rooms.is_empty() {
             return;
         }
         let Some(resident) = self.ground.resident() else { return };
-        let room = self.limit.saturating_sub(resident.own + self.limit / 4); // what is touched between two looks
-        if resident.mapped > room.max(self.limit / 8) {
-            mapped.iter().for_each(|&(start, bytes)| self.ground.let_go(start, bytes));
+        let own = resident.own.saturating_sub(self.own_before);
+        let allowed = self.limit.saturating_sub(own).max(self.limit / 2);
+        let before = self.mapped_before.load(Ordering::Relaxed);
+        if resident.mapped.saturating_sub(before) <= allowed {
+            return;
+        }
+        let mut pinned = allowed / 4 * 3;
+        for mapped in &*rooms {
+            let Some(room) = mapped.room.upgrade() else { continue };
+            let keep = if mapped.is_pinned { pinned.min(room.bytes()) / PAGE * PAGE } else { 0 };
+            pinned -= keep;
+            room.release(keep);
+        }
+        // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded meanwhile.
+        let still = self.ground.resident().map_or(0, |resident| resident.mapped);
+        if still.saturating_sub(before) > allowed {
+            self.mapped_before.fetch_max(still - allowed / 4 * 3, Ordering::Relaxed);
         }
     }
 }
 
-/// How much memory lists may take together, and where they lie beyond. By default there is no limit.
+/// How much memory lists may take together; beyond it they are in files. There is no limit by default.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     shared: Option<Arc<Shared>>,
@@ -113,36 +172,46 @@ impl Memory {
         Self { shared: None, in_files: false }
     }
 
-    /// About `limit` bytes for the whole process.
+    /// About `limit` bytes beyond what the process has now.
     pub fn new(limit: usize, ground: Box<dyn Ground>) -> Self {
-        Self { shared: Some(Arc::new(Shared { limit, ground, in_memory: AtomicUsize::new(0) })), in_files: false }
+        let Resident { own, mapped } = ground.resident().unwrap_or_default();
+        let shared = Shared {
+            limit,
+            ground,
+            process: std::process::id(),
+            own_before: own,
+            mapped_before: AtomicUsize::new(mapped),
+            in_memory: AtomicUsize::new(0),
+            rooms: Mutex::default(),
+        };
+        Self { shared: Some(Arc::new(shared)), in_files: false }
     }
 
-    /// The same for lists that are read once and need not be near.
+    /// The same limit, for lists that are read in order: they are in files from the start, and none of their pages is pinned.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
     }
 
-    /// Whether lists of so many bytes together are too many to lie in memory.
+    /// Whether lists of so many bytes together are too many to be in memory.
     pub fn is_tight(&self, bytes: usize) -> bool {
         self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
     }
 
-    /// Gives back what nobody uses, where lists of so many bytes together are too many to lie in memory.
+    /// Returns unused memory to the system, where lists of so many bytes together are too many to be in memory.
     pub fn trim_for(&self, bytes: usize) {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.is_tight(bytes)) {
             shared.ground.trim();
         }
     }
 
-    /// Gives mapped pages back if they pass the limit. For loops that touch many of them.
+    /// Releases mapped pages if they pass the limit. For loops that touch many of them.
     pub fn look(&self) {
         if let Some(shared) = &self.shared {
             shared.look();
         }
     }
 
-    /// Does `work`, and sees to it that mapped pages do not pass the limit meanwhile.
+    /// Does `work` while another thread keeps mapped pages within the limit.
     pub fn keep<R>(&self, work: impl FnOnce() -> R) -> R {
         let Some(shared) = &self.shared else { return work() };
         let done = AtomicBool::new(false);
@@ -160,7 +229,7 @@ impl Memory {
         })
     }
 
-    /// Whether a list that grows from `before` to `after` bytes goes to a file, or stays there.
+    /// Whether a list that grows from `before` to `after` bytes goes to a file.
     fn goes_to_file(&self, before: usize, after: usize) -> bool {
         let Some(shared) = &self.shared else { return false };
         let others = shared.in_memory.load(Ordering::Relaxed).saturating_sub(before);
@@ -183,38 +252,81 @@ impl Drop for End<'_> {
     }
 }
 
-/// Where the values of a list are.
-#[derive(Debug)]
-enum Place<T> {
-    Memory(Vec<MaybeUninit<T>>), // of length 0: all of it is spare
-    File(Box<dyn Room>),
+/// `len` copies of a value.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
+    let mut list = with_capacity(len)?;
+    list.resize(len, value);
+    Ok(list)
+}
+
+/// A `Vec` with this capacity.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))?;
+    Ok(list)
+}
+
+/// A `String` with this capacity.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn string(capacity: usize) -> Result<String> {
+    let mut text = String::new();
+    text.try_reserve_exact(capacity).map_err(|_| Error::memory(capacity))?;
+    Ok(text)
+}
+
+/// Capacity for `more` values, with the growth of a `Vec`.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+#[inline]
+pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| Error::memory(list.len().saturating_add(more).saturating_mul(size_of::<T>())))
+}
+
+/// Capacity of a hash table for one more entry.
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+#[inline]
+pub fn reserve_slot<T>(table: &mut HashTable<T>, rehash: impl Fn(&T) -> u64) -> Result<()> {
+    table.try_reserve(1, rehash).map_err(|_| Error::memory(table.capacity().saturating_mul(2 * size_of::<T>())))
 }
 
 /// A list that grows, in memory or in a file.
+///
+/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. They belong to this list alone: to an allocation
+/// of the global allocator with the layout of `capacity` values (none where that is 0), or where there is a `room`, to it.
 pub struct List<T: Copy> {
     start: NonNull<T>,
     len: usize,
     capacity: usize,
-    place: Place<T>,
+    room: Option<Arc<dyn Room>>,
     memory: Memory,
 }
 
-// SAFETY: it owns its values, as a `Vec` does.
+// SAFETY: the values belong to the list alone (its invariant), as those of a `Vec`; a `Room` is `Send` and `Sync`.
 unsafe impl<T: Copy + Send> Send for List<T> {}
-// SAFETY: likewise.
+// SAFETY: `&List` gives `&[T]` only; likewise.
 unsafe impl<T: Copy + Sync> Sync for List<T> {}
 
 impl<T: Copy> List<T> {
-    /// Nothing yet.
+    /// An empty list.
     pub fn new(memory: &Memory) -> Self {
-        let place = Place::Memory(Vec::new());
-        Self { start: NonNull::dangling(), len: 0, capacity: 0, place, memory: memory.clone() }
+        Self { start: NonNull::dangling(), len: 0, capacity: 0, room: None, memory: memory.clone() }
     }
 
-    /// Room for `more` values.
+    /// Capacity for `more` values.
     ///
     /// # Errors
-    /// Of the system: there is no room on the disk.
+    /// [`ErrorKind::Memory`]; of the system: the disk is full. The list is as before.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         if self.capacity - self.len < more {
@@ -225,50 +337,94 @@ impl<T: Copy> List<T> {
 
     #[cold]
     fn grow(&mut self, more: usize) -> Result<()> {
-        const { assert!(align_of::<T>() <= 4096 && size_of::<T>() > 0) }
-        let before = self.bytes();
-        let needed = (self.len + more).max(self.len + self.len / 2);
-        let doubled = (self.len + more).max(2 * self.len);
-        match &mut self.place {
-            Place::File(room) => {
-                let old = (self.start.as_ptr() as usize, before);
-                let mut mapped = mapped(); // nobody lets go of what is just being mapped anew
-                room.grow(needed * size_of::<T>())?;
-                self.start = room.start().cast();
-                mapped.retain(|&region| region != old);
-                mapped.push((self.start.as_ptr() as usize, needed * size_of::<T>()));
-                self.capacity = needed;
-            }
-            Place::Memory(_) if self.memory.goes_to_file(before, doubled * size_of::<T>()) => {
-                self.move_to_file(needed)?
-            }
-            Place::Memory(list) => {
-                // SAFETY: so many values were written there; now they move with the rest.
-                unsafe { list.set_len(self.len) };
-                list.reserve_exact(doubled - self.len);
-                pages::large(list.spare_capacity_mut());
-                self.settle_in_memory(before);
-            }
+        const { assert!(align_of::<T>() <= PAGE && size_of::<T>() > 0) }
+        let least = self.len.checked_add(more).ok_or_else(|| Error::memory(usize::MAX))?;
+        let doubled = least.max(self.len.saturating_mul(2));
+        let by_half = least.max(self.len.saturating_add(self.len / 2));
+        if self.room.is_some() || self.memory.goes_to_file(self.bytes(), doubled.saturating_mul(size_of::<T>())) {
+            self.move_to_file(by_half)
+        } else {
+            self.resize_in_memory(doubled).or_else(|_| self.resize_in_memory(least))
         }
+    }
+
+    /// The layout of so many values.
+    fn layout(capacity: usize) -> Result<Layout> {
+        Layout::array::<T>(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))
+    }
+
+    /// Gives a list that is in memory another capacity, at least its length.
+    fn resize_in_memory(&mut self, capacity: usize) -> Result<()> {
+        let (old, new) = (Self::layout(self.capacity)?, Self::layout(capacity)?);
+        if new.size() == 0 {
+            self.forget();
+            return Ok(());
+        }
+        let start = if old.size() == 0 {
+            // SAFETY: the size is not 0.
+            unsafe { alloc(new) }
+        } else {
+            // SAFETY: without a room the values are an allocation with the layout `old`; the new size is not 0, and `Layout::array` has checked
+            // that it does not overflow.
+            unsafe { realloc(self.start.as_ptr().cast(), old, new.size()) }
+        };
+        let before = self.bytes();
+        self.start = NonNull::new(start.cast()).ok_or_else(|| Error::memory(new.size()))?;
+        self.capacity = capacity;
+        self.count(before, self.bytes());
+        // SAFETY: these are the values of the allocation behind the first `len`; nothing else refers to them here.
+        pages::large(unsafe {
+            std::slice::from_raw_parts_mut(
+                self.start.as_ptr().cast::<MaybeUninit<T>>().add(self.len),
+                capacity - self.len,
+            )
+        });
         Ok(())
     }
 
+    /// Gives a list in a file another capacity, or moves it there.
     #[cold]
     fn move_to_file(&mut self, capacity: usize) -> Result<()> {
-        let Some(shared) = self.memory.shared.clone() else { return Ok(()) };
-        let room = shared.ground.room(capacity * size_of::<T>())?;
+        let Some(shared) = self.memory.shared.clone() else { return self.resize_in_memory(capacity) };
+        let bytes = Self::layout(capacity)?.size();
+        let room = match &self.room {
+            Some(room) => room.grown(bytes)?,
+            None => shared.ground.room(bytes)?,
+        };
         let start: NonNull<T> = room.start().cast();
-        // SAFETY: both have room for so many values, a mapped file begins at a page, and they are different memory.
-        unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
-        self.count(self.bytes(), 0);
-        (self.start, self.capacity, self.place) = (start, capacity, Place::File(room));
-        mapped().push((start.as_ptr() as usize, self.bytes()));
+        // Of what `Room` promises, the size is checked here, so that a mistake there is no mistake here.
+        if room.bytes() < bytes || !start.as_ptr().addr().is_multiple_of(PAGE) {
+            return Err(ErrorKind::Internal("a mapped file that is too small".into()).into());
+        }
+        shared.add(&room, !self.memory.in_files);
+        if self.room.is_none() {
+            // SAFETY: `len` values are initialized here (the invariant); the room has at least `capacity` ≥ `len` (checked above), it
+            // begins at a page, for which `grow` has checked the alignment of `T`, and is different memory.
+            unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
+            self.forget();
+        }
+        // Where the list was in a file already, the new mapping begins with its content (`Room::grown`).
+        (self.start, self.capacity, self.room) = (start, capacity, Some(room));
         Ok(())
     }
 
-    /// Bytes that it has room for.
+    /// Frees the memory of the list, whose values are elsewhere by now or not needed; its length stays.
+    fn forget(&mut self) {
+        if self.room.take().is_none() {
+            self.count(self.bytes(), 0);
+            if let Ok(layout) = Self::layout(self.capacity) {
+                if layout.size() > 0 {
+                    // SAFETY: without a room the values are an allocation with this layout.
+                    unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+                }
+            }
+        }
+        (self.start, self.capacity) = (NonNull::dangling(), 0);
+    }
+
+    /// Bytes of its capacity.
     pub fn bytes(&self) -> usize {
-        self.capacity * size_of::<T>()
+        self.capacity * size_of::<T>() // no overflow: there is an allocation or a file of this size
     }
 
     fn count(&self, before: usize, after: usize) {
@@ -284,7 +440,7 @@ impl<T: Copy> List<T> {
     #[inline]
     pub fn push(&mut self, value: T) -> Result<()> {
         self.reserve(1)?;
-        // SAFETY: there is room for one more.
+        // SAFETY: `reserve` has made the capacity at least `len` + 1.
         unsafe { self.start.add(self.len).write(value) };
         self.len += 1;
         Ok(())
@@ -298,7 +454,8 @@ impl<T: Copy> List<T> {
     pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
         self.reserve(values.len())?;
         values.take(self.capacity - self.len).for_each(|value| {
-            // SAFETY: `take` gives no more than there is room for.
+            // SAFETY: `take` gives at most as many values as the capacity exceeds the length, whatever the iterator says of its length, and
+            // each adds one to the length.
             unsafe { self.start.add(self.len).write(value) };
             self.len += 1;
         });
@@ -314,42 +471,39 @@ impl<T: Copy> List<T> {
         self.extend(values.iter().copied())
     }
 
-    /// Gives room back that is not needed; the list may come back from its file.
+    /// Frees capacity that is not needed; the list may come back from its file.
     ///
     /// # Errors
     /// As [`List::reserve`].
     pub fn shrink(&mut self) -> Result<()> {
-        let before = self.bytes();
-        if let Place::Memory(list) = &mut self.place {
-            // SAFETY: so many values were written there; they may move.
-            unsafe { list.set_len(self.len) };
-            list.shrink_to_fit();
-            self.settle_in_memory(before);
-            return Ok(());
+        if self.room.is_none() {
+            return self.resize_in_memory(self.len);
         }
-        let mut smaller = Self::new(&self.memory);
-        smaller.extend_from_slice(self)?;
+        let smaller = self.copy(&self.memory)?;
         *self = smaller;
         Ok(())
     }
 
-    /// The list of its place has moved: it holds all values, and from now on none.
-    fn settle_in_memory(&mut self, before: usize) {
-        if let Place::Memory(list) = &mut self.place {
-            list.clear();
-            self.capacity = list.capacity();
-            self.start = NonNull::from(list.spare_capacity_mut()).cast();
-            let after = self.bytes();
-            self.count(before, after);
+    /// A list with the same values under another limit.
+    ///
+    /// # Errors
+    /// As [`List::reserve`].
+    pub fn copy(&self, memory: &Memory) -> Result<Self> {
+        let mut copy = Self::new(memory);
+        copy.reserve(self.len)?;
+        for values in self.chunks(LARGE) {
+            copy.extend_from_slice(values)?;
+            memory.look();
         }
+        Ok(copy)
     }
 
-    /// Forgets all but the first `len` values.
+    /// Drops all but the first `len` values.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Keeps what `keep` wants; it may change the values.
+    /// Keeps the values for which `keep` returns true; it may change them.
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut kept = 0;
         for at in 0..self.len {
@@ -361,9 +515,15 @@ impl<T: Copy> List<T> {
         self.len = kept;
     }
 
-    /// How many values it has room for without growing.
+    /// How many values it can hold without growing.
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Whether it is in a file.
+    #[inline]
+    pub fn is_in_file(&self) -> bool {
+        self.room.is_some()
     }
 }
 
@@ -372,7 +532,8 @@ impl<T: Copy> Deref for List<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many values were written there, and they live as long as the list.
+        // SAFETY: the first `len` values are initialized and belong to the list (its invariant), which is borrowed as long as the slice; `start`
+        // is aligned and not null also where there are none.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -380,35 +541,20 @@ impl<T: Copy> Deref for List<T> {
 impl<T: Copy> DerefMut for List<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: likewise, and nobody else has the list.
+        // SAFETY: as for `deref`, and the list is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 
 impl<T: Copy> Drop for List<T> {
     fn drop(&mut self) {
-        let region = (self.start.as_ptr() as usize, self.bytes());
-        match &self.place {
-            Place::Memory(_) => self.count(region.1, 0),
-            // Before the file is unmapped, which is when the place is dropped.
-            Place::File(_) => mapped().retain(|&other| other != region),
-        }
+        self.forget();
     }
 }
 
 impl<T: Copy> Default for List<T> {
     fn default() -> Self {
         Self::new(&Memory::default())
-    }
-}
-
-/// A copy lies in memory.
-impl<T: Copy> Clone for List<T> {
-    fn clone(&self) -> Self {
-        let mut copy = Self::default();
-        // Only files can refuse.
-        copy.extend_from_slice(self).ok();
-        copy
     }
 }
 

@@ -12,6 +12,9 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use crate::error::Result;
+use crate::memory;
+
 /// The texts of some rows, one after the other.
 #[derive(Debug, Default)]
 pub struct Rows {
@@ -38,8 +41,12 @@ impl Rows {
 }
 
 /// Reads lines, of which the last may lack its end, and takes `field` from each. A line that is not UTF-8 is left to the caller.
-pub fn read(lines: &[u8], field: &str) -> Rows {
-    let mut rows = Rows { arena: Vec::with_capacity(lines.len()), spans: Vec::new() };
+///
+/// # Errors
+/// [`crate::error::ErrorKind::Memory`].
+pub fn read(lines: &[u8], field: &str) -> Result<Rows> {
+    let num_lines = lines.split(|&byte| byte == b'\n').count();
+    let mut rows = Rows { arena: memory::with_capacity(lines.len())?, spans: memory::with_capacity(num_lines)? };
     match std::str::from_utf8(lines) {
         Ok(text) => text.split_inclusive('\n').for_each(|line| rows.push(line, field)),
         Err(_) => lines.split_inclusive(|&byte| byte == b'\n').for_each(|line| match std::str::from_utf8(line) {
@@ -47,7 +54,7 @@ pub fn read(lines: &[u8], field: &str) -> Rows {
             Err(_) => rows.spans.push(None),
         }),
     }
-    rows
+    Ok(rows)
 }
 
 /// One row: an object, whose field goes into the arena. True if it was there.
@@ -138,11 +145,12 @@ impl Visitor<'_> for Text<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     fn texts(lines: &[u8]) -> Vec<Option<String>> {
-        let rows = read(lines, "text");
+        let rows = read(lines, "text").unwrap();
         rows.iter().map(|text| text.map(|text| String::from_utf8_lossy(text).into_owned())).collect()
     }
 

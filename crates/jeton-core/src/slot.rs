@@ -7,6 +7,19 @@ use std::fmt;
 use std::ptr;
 #[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::OnceLock;
+
+/// The value of a cell, which is made when it is first asked for. Threads that come at once all make it, and the first one's is kept: to wait
+/// for another thread that makes it would last forever in a process that was forked meanwhile.
+pub fn made_once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match cell.get() {
+        Some(value) => value,
+        None => {
+            let made = make();
+            cell.get_or_init(|| made) // which only moves it
+        }
+    }
+}
 
 #[cfg(all(loom, test))]
 use loom::sync::atomic::{AtomicPtr, Ordering};

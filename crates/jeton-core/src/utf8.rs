@@ -18,6 +18,11 @@ pub fn room_for(points: usize) -> Vec<u8> {
     spare::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
+/// Spare capacity with which [`append`] does not reallocate for so many characters.
+pub const fn most_bytes(points: usize) -> usize {
+    4 * points + STEP
+}
+
 /// Appends the UTF-8 of `points`; false, and what was there before, where one is no character: half of a pair (U+D800 to U+DFFF) or beyond
 /// U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
@@ -73,7 +78,7 @@ mod x86 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        out.reserve(4 * points.len() + STEP); // often there is room; a slice of u32 has at most isize::MAX / 4: no overflow
+        out.reserve(super::most_bytes(points.len())); // often there is room; of a slice of u32 it does not overflow
         let (sixteens, rest) = points.as_chunks::<16>();
         // A character takes at most four bytes. So before each call there is spare capacity for four bytes of each character that is
         // left, and for `STEP` more.

@@ -139,7 +139,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), len in 0u64..220) {
-        let _ = Counts::read(std::io::Cursor::new(bytes), len, 1 << 40);
+        let _ = Counts::read(std::io::Cursor::new(bytes), len, 1 << 40, &Memory::unlimited(), &|| true);
     }
 }
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 #[test]
 fn values_stay_wherever_the_list_lies() {
-    let (memory, files) = limited(24 << 20, usize::MAX);
+    let (memory, files) = limited(16 << 20, usize::MAX);
     memory.keep(|| {
         let mut lists: Vec<List<u32>> = (0..3).map(|_| List::new(&memory)).collect();
         for value in 0..700_000 {
@@ -27,7 +27,7 @@ fn values_stay_wherever_the_list_lies() {
             list.retain_mut(|value| *value % 2 == 1);
             assert_eq!(list.len(), 450_000);
             assert!(list[..350_000].iter().zip(0..).all(|(&value, at)| value == 2 * at + 1));
-            assert!(list.clone()[350_000..].iter().all(|&value| value == 7));
+            assert!(list.copy(&Memory::unlimited()).unwrap()[350_000..].iter().all(|&value| value == 7));
             list.truncate(10);
             list.shrink().unwrap();
             assert_eq!(&list[..], [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
@@ -45,6 +45,56 @@ fn a_full_disk_is_an_error_and_what_was_there_stays() {
     let pushed = (0..).take_while(|&value| list.push(value).is_ok()).count();
     assert!(pushed > 100_000 && list.len() == pushed);
     assert!(list.iter().zip(0..).all(|(&value, at)| value == at));
+}
+
+#[test]
+fn what_cannot_be_allocated_is_an_error_and_what_was_there_stays() {
+    for memory in [Memory::unlimited(), limited(1 << 20, 3 << 20).0] {
+        let mut list: List<u64> = List::new(&memory);
+        list.extend((0..1000u32).map(u64::from)).unwrap();
+        for more in [1 << 60, usize::MAX / 8, usize::MAX - 10, usize::MAX] {
+            list.reserve(more).unwrap_err();
+        }
+        assert!(list.len() == 1000 && list.iter().zip(0..).all(|(&value, at)| value == at));
+    }
+}
+
+/// Says it has more values than it has.
+struct Liar(usize);
+
+impl Iterator for Liar {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(7)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.0 / 2, Some(self.0 / 2))
+    }
+}
+
+impl ExactSizeIterator for Liar {}
+
+#[test]
+fn an_iterator_that_is_longer_than_it_says_is_cut() {
+    let mut list: List<u64> = List::default();
+    list.extend(Liar(1000)).unwrap();
+    assert!(list.len() <= list.capacity() && list.iter().all(|&value| value == 7));
+}
+
+#[test]
+fn a_first_part_of_the_lists_stays_mapped() {
+    let (memory, _) = limited(8 << 20, usize::MAX);
+    let mut lists: Vec<List<u64>> = (0..3).map(|_| List::new(&memory)).collect();
+    lists.push(List::new(&memory.in_files()));
+    for list in &mut lists {
+        list.extend((0..400_000u32).map(u64::from)).unwrap();
+    }
+    assert!(lists[2].is_in_file() && lists[3].is_in_file());
+    memory.look(); // `Block::release` checks what is asked of it
+    assert!(lists.iter().all(|list| list.iter().zip(0..).all(|(&value, at)| value == at)));
 }
 
 proptest! {

@@ -107,12 +107,16 @@ impl Wide {
         let mut bytes = utf8::room_for(total);
         let (mut done, mut has_help) = (0, threads == 1 || total < WORTH_A_THREAD);
         let spans = std::thread::scope(|scope| {
+            let mut help = None; // the thread that maps pages of `bytes`; ended before `bytes` may move
             let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
                 let Some((text, len)) = text else { return Ok(None) };
                 let start = bytes.len();
                 for from in (0..len).step_by(STEP) {
                     let points = &mut points[..STEP.min(len - from)];
                     copy_points(text, len, from, points)?;
+                    if bytes.capacity() - bytes.len() < utf8::most_bytes(points.len()) {
+                        help.take().map(std::thread::ScopedJoinHandle::join);
+                    }
                     if !utf8::append(points, &mut bytes) {
                         bytes.truncate(start);
                         return Ok(None);
@@ -122,7 +126,10 @@ impl Wide {
                         has_help = true;
                         let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
                         let room = pages::place(bytes.spare_capacity_mut(), left);
-                        let _or_none = std::thread::Builder::new().spawn_scoped(scope, move || pages::touch(room));
+                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only, and where that may be, the
+                        // thread was waited for above.
+                        let touch = move || unsafe { pages::touch(room) };
+                        help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
                 }
                 Ok(Some(start..bytes.len()))

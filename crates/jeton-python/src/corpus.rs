@@ -4,11 +4,20 @@ use jeton_core::rows;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::error;
+
 /// The texts of lines of JSON: for each line the string in `field`, or None where the caller must look.
 #[pyfunction]
-pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> Vec<Option<Bound<'py, PyBytes>>> {
-    let rows = py.detach(|| rows::read(lines, field));
-    rows.iter().map(|text| text.map(|text| PyBytes::new(py, text))).collect()
+pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+    let rows = py.detach(|| rows::read(lines, field)).map_err(|failed| error::plain(py, failed))?;
+    // `PyBytes::new` would panic where there is no memory.
+    let bytes = |text: &[u8]| {
+        PyBytes::new_with(py, text.len(), |room| {
+            room.copy_from_slice(text);
+            Ok(())
+        })
+    };
+    rows.iter().map(|text| text.map(bytes).transpose()).collect()
 }
 
 /// The index of the first text that is not UTF-8.

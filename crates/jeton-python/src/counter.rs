@@ -35,13 +35,19 @@ fn columns(dropped: Dropped) -> DroppedColumns {
     (dropped.distinct, dropped.occurrences, dropped.bytes)
 }
 
-/// A new file with a run; on the disk when this returns.
-fn write_run<R>(path: &PathBuf, fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>) -> Result<R> {
+/// A new file with a run; on the disk when this returns, where it has to outlive the process.
+fn write_run<R>(
+    path: &PathBuf,
+    durable: bool,
+    fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>,
+) -> Result<R> {
     let mut writer = Writer::new(BufWriter::with_capacity(BUFFER, File::create(path)?));
     let filled = fill(&mut writer)?;
     let mut buffered = writer.finish()?;
     buffered.flush()?;
-    buffered.get_ref().sync_all()?;
+    if durable {
+        buffered.get_ref().sync_all()?; // a disk that others write to takes a second for it
+    }
     Ok(filled)
 }
 
@@ -56,16 +62,23 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
 
 /// Runs on disk as one; what occurs less than `min_count` times is dropped.
 #[pyfunction]
-pub fn merge_runs(py: Python<'_>, runs: Vec<PathBuf>, path: PathBuf, min_count: u64) -> PyResult<DroppedColumns> {
+#[pyo3(signature = (runs, path, min_count, durable = true))]
+pub fn merge_runs(
+    py: Python<'_>,
+    runs: Vec<PathBuf>,
+    path: PathBuf,
+    min_count: u64,
+    durable: bool,
+) -> PyResult<DroppedColumns> {
     let done = watched(py, |go_on| {
         let mut sources = read_runs(&runs)?;
-        write_run(&path, |writer| count::merge(&mut sources, min_count, go_on, writer))
+        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, go_on, writer))
     })?;
     Ok(columns(done))
 }
 
 /// Runs `work` without the interpreter; it asks now and then whether to go on.
-fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
+pub fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
     let watch = Mutex::new(Watch::new(None));
     let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
     let done = py.detach(|| work(&go_on));
@@ -151,10 +164,11 @@ impl Counter {
         self.look(|counter| (counter.memory(), counter.end()))
     }
 
-    /// Writes all counts to a new file, a run, and forgets them.
-    fn spill(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes all counts to a new file, a run, and forgets them. A durable one is on the disk when this returns.
+    #[pyo3(signature = (path, durable = true))]
+    fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
-        watched(py, |go_on| write_run(&path, |writer| counter.spill(go_on, writer)))?;
+        watched(py, |go_on| write_run(&path, durable, |writer| counter.spill(go_on, writer)))?;
         ground::trim();
         self.put_back(counter);
         Ok(())

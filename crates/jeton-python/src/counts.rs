@@ -1,21 +1,54 @@
 //! `Counts`: distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::error::Error;
+use jeton_core::interrupt::GoOn;
 use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::counter::watched;
 use crate::error;
+use crate::ground::Limit;
 use crate::more::read_rules;
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
+
+/// A file object of Python's.
+struct Object<'a> {
+    file: &'a Py<PyAny>,
+    failed: &'a Mutex<Option<PyErr>>, // what it raised
+}
+
+impl Write for Object<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = Python::attach(|py| {
+            let written = self.file.call_method1(py, intern!(py, "write"), (PyBytes::new(py, bytes),));
+            written.and_then(|written| written.extract::<usize>(py))
+        });
+        let error = match written {
+            Ok(written) if (1..=bytes.len()).contains(&written) => return Ok(written),
+            Ok(_) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Err(error) => error,
+        };
+        if let Ok(mut failed) = self.failed.lock() {
+            *failed = Some(error);
+        }
+        Err(std::io::Error::other("the file object raised an exception"))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(()) // the caller's
+    }
+}
 
 /// Distinct pretokens and their counts.
 #[pyclass(frozen, module = "jeton._core")]
@@ -40,8 +73,8 @@ impl Counts {
 
     /// All pretokens, with repetition.
     #[getter]
-    fn total(&self) -> u64 {
-        self.0.total()
+    fn total(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.total())
     }
 
     /// (pretoken, count) in order of first appearance.
@@ -50,41 +83,34 @@ impl Counts {
     }
 
     /// The sum of two; what only `other` has comes last.
-    fn merged(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        let mut sum = self.0.clone();
-        py.detach(|| sum.merge(&other.0)).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self(sum))
+    fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
+        self.changed(py, memory, |sum, go_on| sum.merge(&other.0, go_on)).map(|(sum, ())| sum)
     }
 
     /// What `other` counted is taken away.
-    fn less(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
-        let mut left = self.0.clone();
-        py.detach(|| left.subtract(&other.0)).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self(left))
+    fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
+        self.changed(py, memory, |left, go_on| left.subtract(&other.0, go_on)).map(|(left, ())| left)
     }
 
     /// Every count times a fraction, halves rounded to the even integer.
-    fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64) -> PyResult<Self> {
-        let mut scaled = self.0.clone();
-        py.detach(|| scaled.scale(numerator, denominator)).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self(scaled))
+    fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64, memory: &Limit) -> PyResult<Self> {
+        self.changed(py, memory, |scaled, go_on| scaled.scale(numerator, denominator, go_on)).map(|(scaled, ())| scaled)
     }
 
     /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were dropped.
-    fn without_rare(&self, py: Python<'_>, min_count: u64) -> (Self, (u64, u64, u64)) {
-        let mut kept = self.0.clone();
-        let dropped = py.detach(|| kept.drop_rare(min_count));
-        (Self(kept), (dropped.distinct, dropped.occurrences, dropped.bytes))
+    fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
+        let (kept, dropped) = self.changed(py, memory, |kept, go_on| kept.drop_rare(min_count, go_on))?;
+        Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
     }
 
     /// The n most frequent, ties by first appearance.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
-        self.0.most_common(n).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
+        py.detach(|| self.0.most_common(n)).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
     /// How many pretokens occur so often.
-    fn num_with(&self, count: u64) -> usize {
-        self.0.iter().filter(|&(_, own)| own == count).count()
+    fn num_with(&self, py: Python<'_>, count: u64) -> usize {
+        py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
     /// How many pretokens appear first before each of some places.
@@ -109,23 +135,30 @@ impl Counts {
         py.detach(|| self.0.checksum())
     }
 
-    /// All entries as a run.
-    fn run_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut bytes = Vec::new();
-        py.detach(|| self.0.write(&mut bytes)).map_err(|failed| error::plain(py, failed))?;
-        Ok(PyBytes::new(py, &bytes))
+    /// Writes all entries to a file object, as a run.
+    fn write_run(&self, py: Python<'_>, file: Py<PyAny>, memory: &Limit) -> PyResult<()> {
+        let failed = Mutex::new(None);
+        let written = watched(py, |go_on| {
+            let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
+            memory.0.keep(|| self.0.write(out, &memory.0, go_on))
+        });
+        match failed.into_inner().ok().flatten() {
+            Some(error) => Err(error),
+            None => written,
+        }
     }
 
     /// From a run that begins at a byte of a file and goes on to its end.
     #[staticmethod]
-    fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64) -> PyResult<Self> {
-        let read = || -> Result<_, Error> {
+    fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
+        watched(py, |go_on| {
             let mut file = File::open(&path)?;
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
-            count::Counts::read(BufReader::with_capacity(1 << 17, file), len, end)
-        };
-        py.detach(read).map(Self).map_err(|failed| error::plain(py, failed))
+            let input = BufReader::with_capacity(1 << 17, file);
+            memory.0.keep(|| count::Counts::read(input, len, end, &memory.0, go_on))
+        })
+        .map(Self)
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
@@ -181,6 +214,24 @@ impl Counts {
         let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
         let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
         Ok((vocabulary, num_symbols, pair_counts, corpus_tokens, tokens_in_use))
+    }
+}
+
+impl Counts {
+    /// A copy that was changed, within a limit of memory and without the interpreter, and what the change returned.
+    fn changed<R: Send>(
+        &self,
+        py: Python<'_>,
+        memory: &Limit,
+        change: impl FnOnce(&mut count::Counts, GoOn<'_>) -> Result<R, Error> + Send,
+    ) -> PyResult<(Self, R)> {
+        watched(py, |go_on| {
+            memory.0.keep(|| {
+                let mut copy = self.0.copy(&memory.0, go_on)?;
+                let returned = change(&mut copy, go_on)?;
+                Ok((Self(copy), returned))
+            })
+        })
     }
 }
 

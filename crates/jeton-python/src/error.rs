@@ -1,7 +1,7 @@
 //! Core errors → Python exceptions, in one match. The classes are defined in `jeton/errors.py`.
 
 use jeton_core::error::{Error, ErrorKind};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
 
@@ -63,6 +63,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             Some(code) => PyOSError::new_err((code, message)),
             None => PyOSError::new_err(message),
         },
+        ErrorKind::Memory { .. } => PyMemoryError::new_err(message),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(message),
     }

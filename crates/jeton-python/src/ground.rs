@@ -1,15 +1,18 @@
 //! Files of this process's own as memory: what the core's lists lie in when they pass a limit.
 //!
-//! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its bytes are taken on the disk
-//! before they are mapped: a full disk is an error here, and not a signal when a page is written.
+//! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its blocks are allocated on the disk
+//! before they are mapped: a full disk is an error here, and not a signal (SIGBUS) when a page is written. That holds where blocks are
+//! overwritten. A file system that copies on write allocates again with each write: Btrfs is told not to for this file, and ZFS and bcachefs, which
+//! cannot be told, are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::memory::{Ground, Memory, Resident, Room};
+use jeton_core::memory::{Ground, Memory, Resident, Room, PAGE};
 use memmap2::MmapRaw;
 use pyo3::prelude::*;
 
@@ -48,15 +51,14 @@ impl Folder {
 }
 
 impl Ground for Folder {
-    fn room(&self, bytes: usize) -> Result<Box<dyn Room>> {
+    fn room(&self, bytes: usize) -> Result<Arc<dyn Room>> {
         let made = || {
             std::fs::create_dir_all(&self.0)?;
-            let mut file = tempfile::tempfile_in(&self.0)?;
-            take(&mut file, 0, bytes)?;
-            let map = MmapRaw::map_raw(&file)?;
-            Ok(Mapped { folder: self.0.clone(), file, map, bytes })
+            let file = tempfile::tempfile_in(&self.0)?;
+            overwrite(&file)?;
+            Mapped::new(self.0.clone(), Arc::new(file), 0, bytes)
         };
-        made().map(|mapped| Box::new(mapped) as Box<dyn Room>).map_err(|error| self.refused(bytes, &error))
+        made().map(|mapped| Arc::new(mapped) as Arc<dyn Room>).map_err(|error| self.refused(bytes, &error))
     }
 
     #[cfg(target_os = "linux")]
@@ -77,16 +79,6 @@ impl Ground for Folder {
     fn trim(&self) {
         trim();
     }
-
-    fn let_go(&self, start: usize, bytes: usize) {
-        #[cfg(target_os = "linux")]
-        // SAFETY: the range is a shared mapping of a file, of which this advice changes no content. That it is refused does no harm.
-        unsafe {
-            libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_DONTNEED)
-        };
-        #[cfg(not(target_os = "linux"))]
-        let _ = (start, bytes);
-    }
 }
 
 /// Gives the system back what the allocator holds and nobody uses.
@@ -98,43 +90,139 @@ pub fn trim() {
     };
 }
 
-/// Makes a file larger, with its bytes on the disk.
-fn take(file: &mut File, from: usize, to: usize) -> std::io::Result<()> {
+/// What file systems that copy on write call themselves (`statfs(2)`, and the sources of ZFS and bcachefs).
+#[cfg(target_os = "linux")]
+mod copying {
+    pub const BTRFS: i64 = 0x9123_683E;
+    pub const ZFS: i64 = 0x2FC1_2FC1;
+    pub const BCACHEFS: i64 = 0xCA45_1A4E;
+    /// `FS_NOCOW_FL` of `linux/fs.h`.
+    pub const OVERWRITE: libc::c_int = 0x0080_0000;
+}
+
+/// Sees to it that writing to an empty file overwrites the blocks that it will have.
+#[cfg(target_os = "linux")]
+fn overwrite(file: &File) -> std::io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: zeros are a value of this structure of integers.
+    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the file is open, and the structure is ours to be written.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // The type of the field differs between systems, and its upper half is the sign's.
+    match system.f_type as i64 & 0xFFFF_FFFF {
+        copying::BTRFS => {
+            let mut flags: libc::c_int = 0;
+            // SAFETY: the file is open, and both requests take the address of an `int` (ioctl_iflags(2)), which `flags` is.
+            let done = unsafe {
+                libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &mut flags) == 0 && {
+                    flags |= copying::OVERWRITE;
+                    libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &flags) == 0
+                }
+            };
+            if done {
+                Ok(())
+            } else {
+                Err(std::io::Error::last_os_error())
+            }
+        }
+        copying::ZFS | copying::BCACHEFS => Err(std::io::Error::other(
+            "this file system copies on write, so a full disk would end the process when a mapped page is written",
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn overwrite(_: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Bytes that are allocated at once. A signal undoes one such step on some file systems, so steps are short.
+const STEP: usize = 64 << 20;
+
+/// Makes a file larger, with its blocks allocated on the disk.
+fn allocate(file: &File, from: usize, to: usize) -> std::io::Result<()> {
+    for at in (from..to).step_by(STEP) {
+        allocate_step(file, at, STEP.min(to - at))?;
+    }
+    Ok(())
+}
+
+fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
-        // SAFETY: the file is open, and the numbers are what they say.
-        let refused = unsafe { libc::posix_fallocate64(file.as_raw_fd(), 0, to as libc::off64_t) };
+        // SAFETY: the file is open as long as it is borrowed; the call takes numbers beside it.
+        let once =
+            || unsafe { libc::posix_fallocate64(file.as_raw_fd(), from as libc::off64_t, bytes as libc::off64_t) };
+        let mut refused = once();
+        while refused == libc::EINTR {
+            refused = once();
+        }
         if refused != libc::EOPNOTSUPP && refused != libc::EINVAL {
             return if refused == 0 { Ok(()) } else { Err(std::io::Error::from_raw_os_error(refused)) };
         }
     }
     let zeros = [0; 1 << 16];
     file.seek(SeekFrom::Start(from as u64))?;
-    for at in (from..to).step_by(zeros.len()) {
-        file.write_all(&zeros[..zeros.len().min(to - at)])?;
+    for at in (0..bytes).step_by(zeros.len()) {
+        file.write_all(&zeros[..zeros.len().min(bytes - at)])?;
     }
     file.flush()
 }
 
-/// A file, mapped.
+/// A file, mapped. Nobody else has it: it has no name.
 #[derive(Debug)]
 struct Mapped {
     folder: PathBuf,
-    file: File,
+    file: Arc<File>,
     map: MmapRaw,
     bytes: usize,
 }
 
-impl Room for Mapped {
+impl Mapped {
+    fn new(folder: PathBuf, file: Arc<File>, from: usize, to: usize) -> std::io::Result<Self> {
+        allocate(&file, from, to)?;
+        let map = MmapRaw::map_raw(&*file)?;
+        if map.len() < to {
+            return Err(std::io::Error::other("the file is smaller than what was allocated"));
+        }
+        Ok(Self { folder, file, map, bytes: to })
+    }
+}
+
+// SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and stays until the value is dropped; the system
+// has written zeros where nobody wrote. The file has no name and its descriptor does not leave this module, so only `grown` maps it
+// again. Files only grow, and their blocks are allocated, so no page lacks a block behind it. `release` is advice on a shared mapping of a
+// file, after which the system reads the same content from the file.
+unsafe impl Room for Mapped {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling()) // the system maps nothing at 0
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<()> {
-        let larger = take(&mut self.file, self.bytes, bytes).and_then(|()| MmapRaw::map_raw(&self.file));
-        let map = larger.map_err(|error| Folder(self.folder.clone()).refused(bytes, &error))?;
-        (self.map, self.bytes) = (map, bytes);
-        Ok(())
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Room>> {
+        let larger = Self::new(self.folder.clone(), self.file.clone(), self.bytes, bytes.max(self.bytes));
+        match larger {
+            Ok(larger) => Ok(Arc::new(larger)),
+            Err(error) => Err(Folder(self.folder.clone()).refused(bytes, &error)),
+        }
+    }
+
+    fn release(&self, keep: usize) {
+        let keep = keep.next_multiple_of(PAGE).min(self.bytes);
+        #[cfg(target_os = "linux")]
+        // SAFETY: the range lies within the mapping, which is a shared one of a file, of which this advice changes no content. That it is refused,
+        // where pages are larger than `PAGE`, does no harm.
+        unsafe {
+            libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
+        };
+        #[cfg(not(target_os = "linux"))]
+        let _ = keep;
     }
 }

@@ -16,6 +16,7 @@ from .. import _core
 from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
+from .memory import Within, memory
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Counts:
         special_tokens_found: int = 0,
         dropped: Dropped | None = None,
         skipped: Mapping[str, int] | None = None,
+        within: Within = (None, None),
     ) -> None:
         self._core = core
         self.stages = stages
@@ -93,6 +95,7 @@ class Counts:
         self.special_tokens_found = special_tokens_found
         self.dropped = dropped
         self.skipped = dict(skipped or {})
+        self._within = within
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
@@ -173,7 +176,7 @@ class Counts:
                 self.dropped.bytes + other.dropped.bytes,
             )
         return self._with(
-            self._core.merged(other._core),
+            self._core.merged(other._core, memory(*self._within)),
             documents=self.documents + other.documents,
             corpus_bytes=self.corpus_bytes + other.corpus_bytes,
             special_tokens_found=self.special_tokens_found + other.special_tokens_found,
@@ -201,7 +204,7 @@ class Counts:
             return NotImplemented
         self._check_kin(other, "taken away from each other")
         return self._with(
-            self._core.less(other._core),
+            self._core.less(other._core, memory(*self._within)),
             documents=max(self.documents - other.documents, 0),
             corpus_bytes=max(self.corpus_bytes - other.corpus_bytes, 0),
             special_tokens_found=max(self.special_tokens_found - other.special_tokens_found, 0),
@@ -231,7 +234,7 @@ class Counts:
         if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
             message = f"weight={weight!r} is not a number from 0 on whose parts have 64 bits; pass a Fraction"
             raise ConfigError(message, option="weight")
-        core = self._core.scaled(exact.numerator, exact.denominator)
+        core = self._core.scaled(exact.numerator, exact.denominator, memory(*self._within))
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
@@ -243,7 +246,7 @@ class Counts:
             ([(b'low', 5)], 5)
         """
         integer(min_count, "min_count", 0, MAX_COUNT)
-        core, dropped = self._core.without_rare(min_count)
+        core, dropped = self._core.without_rare(min_count, memory(*self._within))
         before = self.dropped or Dropped(0, 0, 0, 0)
         sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
         return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
@@ -304,15 +307,18 @@ class Counts:
         """Whether both hold the same, in the same order, and were made in the same way."""
         if not isinstance(other, Counts):
             return NotImplemented
-        mine, others = ({**vars(counts), "_core": counts.items()} for counts in (self, other))
+        mine, others = ({**counts._facts(), "items": counts.items()} for counts in (self, other))
         return mine == others
 
     __hash__ = None  # type: ignore[assignment]
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
         """The same facts with other counts."""
-        kept = {name: value for name, value in vars(self).items() if name != "_core"}
-        return Counts(core, **{**kept, **facts})
+        return Counts(core, within=self._within, **{**self._facts(), **facts})
+
+    def _facts(self) -> dict[str, Any]:
+        """All but the pretokens, and how much memory the work on them may take."""
+        return {name: value for name, value in vars(self).items() if name not in ("_core", "_within")}
 
     def _check_kin(self, other: Counts, done: str) -> None:
         """Counts of texts that were split otherwise are counts of something else."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -28,7 +27,7 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
 from ..threads import num_threads
 from .counted import MAX_COUNT, Counts, Dropped
-from .memory import bytes_of
+from .memory import Within, bytes_of, memory
 from .spilling import Position, Spill
 from .stages import Stages
 
@@ -82,10 +81,14 @@ class Limits:
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
         return max(min(size, bytes_of(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
 
+    @property
+    def within(self) -> Within:
+        """The limit, and the folder for what exceeds it."""
+        return self.memory_limit, self.spill_folder or self.checkpoint
+
     def memory(self) -> _core.Memory:
-        """The limit, for what the core keeps beyond counting, and the folder for what passes it."""
-        folder = self.spill_folder or self.checkpoint or tempfile.gettempdir()
-        return _core.Memory(bytes_of(self.memory_limit), os.fspath(folder))
+        """The limit for what the core holds beyond counting."""
+        return memory(*self.within)
 
     def of_stage(self, name: str) -> Limits:
         """For a second count of the same corpus: a checkpoint of its own, and all its pretokens, which are lines."""
@@ -233,6 +236,7 @@ def _count_source(
         special_tokens=special_tokens,
         special_tokens_found=found,
         dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
+        within=(limits.memory_limit, limits.spill_folder),
     )
 
 

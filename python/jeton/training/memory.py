@@ -1,18 +1,21 @@
-"""How much memory counting may take: what the caller says, or a quarter of what there is.
-
-Source of the limits of containers: the kernel's cgroup-v1 and cgroup-v2 documentation.
-"""
+"""How much memory counting may take: what the caller says, or a quarter of what there is."""
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
 from fractions import Fraction
-from pathlib import Path
+from typing import TypeAlias
 
+from .. import _core
 from ..errors import ConfigError
+from ..machine import available
 
-__all__ = ["available", "bytes_of"]
+__all__ = ["Within", "bytes_of", "memory"]
+
+# A limit as `bytes_of` takes it, and the folder for what exceeds it
+Within: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
 
 UNITS = {
     "": 1,
@@ -26,8 +29,6 @@ UNITS = {
     "ti": 1 << 40,
 }
 LEAST = 1 << 20
-FALLBACK = 8 << 30  # where the system does not say how much memory it has
-CGROUP = Path("/sys/fs/cgroup")
 
 
 def bytes_of(limit: int | str | None) -> int:
@@ -53,44 +54,6 @@ def bytes_of(limit: int | str | None) -> int:
     return value
 
 
-def available() -> int:
-    """The bytes of memory that this process may have: the machine's, or its container's where that is less.
-
-    Examples:
-        >>> available() > 1 << 20
-        True
-    """
-    try:
-        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        machine = FALLBACK
-    return min([machine if machine > 0 else FALLBACK, *_container_limits()])
-
-
-def _container_limits() -> list[int]:
-    """What the cgroups of this process allow, where they are limited."""
-    limits = []
-    for path in _limit_files():
-        try:
-            text = path.read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit():  # else "max"
-            limits.append(int(text))
-    return [limit for limit in limits if limit > 0]
-
-
-def _limit_files() -> list[Path]:
-    """Where the limits of this process's cgroup and of those above it stand."""
-    files = [CGROUP / "memory.max", CGROUP / "memory" / "memory.limit_in_bytes"]
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return files
-    for line in lines:
-        _, controllers, name = line.split(":", 2)
-        root, leaf = (CGROUP, "memory.max") if not controllers else (CGROUP / "memory", "memory.limit_in_bytes")
-        if not controllers or "memory" in controllers.split(","):
-            group = root / name.lstrip("/")
-            files += [place / leaf for place in (group, *group.parents) if place.is_relative_to(root)]
-    return files
+def memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
+    """A limit for what the core holds from now on, and the folder for what exceeds it."""
+    return _core.Memory(bytes_of(limit), os.fspath(folder or tempfile.gettempdir()))

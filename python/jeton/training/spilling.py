@@ -109,7 +109,7 @@ class Spill:
             return
         self._is_writing = True
         totals = counter.totals()
-        self._write(counter.spill)
+        self._write(partial(counter.spill, durable=self.is_checkpoint))
         self.position, self.totals = position, totals
         self._save_state()
         self._is_writing = False
@@ -123,7 +123,7 @@ class Spill:
         """The paths of the runs, of which there are few enough to be read at once."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
-            self._write(partial(_core.merge_runs, merged, min_count=0))
+            self._write(partial(_core.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
             self._runs = [self._runs[-1], *self._runs[MOST_RUNS:-1]]
             self._save_state()
             for run in merged:

@@ -38,6 +38,7 @@ use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::seams::Seams;
+use crate::slot::made_once;
 use crate::slot::Slot;
 use crate::spare;
 use crate::vocab::{Kind, Vocab};
@@ -92,13 +93,13 @@ const COST_OF_MERGING: usize = 4;
 /// Whether `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
 fn always() -> bool {
     static ALWAYS: OnceLock<bool> = OnceLock::new();
-    *ALWAYS.get_or_init(|| std::env::var("JETON_TABLES").as_deref() == Ok("always"))
+    *made_once(&ALWAYS, || std::env::var("JETON_TABLES").as_deref() == Ok("always"))
 }
 
 /// [`MOST_GROWTH`], or what `JETON_CACHE_MB` in the environment says.
 fn most_growth() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| {
+    *made_once(&MOST, || {
         let asked = std::env::var("JETON_CACHE_MB").ok().and_then(|text| text.parse::<usize>().ok());
         asked.map_or(MOST_GROWTH, |mebibytes| mebibytes.saturating_mul(1 << 20))
     })

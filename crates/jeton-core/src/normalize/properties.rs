@@ -17,6 +17,8 @@ use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_q
 
 use super::edit::lower;
 
+use crate::slot::made_once;
+
 /// May not stay as it is, or where it is, under NFD.
 pub(super) const NFD: u16 = 1;
 /// The same under NFC, where it may also merge with what stands before it.
@@ -76,7 +78,7 @@ impl Properties {
     /// The table, built on the first call.
     pub(super) fn get() -> &'static Self {
         static PROPERTIES: OnceLock<Properties> = OnceLock::new();
-        PROPERTIES.get_or_init(Self::build)
+        made_once(&PROPERTIES, Self::build)
     }
 
     fn build() -> Self {

@@ -11,6 +11,8 @@ pub(crate) mod block;
 
 use std::sync::OnceLock;
 
+use crate::slot::made_once;
+
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -74,7 +76,7 @@ pub fn level() -> Level {
 #[inline]
 pub(crate) fn detected() -> Detected {
     static DETECTED: OnceLock<Detected> = OnceLock::new();
-    *DETECTED.get_or_init(|| {
+    *made_once(&DETECTED, || {
         available().at_most(match std::env::var("JETON_SIMD").as_deref() {
             Ok("portable") => Level::Portable,
             Ok("avx2") => Level::Avx2,

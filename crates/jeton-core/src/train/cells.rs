@@ -7,6 +7,8 @@
 //! Ids are under 2³¹ and never come back to a cell they left. That is what makes "does this pair still stand here" a matter of
 //! two look-ups. Cost: 8 bytes a cell.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use crate::error::Result;
 use crate::interrupt::{GoOn, Looks};
 use crate::memory::{List, Memory};
@@ -129,6 +131,18 @@ impl Cells {
     #[inline]
     pub fn prefetch(&self, at: u32) {
         simd::prefetch(&self.cells[at as usize]);
+    }
+
+    /// Makes the page of a cell that is in a file writable before it is read: for a read the system maps up to fifteen neighbors, and at the
+    /// first write it is asked again.
+    #[inline]
+    pub fn touch(&mut self, at: u32) {
+        if self.cells.is_in_file() {
+            let token: *mut u32 = &raw mut self.cells[at as usize].token;
+            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and nobody else's.
+            let token = unsafe { AtomicU32::from_ptr(token) };
+            token.fetch_or(std::hint::black_box(0), Ordering::Relaxed); // of a constant 0 the compiler would make a read
+        }
     }
 
     /// Whether `left`, which is `length` symbols long, begins here and `right` comes next.

@@ -25,10 +25,7 @@ pub enum Job {
 impl Job {
     fn run(self, shard: &mut Shard) -> Result<()> {
         match self {
-            Self::Merge(merging) => {
-                shard.merge(&merging);
-                Ok(())
-            }
+            Self::Merge(merging) => shard.merge(&merging),
             Self::List(num_pairs) => shard.list(num_pairs),
         }
     }

@@ -1,29 +1,34 @@
 //! A binary heap whose order is handed in with each call, for tie rules that compare strings which the entries do not hold.
 
+use crate::error::Result;
+use crate::memory;
+
 /// A heap; the entry that beats all others is on top.
 #[derive(Debug)]
 pub struct Heap<T> {
     entries: Vec<T>,
 }
 
-impl<T> Heap<T> {
-    /// Orders `entries` in O(n).
-    pub fn new(entries: Vec<T>, beats: impl Fn(&T, &T) -> bool) -> Self {
-        let mut heap = Self { entries };
-        for at in (0..heap.entries.len() / 2).rev() {
-            heap.sink(at, &beats);
-        }
-        heap
+impl<T> Default for Heap<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
     }
+}
 
+impl<T> Heap<T> {
     /// Adds an entry.
-    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Memory`].
+    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
+        memory::reserve(&mut self.entries, 1)?;
         self.entries.push(entry);
         let mut at = self.entries.len() - 1;
         while at > 0 && beats(&self.entries[at], &self.entries[(at - 1) / 2]) {
             self.entries.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
+        Ok(())
     }
 
     /// The best entry.

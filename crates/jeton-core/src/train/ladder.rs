@@ -8,6 +8,8 @@
 //! the better of the two is the next.
 
 use super::heap::Heap;
+use crate::error::Result;
+use crate::memory;
 
 /// Counts from here on have no rung: there are few pairs as frequent.
 const RUNGS: u64 = 1 << 16;
@@ -28,28 +30,40 @@ pub struct Ladder<T> {
     is_sorted: bool, // whether the best of all is in `sorted`
 }
 
+impl<T> Default for Ladder<T> {
+    fn default() -> Self {
+        Self { sorted: Vec::new(), heap: Heap::default(), rungs: Vec::new(), lowest: RUNGS, is_sorted: false }
+    }
+}
+
 impl<T: Counted> Ladder<T> {
     /// Orders `entries`.
-    pub fn new(entries: impl IntoIterator<Item = T>, beats: impl Fn(&T, &T) -> bool) -> Self {
-        let (sorted, heap) = (Vec::new(), Heap::new(Vec::new(), &beats));
-        let mut ladder = Self { sorted, heap, rungs: Vec::new(), lowest: RUNGS, is_sorted: false };
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Memory`].
+    pub fn new(entries: impl IntoIterator<Item = T>, beats: impl Fn(&T, &T) -> bool) -> Result<Self> {
+        let mut ladder = Self::default();
         for entry in entries {
-            ladder.push(entry, &beats);
+            ladder.push(entry, &beats)?;
         }
-        ladder
+        Ok(ladder)
     }
 
     /// Adds an entry.
-    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
+    ///
+    /// # Errors
+    /// As [`Ladder::new`].
+    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
         if entry.count() >= self.lowest {
-            self.heap.push(entry, beats);
-            return;
+            return self.heap.push(entry, beats);
         }
         let rung = entry.count() as usize;
         if rung >= self.rungs.len() {
-            self.rungs.resize_with(rung + 1, Vec::new);
+            self.rungs.resize_with(rung + 1, Vec::new); // at most `RUNGS`
         }
+        memory::reserve(&mut self.rungs[rung], 1)?;
         self.rungs[rung].push(entry);
+        Ok(())
     }
 
     /// The best entry.
@@ -83,17 +97,21 @@ impl<T: Counted> Ladder<T> {
     }
 
     /// The best entry, which [`Ladder::top`] has shown, has become worse.
-    pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
+    ///
+    /// # Errors
+    /// As [`Ladder::new`].
+    pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
         if entry.count() >= self.lowest && !self.is_sorted {
             self.heap.replace_top(entry, beats);
-        } else {
-            self.pop(&beats);
-            self.push(entry, beats);
+            return Ok(());
         }
+        self.pop(&beats);
+        self.push(entry, beats)
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -113,12 +131,12 @@ mod tests {
             (state >> 33) % below
         };
         let counts = [0, 1, 2, 3, 50, 51, RUNGS - 1, RUNGS, RUNGS + 1, u64::MAX];
-        let mut ladder = Ladder::new([], beats);
+        let mut ladder = Ladder::new([], beats).unwrap();
         let mut plain: Vec<(u64, u32)> = Vec::new();
         for name in 0..20_000 {
             if draw(3) > 0 {
                 let entry = (counts[draw(10) as usize], name);
-                ladder.push(entry, beats);
+                ladder.push(entry, beats).unwrap();
                 plain.push(entry);
                 continue;
             }
@@ -127,7 +145,7 @@ mod tests {
             match plain.pop() {
                 Some((count, name)) if draw(2) > 0 => {
                     let worse = (count / (1 + draw(3)), name + 100_000);
-                    ladder.replace_top(worse, beats);
+                    ladder.replace_top(worse, beats).unwrap();
                     plain.push(worse);
                 }
                 taken => assert_eq!(ladder.pop(beats), taken),

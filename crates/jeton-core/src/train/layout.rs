@@ -12,7 +12,7 @@ use super::tokens::Tokens;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::error::{Error, Result};
 use crate::interrupt::{GoOn, Looks};
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::parallel;
 
 /// A cell, and its place in the list of a pair.
@@ -65,12 +65,22 @@ pub fn lay_out(
                                                                                        // Of cells and places, places are those that are read in order.
     let tight = options.memory.is_tight(cells * BYTES_A_CELL);
     let memory = if tight { options.memory.in_files() } else { options.memory.clone() };
-    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory)).collect();
+    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory));
+    let shards = shards.collect::<Result<Vec<_>>>()?;
     Ok((shards, tokens, total as u64))
 }
 
 fn too_many() -> Error {
     Error::training("the counts add up to more than 2^63 symbols")
+}
+
+fn check_cells(cells: usize) -> Result<()> {
+    if cells > MAX_CELLS {
+        return Err(Error::training(
+            "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
+        ));
+    }
+    Ok(())
 }
 
 /// Cuts the pretokens into ranges of about equal bytes.
@@ -99,10 +109,12 @@ fn lay_out_range(
     go_on: GoOn<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
-    let mut sequences = Sequences { cells: Cells::with_capacity(0, memory)?, uses: vec![0; num_ids] };
+    let mut sequences = Sequences { cells: Cells::with_capacity(0, memory)?, uses: memory::filled(0, num_ids)? };
     let mut looks = Looks::new(go_on);
     if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
-        let room = pretokens().map(|(pretoken, _)| pretoken.len() + 1).sum();
+        let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
+        let room: usize = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len() + 1).sum();
+        check_cells(room)?; // before the memory is allocated
         sequences.cells = Cells::with_capacity(room, memory)?;
         for (pretoken, count) in pretokens() {
             looks.now_and_then()?;
@@ -156,11 +168,7 @@ impl Sequences {
             *uses = uses.checked_add(count).ok_or_else(too_many)?;
         }
         if ids.len() > 1 && count > 0 {
-            if self.cells.len() + ids.len() > MAX_CELLS {
-                return Err(Error::training(
-                    "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
-                ));
-            }
+            check_cells(self.cells.len() + ids.len())?;
             self.cells.push(ids, count)?;
         }
         Ok(())

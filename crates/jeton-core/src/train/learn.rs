@@ -39,7 +39,7 @@ use crate::alphabet::{EndOfWord, Level};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
 use crate::interrupt::GoOn;
-use crate::memory::Memory;
+use crate::memory::{self, Memory};
 use crate::parallel;
 use crate::simd;
 
@@ -289,7 +289,7 @@ impl<'a> Learner<'a> {
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
-            queue: Ladder::new([], |_, _| false),
+            queue: Ladder::default(),
             changes: Vec::new(),
             changed: Vec::new(),
         }
@@ -323,24 +323,24 @@ impl<'a> Learner<'a> {
         (self.pairs, self.index) = (Vec::new(), HashTable::new());
         for shard in self.board.shards() {
             for &((left, right), weight, _) in &shard.survey.pairs {
-                let pair = self.pair(left, right);
+                let pair = self.pair(left, right)?;
                 self.pairs[pair as usize].count += weight;
             }
         }
         let all = std::mem::take(&mut self.pairs);
         self.index.clear();
         for Pair { left, right, count } in all {
-            self.born(left, right, count);
+            self.born(left, right, count)?;
         }
         let list = |i: usize, go_on: GoOn<'_>| {
             let mut shard = self.board.shard(i);
             let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
-            let listed: Vec<u32> = shard.survey.pairs.iter().map(listed).collect();
-            shard.list_survey(&listed, self.pairs.len(), go_on)
+            let mut known = memory::with_capacity(shard.survey.pairs.len())?;
+            known.extend(shard.survey.pairs.iter().map(listed));
+            shard.list_survey(&known, self.pairs.len(), go_on)
         };
         parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
-        self.rebuild_queue();
-        Ok(())
+        self.rebuild_queue()
     }
 
     fn num_cells(&self) -> usize {
@@ -353,7 +353,7 @@ impl<'a> Learner<'a> {
         self.index = HashTable::new();
         let floor = self.floor;
         for Pair { left, right, count } in pairs.into_iter().filter(|pair| pair.count >= floor) {
-            let pair = self.pair(left, right);
+            let pair = self.pair(left, right)?;
             self.pairs[pair as usize].count = count;
         }
         let num_shards = self.board.shards().len();
@@ -362,28 +362,33 @@ impl<'a> Learner<'a> {
         };
         parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
         self.tokens.compact();
-        self.rebuild_queue();
+        self.rebuild_queue()
+    }
+
+    fn rebuild_queue(&mut self) -> Result<()> {
+        let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
+        self.queue = Ladder::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         Ok(())
     }
 
-    fn rebuild_queue(&mut self) {
-        let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
-        self.queue = Ladder::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
-    }
-
     /// The index of a pair, which is made if it is new.
-    fn pair(&mut self, left: u32, right: u32) -> u32 {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    fn pair(&mut self, left: u32, right: u32) -> Result<u32> {
         let Self { pairs, index, hash, .. } = self;
         let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
         let new = Pair { left, right, count: 0 };
         let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
         let rehash = |&i: &u32| key(&pairs[i as usize]);
         let next = pairs.len() as u32;
+        memory::reserve_slot(index, rehash)?;
         let found = *index.entry(key(&new), same, rehash).or_insert(next).get();
         if found == next {
+            memory::reserve(pairs, 1)?;
             pairs.push(new);
         }
-        found
+        Ok(found)
     }
 
     fn known_pair(&self, left: u32, right: u32) -> Option<u32> {
@@ -438,7 +443,7 @@ impl<'a> Learner<'a> {
                     self.queue.pop(beats);
                     return Ok(Some(pair));
                 }
-                Some(now) => self.queue.replace_top(now, beats),
+                Some(now) => self.queue.replace_top(now, beats)?,
                 None => drop(self.queue.pop(beats)),
             }
         }
@@ -478,11 +483,11 @@ impl<'a> Learner<'a> {
         self.crew.run(Job::Merge(merging), together)?;
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
-        self.settle(&merging);
+        self.settle(&merging)?;
         self.crew.run(Job::List(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
-            self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens));
+            self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         }
         let merged = self.board.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;
@@ -492,8 +497,10 @@ impl<'a> Learner<'a> {
     }
 
     /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that are born.
-    fn settle(&mut self, merging: &Merging) {
+    fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
+        let more = self.tokens.len() - self.changes.len();
+        memory::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
         let regained: u64 = self.board.shards().map(|shard| shard.before.weight(result)).sum();
@@ -505,23 +512,28 @@ impl<'a> Learner<'a> {
                 }
                 learner.born(x, result, weight)
             },
-        );
+        )?;
         self.settle_side(
             |shard| &mut shard.after,
             |learner, y, weight| {
                 learner.lose(right, y, weight + if y == left { regained } else { 0 });
                 learner.born(result, y, weight)
             },
-        );
+        )
     }
 
     /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the shards.
-    fn settle_side(&mut self, side: impl Fn(&mut Shard) -> &mut Side, settle: impl Fn(&mut Self, u32, u64) -> u32) {
+    fn settle_side(
+        &mut self,
+        side: impl Fn(&mut Shard) -> &mut Side,
+        settle: impl Fn(&mut Self, u32, u64) -> Result<u32>,
+    ) -> Result<()> {
         for mut shard in self.board.shards() {
             for (id, weight) in side(&mut shard).iter() {
                 let change = &mut self.changes[id as usize];
                 if change.weight == UNCHANGED.weight {
                     change.weight = 0;
+                    memory::reserve(&mut self.changed, 1)?;
                     self.changed.push(id);
                 }
                 change.weight += weight;
@@ -529,7 +541,7 @@ impl<'a> Learner<'a> {
         }
         for i in 0..self.changed.len() {
             let id = self.changed[i];
-            self.changes[id as usize].listed = settle(self, id, self.changes[id as usize].weight);
+            self.changes[id as usize].listed = settle(self, id, self.changes[id as usize].weight)?;
         }
         for mut shard in self.board.shards() {
             side(&mut shard).set_listed(|id| self.changes[id as usize].listed);
@@ -537,6 +549,7 @@ impl<'a> Learner<'a> {
         for id in self.changed.drain(..) {
             self.changes[id as usize] = UNCHANGED;
         }
+        Ok(())
     }
 
     fn lose(&mut self, left: u32, right: u32, weight: u64) {
@@ -547,13 +560,16 @@ impl<'a> Learner<'a> {
     }
 
     /// Makes a pair, if it is worth listing.
-    fn born(&mut self, left: u32, right: u32, weight: u64) -> u32 {
+    ///
+    /// # Errors
+    /// As [`Learner::pair`].
+    fn born(&mut self, left: u32, right: u32, weight: u64) -> Result<u32> {
         if weight < self.floor || !self.allows(left, right) {
-            return UNLISTED;
+            return Ok(UNLISTED);
         }
-        let pair = self.pair(left, right);
+        let pair = self.pair(left, right)?;
         self.pairs[pair as usize].count = weight;
-        pair
+        Ok(pair)
     }
 
     /// Whether the rule, if there is one, lets the pair merge.

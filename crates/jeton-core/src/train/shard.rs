@@ -10,10 +10,10 @@
 use hashbrown::HashTable;
 
 use super::cells::Cells;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
-use crate::memory::{List, Memory};
+use crate::memory::{self, List, Memory};
 use crate::simd;
 
 /// How many places ahead cells are fetched.
@@ -129,17 +129,17 @@ impl Default for Index {
 }
 
 impl Survey {
-    fn new(num_ids: usize) -> Self {
+    fn new(num_ids: usize) -> Result<Self> {
         let index = if num_ids <= SQUARE {
-            Index::Square { side: num_ids as u32, at: vec![u32::MAX; num_ids * num_ids] }
+            Index::Square { side: num_ids as u32, at: memory::filled(u32::MAX, num_ids * num_ids)? }
         } else {
             Index::default()
         };
-        Self { index, pairs: Vec::new() }
+        Ok(Self { index, pairs: Vec::new() })
     }
 
     #[inline]
-    fn position(&mut self, left: u32, right: u32) -> usize {
+    fn position(&mut self, left: u32, right: u32) -> Result<usize> {
         let Self { index, pairs } = self;
         let next = pairs.len() as u32;
         let found = match index {
@@ -153,13 +153,16 @@ impl Survey {
             Index::Table(table, hash) => {
                 let key = |pair: (u32, u32)| hash.int(u64::from(pair.0) << 32 | u64::from(pair.1));
                 let same = |&i: &u32| pairs[i as usize].0 == (left, right);
-                *table.entry(key((left, right)), same, |&i| key(pairs[i as usize].0)).or_insert(next).get()
+                let rehash = |&i: &u32| key(pairs[i as usize].0);
+                memory::reserve_slot(table, rehash)?;
+                *table.entry(key((left, right)), same, rehash).or_insert(next).get()
             }
         };
         if found == next {
+            memory::reserve(pairs, 1)?;
             pairs.push(((left, right), 0, 0));
         }
-        found as usize
+        Ok(found as usize)
     }
 }
 
@@ -198,11 +201,17 @@ pub struct Shard {
 
 impl Shard {
     /// For sequences of which merges will make ids under `num_ids`.
-    pub fn new(cells: Cells, num_ids: usize, memory: &Memory) -> Self {
-        let side = || Side { of: vec![Neighbor::default(); num_ids], ids: Vec::new(), places: Vec::new() };
-        let (before, after, memory) = (side(), side(), memory.clone());
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`].
+    pub fn new(cells: Cells, num_ids: usize, memory: &Memory) -> Result<Self> {
+        let side = || -> Result<Side> {
+            let of = memory::filled(Neighbor::default(), num_ids)?;
+            Ok(Side { of, ids: memory::with_capacity(num_ids)?, places: Vec::new() })
+        };
+        let (before, after, memory) = (side()?, side()?, memory.clone());
         let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
-        Self { cells, postings, places, memory, visits: Visits(0), before, after, merged: 0, survey }
+        Ok(Self { cells, postings, places, memory, visits: Visits(0), before, after, merged: 0, survey })
     }
 
     /// Counts all pairs as they stand; ids are under `num_ids`.
@@ -211,9 +220,9 @@ impl Shard {
     /// `Interrupted`.
     pub fn survey(&mut self, num_ids: usize, go_on: GoOn<'_>) -> Result<()> {
         let mut looks = Looks::new(go_on);
-        let mut survey = Survey::new(num_ids);
+        let mut survey = Survey::new(num_ids)?;
         for (at, left, right) in self.cells.pairs() {
-            let position = survey.position(left, right);
+            let position = survey.position(left, right)?;
             let (_, weight, places) = &mut survey.pairs[position];
             *weight += self.cells.weight(at);
             *places += 1;
@@ -230,7 +239,7 @@ impl Shard {
     pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, go_on: GoOn<'_>) -> Result<()> {
         let mut looks = Looks::new(go_on);
         let mut survey = std::mem::take(&mut self.survey);
-        self.places = vec![Places::default(); num_pairs];
+        self.places = memory::filled(Places::default(), num_pairs)?;
         let mut total = 0;
         for (&pair, &(_, _, len)) in listed.iter().zip(&survey.pairs) {
             if pair != UNLISTED {
@@ -241,7 +250,7 @@ impl Shard {
         self.postings.clear();
         let (_, block, _) = room(&mut self.postings, total as usize, &self.memory)?;
         for (at, left, right) in self.cells.pairs() {
-            let pair = listed[survey.position(left, right)];
+            let pair = listed[survey.position(left, right)?];
             if pair != UNLISTED {
                 let Places { start, len, .. } = &mut self.places[pair as usize];
                 block[(*start + *len) as usize] = at;
@@ -266,7 +275,7 @@ impl Shard {
         self.postings.clear();
         self.cells.compact(go_on)?;
         let mut looks = Looks::new(go_on);
-        self.places = vec![Places::default(); num_pairs];
+        self.places = memory::filled(Places::default(), num_pairs)?;
         let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
         for (_, pair) in self.cells.pairs().filter_map(listed) {
             self.places[pair].len += 1;
@@ -288,8 +297,11 @@ impl Shard {
     }
 
     /// There are now so many pairs in all.
-    pub fn know(&mut self, num_pairs: usize) {
+    fn know(&mut self, num_pairs: usize) -> Result<()> {
+        let more = num_pairs.saturating_sub(self.places.len());
+        memory::reserve(&mut self.places, more)?;
         self.places.resize(num_pairs, Places::default());
+        Ok(())
     }
 
     /// How many places of a pair are listed.
@@ -335,20 +347,28 @@ impl Shard {
     }
 
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
-    pub fn merge(&mut self, merging: &Merging) {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`], before anything is merged.
+    pub fn merge(&mut self, merging: &Merging) -> Result<()> {
         let Self { cells, postings, before, after, memory, visits, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
+        for side in [&mut *before, &mut *after] {
+            memory::reserve(&mut side.places, places.len())?; // a place adds at most one to each
+        }
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
                 cells.prefetch(later);
             }
             visits.one(memory);
+            cells.touch(at);
             if cells.holds(at, merging.left, merging.left_length, merging.right) {
                 self.merged += merge_at(cells, before, after, merging, at);
             }
         }
+        Ok(())
     }
 
     /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the sides empty.
@@ -356,7 +376,7 @@ impl Shard {
     /// # Errors
     /// As [`List::reserve`].
     pub fn list(&mut self, num_pairs: usize) -> Result<()> {
-        self.know(num_pairs);
+        self.know(num_pairs)?;
         for side in [&mut self.before, &mut self.after] {
             let listed = side.ids.iter().map(|&id| side.of[id as usize]).filter(|neighbor| neighbor.listed != UNLISTED);
             let total: usize = listed.clone().map(|neighbor| neighbor.num_places as usize).sum();
@@ -413,6 +433,9 @@ fn room<'p>(postings: &'p mut Vec<List<u32>>, more: usize, memory: &Memory) -> R
     }
     let number = postings.len() - 1;
     let block = &mut postings[number];
+    if block.len() + more > u32::MAX as usize {
+        return Err(ErrorKind::Internal("more places than cells".into()).into());
+    }
     let start = block.len();
     block.extend(std::iter::repeat_n(0, more))?;
     Ok((number as u32, block, start as u32))

@@ -18,6 +18,7 @@ struct Disk {
 struct Block {
     words: Vec<[u64; 8]>,
     start: usize, // a multiple of a page
+    bytes: usize,
     largest: usize,
 }
 
@@ -26,16 +27,16 @@ impl Block {
         if bytes > largest {
             return Err(Error::training("the disk is full"));
         }
-        let mut block = Self { words: vec![[u64::MAX; 8]; bytes.div_ceil(64) + 65], start: 0, largest };
-        block.start = (block.words.as_mut_ptr() as usize).next_multiple_of(4096);
+        let mut block = Self { words: vec![[u64::MAX; 8]; bytes.div_ceil(64) + 65], start: 0, bytes, largest };
+        block.start = block.words.as_mut_ptr().expose_provenance().next_multiple_of(4096);
         Ok(block)
     }
 }
 
 impl Ground for Disk {
-    fn room(&self, bytes: usize) -> Result<Box<dyn Room>> {
+    fn room(&self, bytes: usize) -> Result<Arc<dyn Room>> {
         self.files.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(Block::of(bytes, self.largest)?))
+        Ok(Arc::new(Block::of(bytes, self.largest)?))
     }
 
     fn resident(&self) -> Option<Resident> {
@@ -43,22 +44,28 @@ impl Ground for Disk {
     }
 
     fn trim(&self) {}
-
-    fn let_go(&self, _: usize, _: usize) {}
 }
 
-impl Room for Block {
+// SAFETY: the bytes are part of `words`, which is never resized, from a page on: there are 64 words of 64 bytes more than `bytes` take, so a
+// page is skipped at most. They were written by `vec!`, and nothing else uses them.
+unsafe impl Room for Block {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<()> {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Room>> {
         let larger = Self::of(bytes, self.largest)?;
-        let old = (self.words.len() - 65) * 64;
         // SAFETY: both have so many bytes from their start on, and they are different memory.
-        unsafe { std::ptr::copy_nonoverlapping(self.start().as_ptr(), larger.start().as_ptr(), old.min(bytes)) };
-        *self = larger;
-        Ok(())
+        unsafe { std::ptr::copy_nonoverlapping(self.start().as_ptr(), larger.start().as_ptr(), self.bytes.min(bytes)) };
+        Ok(Arc::new(larger))
+    }
+
+    fn release(&self, keep: usize) {
+        assert!(keep <= self.bytes && keep.is_multiple_of(4096));
     }
 }
 

@@ -15,6 +15,8 @@ use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::slot::made_once;
+
 /// A set of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
@@ -48,13 +50,13 @@ impl Characters {
 /// Punctuation, and the symbols of ASCII.
 pub(super) fn punctuation() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    SET.get_or_init(|| Characters::new(r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"))
+    made_once(&SET, || Characters::new(r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"))
 }
 
 /// Numbers.
 pub(super) fn number() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    SET.get_or_init(|| Characters::new(NUMBER))
+    made_once(&SET, || Characters::new(NUMBER))
 }
 
 /// Unicode 17 has 13 numbers more.
@@ -63,7 +65,7 @@ const NUMBER: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
 /// The characters of words.
 pub(super) fn word() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    SET.get_or_init(|| Characters::new(r"\w"))
+    made_once(&SET, || Characters::new(r"\w"))
 }
 
 /// A script, as a number; 0 goes with every script.
@@ -100,7 +102,7 @@ impl Scripts {
     /// The table, built on the first call.
     pub fn get() -> &'static Self {
         static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
-        SCRIPTS.get_or_init(Self::build)
+        made_once(&SCRIPTS, Self::build)
     }
 
     fn build() -> Self {

@@ -6,14 +6,18 @@ use super::merge::{Dropped, Sink};
 use super::run::{Crc, Reader, Source, Writer};
 use super::table::Counts;
 use crate::error::{Error, Result};
+use crate::interrupt::{GoOn, Looks};
+use crate::memory::Memory;
 
 impl Counts {
     /// Takes away what `other` counted; what is left with nothing is gone. The order stays.
     ///
     /// # Errors
-    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts.
-    pub fn subtract(&mut self, other: &Self) -> Result<()> {
+    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it is of no use.
+    pub fn subtract(&mut self, other: &Self, go_on: GoOn<'_>) -> Result<()> {
+        let mut looks = Looks::new(go_on);
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
+            looks.now_and_then()?;
             self.take_away(pretoken, count).map_err(|own| {
                 let pretoken = String::from_utf8_lossy(pretoken);
                 Error::config(format!(
@@ -21,8 +25,7 @@ impl Counts {
                 ))
             })?;
         }
-        self.retain(|_, count| *count > 0);
-        Ok(())
+        self.retain(go_on, |_, count| *count > 0)
     }
 
     /// A number that tells these counts from others: the CRC-32 of all pretokens with their counts, in order.
@@ -39,14 +42,14 @@ impl Counts {
     /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with nothing is gone.
     ///
     /// # Errors
-    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴.
-    pub fn scale(&mut self, numerator: u64, denominator: u64) -> Result<()> {
+    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is of no use.
+    pub fn scale(&mut self, numerator: u64, denominator: u64, go_on: GoOn<'_>) -> Result<()> {
         let by = u128::from(denominator);
         if by == 0 {
             return Err(Error::config("a weight cannot have the denominator 0"));
         }
         let mut overflows = false;
-        self.retain(|_, count| {
+        self.retain(go_on, |_, count| {
             let product = u128::from(*count) * u128::from(numerator);
             let (whole, rest) = (product / by, product % by);
             let up = 2 * rest > by || 2 * rest == by && whole % 2 == 1;
@@ -54,28 +57,33 @@ impl Counts {
             overflows |= scaled.is_err();
             *count = scaled.unwrap_or(u64::MAX);
             *count > 0
-        });
+        })?;
         if overflows {
             return Err(Error::training("a count passes 2^64"));
         }
         Ok(())
     }
 
-    /// Leaves out what occurs less than `min_count` times, and says what it was.
-    pub fn drop_rare(&mut self, min_count: u64) -> Dropped {
+    /// Drops what occurs less than `min_count` times, and returns what that was.
+    ///
+    /// # Errors
+    /// `Interrupted`, and then it is of no use.
+    pub fn drop_rare(&mut self, min_count: u64, go_on: GoOn<'_>) -> Result<Dropped> {
         let mut dropped = Dropped::default();
-        self.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
-        dropped
+        self.retain(go_on, |pretoken, count| dropped.keeps(pretoken, *count, min_count))?;
+        Ok(dropped)
     }
 
     /// Reads what [`Counts::write`] wrote, `len` bytes of `input`, which should buffer. All places are before `end`.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for anything else than such counts.
-    pub fn read(input: impl Read, len: u64, end: u64) -> Result<Self> {
-        let (mut counts, mut pretoken) = (Self::default(), Vec::new());
+    /// Of the system; [`Error::format`] for anything else than such counts; `Interrupted`.
+    pub fn read(input: impl Read, len: u64, end: u64, memory: &Memory, go_on: GoOn<'_>) -> Result<Self> {
+        let (mut counts, mut pretoken) = (Self::within(memory), Vec::new());
+        let mut looks = Looks::new(go_on);
         let mut run = Reader::new(input, len)?;
         while let Some((count, first)) = run.next(&mut pretoken)? {
+            looks.now_and_then()?;
             if first >= end {
                 return Err(Error::format("counts that are damaged: a place after the last", "the entries"));
             }
@@ -86,16 +94,18 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries by the bytes of their pretokens.
+    /// Writes the entries by the bytes of their pretokens. To sort them takes a copy within a limit of memory.
     ///
     /// # Errors
-    /// Of the system.
-    pub fn write(&self, out: impl Write) -> Result<()> {
-        let mut sorted = self.clone();
+    /// Of the system; as [`Counts::copy`].
+    pub fn write(&self, out: impl Write, memory: &Memory, go_on: GoOn<'_>) -> Result<()> {
+        let mut sorted = self.copy(memory, go_on)?;
         sorted.sort_by_bytes();
         let (mut entries, mut pretoken) = (sorted.sorted(), Vec::new());
         let mut writer = Writer::new(out);
+        let mut looks = Looks::new(go_on);
         while let Some((count, first)) = entries.next(&mut pretoken)? {
+            looks.now_and_then()?;
             writer.push(&pretoken, count, first)?;
         }
         writer.finish()?.flush()?;

@@ -204,12 +204,12 @@ impl Counter {
         go_on: GoOn<'_>,
     ) -> Result<(Counts, Totals, Dropped)> {
         let end = self.end();
-        let (mut counts, mut dropped);
+        let (mut counts, mut dropped): (Counts, Dropped);
         if runs.is_empty() {
             counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
             dropped = Dropped::default();
             if min_count > 1 {
-                counts.retain(|pretoken, count| dropped.keeps(pretoken, *count, min_count));
+                dropped = counts.drop_rare(min_count, go_on)?;
             }
         } else {
             counts = Counts::within(&memory.in_files());

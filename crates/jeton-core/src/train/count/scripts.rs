@@ -10,6 +10,8 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::table::Counts;
 
+use crate::slot::made_once;
+
 /// The scripts that are told apart; what is in none of them is `Other`, what has no script is `None`.
 const NAMES: [&str; 40] = [
     "Latin",
@@ -70,7 +72,7 @@ pub struct Share {
 /// Ranges of characters in order, with the number of their script.
 fn ranges() -> &'static [(char, char, usize)] {
     static RANGES: OnceLock<Vec<(char, char, usize)>> = OnceLock::new();
-    RANGES.get_or_init(|| {
+    made_once::<Vec<_>>(&RANGES, || {
         let mut table = Vec::new();
         let mut add = |class: &str, script: usize| {
             // The classes are constants that parse; a test looks.

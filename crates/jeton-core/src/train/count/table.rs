@@ -20,8 +20,8 @@ use std::sync::Mutex;
 use super::run::Source;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::interrupt::GoOn;
-use crate::memory::{List, Memory};
+use crate::interrupt::{GoOn, Looks};
+use crate::memory::{self, List, Memory};
 use crate::pages::Table;
 use crate::{parallel, simd};
 
@@ -120,7 +120,7 @@ struct Entry {
 }
 
 /// Distinct pretokens and how often each stands in the corpus.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Counts {
     entries: List<Entry>,
     arena: List<u8>,
@@ -162,6 +162,18 @@ impl Counts {
     /// Nothing yet; what does not fit into the limit will lie in files.
     pub fn within(memory: &Memory) -> Self {
         Self { entries: List::new(memory), arena: List::new(memory), ..Self::default() }
+    }
+
+    /// A copy within a limit of memory.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
+    pub fn copy(&self, memory: &Memory, go_on: GoOn<'_>) -> Result<Self> {
+        Looks::new(go_on).look()?;
+        let entries = self.entries.copy(memory)?;
+        Looks::new(go_on).look()?;
+        let arena = self.arena.copy(memory)?;
+        Ok(Self { entries, arena, slots: Table::default(), end: self.end, hash: self.hash })
     }
 
     /// Distinct pretokens.
@@ -372,7 +384,7 @@ impl Counts {
         if len > 1 << 32 {
             return Err(too_many());
         }
-        let old = std::mem::replace(&mut self.slots, Table::filled(0, len));
+        let old = std::mem::replace(&mut self.slots, Table::filled(0, len)?);
         if old.is_empty() {
             self.index();
         } else {
@@ -406,11 +418,15 @@ impl Counts {
     /// Adds everything in `other`; what is new here comes after what was here, in `other`'s order.
     ///
     /// # Errors
-    /// As [`Counts::add`].
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
+    /// As [`Counts::add`]; `Interrupted`, and then it is of no use.
+    pub fn merge(&mut self, other: &Self, go_on: GoOn<'_>) -> Result<()> {
         let before = self.end;
         let all = before.checked_add(other.end).ok_or_else(|| Error::training("counts of more than 2^64 places"))?;
-        other.places().try_for_each(|(pretoken, count, place)| self.add_at(pretoken, count, before + place))?;
+        let mut looks = Looks::new(go_on);
+        for (pretoken, count, place) in other.places() {
+            looks.now_and_then()?;
+            self.add_at(pretoken, count, before + place)?;
+        }
         self.end = all;
         Ok(())
     }
@@ -503,17 +519,26 @@ impl Counts {
         Ok(())
     }
 
-    /// Without the entries that `keep` does not want; gets their pretokens and their counts, which it may change.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], &mut u64) -> bool) {
+    /// Drops the entries for which `keep` returns false; it gets their pretokens and their counts, which it may change.
+    ///
+    /// # Errors
+    /// `Interrupted`, and then it is of no use.
+    pub(super) fn retain(&mut self, go_on: GoOn<'_>, mut keep: impl FnMut(&[u8], &mut u64) -> bool) -> Result<()> {
         self.slots = Table::default();
         let mut entries = std::mem::take(&mut self.entries);
+        let (mut looks, mut done) = (Looks::new(go_on), Ok(()));
         entries.retain_mut(|entry| {
+            if done.is_err() {
+                return true;
+            }
+            done = looks.now_and_then();
             let mut count = entry.count;
             let stays = keep(self.bytes(entry), &mut count);
             entry.count = count;
             stays
         });
         self.entries = entries;
+        done
     }
 }
 
@@ -527,7 +552,7 @@ impl Counts {
     /// As [`Counts::add`].
     pub(super) fn numbers_of(&mut self, other: &Self, job: usize, threads: usize) -> Result<Vec<u32>> {
         self.reserve(0)?;
-        let mut numbers = vec![NOWHERE; other.len()];
+        let mut numbers = memory::filled(NOWHERE, other.len())?;
         let threads = threads.min(other.len() / job);
         let jobs: Vec<_> = numbers.chunks_mut(job).zip(other.entries.chunks(job)).map(Mutex::new).collect();
         let look = |at: usize, _: GoOn<'_>| {
