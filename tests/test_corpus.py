@@ -9,16 +9,23 @@ import io
 import json
 import lzma
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.corpus import Corpus, open_corpus
+from jeton.compression import decompressed
+from jeton.corpus import Corpus, Source, open_corpus, places, streams
 from jeton.errors import ConfigError, FormatError, InvalidTextError
 
 TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
@@ -360,3 +367,185 @@ class TestMisuse:
         corpus = open_corpus(tmp_path, errors="replace")
         assert texts(corpus) == texts(corpus) == ["\ufffd"]
         assert (corpus.num_documents, corpus.replaced) == (1, {str(tmp_path / "a.txt"): 1})
+
+
+def bomb(suffix: str, num_mb: int, byte: bytes = b"\0") -> bytes:
+    """One byte so many times, in members or frames of a megabyte."""
+    return COMPRESS[suffix](byte * (1 << 20)) * num_mb
+
+
+class TestBombs:
+    @pytest.mark.parametrize("documents", ["file", "line"])
+    @pytest.mark.parametrize("suffix", COMPRESS)
+    def test_what_expands_too_much_is_refused_before_it_is_in_memory(
+        self, tmp_path: Path, suffix: str, documents: Literal["file", "line"]
+    ) -> None:
+        path = tmp_path / f"bomb.txt{suffix}"
+        path.write_bytes(bomb(suffix, 50))
+        tracemalloc.start()
+        try:
+            with pytest.raises(FormatError, match="max_expansion="):
+                list(open_corpus(path, documents=documents))
+            assert tracemalloc.get_traced_memory()[1] < 20 << 20
+        finally:
+            tracemalloc.stop()
+
+    def test_the_limit_can_be_lifted(self, tmp_path: Path) -> None:
+        path = tmp_path / "repeated.txt.zst"
+        path.write_bytes(bomb(".zst", 5, b"a"))
+        assert [len(text) for text in texts(open_corpus(path, max_expansion=None))] == [5 << 20]
+        assert [len(text) for text in texts(open_corpus(path, max_expansion=100_000))] == [5 << 20]
+        for wrong in (0, -1, 1.5, True, "1"):
+            with pytest.raises(ConfigError, match="max_expansion="):
+                open_corpus(path, max_expansion=wrong)  # type: ignore[arg-type]
+
+    def test_one_read_of_zstandard_is_bounded(self) -> None:
+        """What was one block of input became gigabytes of output, and each read copied what was left of it."""
+        with decompressed(io.BufferedReader(io.BytesIO(bomb(".zst", 300))), "a.zst", max_expansion=None) as stream:
+            tracemalloc.start()
+            try:
+                assert sum(len(data) for data in iter(lambda: stream.read1(1 << 18), b"")) == 300 << 20
+                assert tracemalloc.get_traced_memory()[1] < 4 << 20
+            finally:
+                tracemalloc.stop()
+
+    @given(
+        st.lists(st.binary(max_size=300) | st.integers(1, 300_000).map(lambda size: b"ab" * size), max_size=4),
+        st.integers(1, 5),
+        st.booleans(),
+        st.booleans(),
+    )
+    def test_frames_of_zstandard(self, parts: list[bytes], level: int, checksum: bool, with_size: bool) -> None:
+        """Any frames are read whole, and cut anywhere they are an error."""
+        packer = zstandard.ZstdCompressor(level=level, write_checksum=checksum, write_content_size=with_size)
+        skipped = b"\x53\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"123"
+        frames = [packer.compress(part) for part in parts]
+        packed = skipped + skipped.join(frames)
+
+        def read(data: bytes) -> bytes:
+            with decompressed(io.BufferedReader(io.BytesIO(data)), "a.zst", max_expansion=None) as stream:
+                return stream.read()
+
+        assert read(packed) == b"".join(parts)
+        for cut in {1, 5, len(packed) // 2, len(packed) - 1}:
+            ends = {sum(len(frame) + len(skipped) for frame in frames[:n]) for n in range(len(frames) + 1)}
+            ends |= {end + len(skipped) for end in ends}
+            if 0 < cut < len(packed) and cut not in ends:
+                with pytest.raises(FormatError, match="truncated"):
+                    read(packed[:cut])
+
+    @pytest.mark.parametrize("name", ["a.jsonl", "a.txt"])
+    def test_a_line_has_a_bound(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        monkeypatch.setattr(streams, "LONGEST_LINE", 1 << 20)
+        path = tmp_path / name
+        path.write_bytes(b'{"text": "one"}\n{"text": "' + b"x" * (6 << 20) + b'"}\n{"text": "two"}\n')
+        with pytest.raises(FormatError, match="one document has more than 1,048,576 bytes"):
+            list(open_corpus(path, documents="line"))
+        corpus = open_corpus(path, documents="line", errors="skip")
+        assert len(texts(corpus)) == 1
+        assert corpus.num_skipped == 1
+
+    def test_a_file_has_a_bound_that_is_checked_before_it_is_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "sparse.txt"
+        with path.open("wb") as file:
+            file.truncate(1 << 42 if os.name == "posix" else 1 << 20)
+        monkeypatch.setattr(streams, "available", lambda: 1 << 20)
+        with pytest.raises(FormatError, match="half of the memory"):
+            list(open_corpus(path))
+        with pytest.raises(FormatError, match="half of the memory"):
+            list(open_corpus(io.BytesIO(b"x" * (2 << 20))))
+
+
+class TestPipesAndDevices:
+    @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="this system has no /dev/zero")
+    @pytest.mark.parametrize("options", [{}, {"sample_bytes": 1000}, {"documents": "line"}])
+    def test_a_device_is_refused(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ConfigError, match="is a device"):
+            list(open_corpus("/dev/zero", **options))
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+    def test_a_named_pipe_is_waited_for_and_the_log_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(places, "WAIT_S", 0.05)
+        monkeypatch.setattr(places, "TOLD_AFTER_S", 0.1)
+        pipe = tmp_path / "pipe.txt"
+        os.mkfifo(pipe)
+
+        def write() -> None:
+            deadline = time.monotonic() + 30
+            while not caplog.messages and time.monotonic() < deadline:
+                time.sleep(0.01)
+            pipe.write_text(TEXT * 1000, "utf-8")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        found = [text for batch in open_corpus(pipe).batches() for text in batch.texts]
+        writer.join()
+        assert found == [(TEXT * 1000).encode()]
+        assert "is a pipe into which nothing has been written" in caplog.text
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+    def test_ctrl_c_ends_the_wait_for_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.json")
+        for call in ("jeton.train(sys.argv[1], progress=False)", "jeton.load(sys.argv[1])"):
+            script = f"import sys, jeton; print('ready', flush=True); {call}"
+            command = [sys.executable, "-c", script, str(tmp_path / "pipe.json")]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=20)
+            assert "KeyboardInterrupt" in said
+
+
+CHINESE = "今天的天气很好，明天的天气也很好。\nnaïve café 筹码\n" * 30
+
+
+class TestEncodings:
+    @pytest.mark.parametrize("encoding", ["gb18030", "utf-16", "utf-16-le", "utf-32-be", "utf-8-sig", "utf-7", "UTF8"])
+    @pytest.mark.parametrize("documents", ["file", "line"])
+    def test_text_in_another_encoding_is_that_in_utf_8(
+        self, tmp_path: Path, encoding: str, documents: Literal["file", "line"], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(streams, "READ_BYTES", 7)  # characters are cut
+        plain, other = tmp_path / "plain.txt", tmp_path / "other.txt.gz"
+        plain.write_text(CHINESE, "utf-8")
+        other.write_bytes(gzip.compress(CHINESE.encode(encoding)))
+        expected = texts(open_corpus(plain, documents=documents))
+        assert texts(open_corpus(other, documents=documents, encoding=encoding)) == expected
+        assert (
+            texts(open_corpus(io.BytesIO(CHINESE.encode(encoding)), documents=documents, encoding=encoding)) == expected
+        )
+        assert texts(open_corpus([Source(other, encoding=encoding, documents=documents)])) == expected
+        assert texts(open_corpus([CHINESE.encode(encoding), "ein Jeton"], encoding=encoding)) == [CHINESE, "ein Jeton"]
+
+    def test_rows_in_another_encoding(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.jsonl"
+        path.write_bytes("".join(f'{{"text": "第{i}行"}}\n' for i in range(50)).encode("gb18030"))
+        assert texts(open_corpus(path, encoding="gb18030")) == [f"第{i}行" for i in range(50)]
+
+    def test_what_is_not_of_the_encoding(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "menu.txt"
+        path.write_bytes("第一\n第".encode("gb18030") + b"\xff" + "二\n第三\n".encode("gb18030") + b"\x81")
+        for size in (1, 2, 3, 1000):
+            monkeypatch.setattr(streams, "READ_BYTES", size)
+            with pytest.raises(InvalidTextError, match=r"menu.txt: byte 7 \(0xff\) is not valid gb18030") as caught:
+                list(open_corpus(path, documents="line", encoding="gb18030"))
+            assert caught.value.position == 7
+            corpus = open_corpus(path, documents="line", encoding="gb18030", errors="replace")
+            assert texts(corpus) == ["第一", "第\ufffd二", "第三", "\ufffd"]
+            corpus = open_corpus(path, documents="line", encoding="gb18030", errors="skip")
+            assert texts(corpus) == ["第一", "第三"]
+            assert corpus.num_skipped == 2
+        with pytest.raises(InvalidTextError, match=r"corpus\[0\]: byte 0 \(0xff\) is not valid gb18030"):
+            list(open_corpus([b"\xff"], encoding="gb18030"))
+        assert texts(open_corpus([b"\xff"], encoding="gb18030", errors="replace")) == ["\ufffd"]
+
+    @pytest.mark.parametrize("encoding", ["klingon", "zlib", "", "rot13", "hex"])
+    def test_encodings_that_are_none(self, encoding: str) -> None:
+        with pytest.raises(ConfigError, match="encoding="):
+            open_corpus(["a"], encoding=encoding)

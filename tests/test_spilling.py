@@ -392,9 +392,7 @@ def test_a_limit_costs_what_exceeds_it(plain: jeton.Counts, tmp_path: Path) -> N
         jeton.train(counts, 3000, pattern="gpt2", progress=False, memory_limit=sys.argv[1], threads=1)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     """)
-    free, limited = (
-        int(subprocess.check_output([sys.executable, "-c", script, limit])) for limit in ("8GiB", "45MiB")
-    )
+    free, limited = (int(subprocess.check_output([sys.executable, "-c", script, limit])) for limit in ("8GiB", "45MiB"))
     assert limited < 20 * free
 
 

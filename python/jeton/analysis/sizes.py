@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from ..arguments import flag, integer, items
-from ..corpus import Corpus, CorpusLike, Source, check_place, open_corpus
+from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_place, open_corpus
 from ..editing import prefix
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
@@ -155,6 +155,8 @@ def sizes(
     documents: Literal["file", "line"] = "file",
     field: str = "text",
     errors: Literal["strict", "replace", "skip"] = "strict",
+    encoding: str = "utf-8",
+    max_expansion: int | None = MAX_EXPANSION,
     sample_bytes: int | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -171,7 +173,8 @@ def sizes(
         test: text to measure on; then all of `corpus` is trained on.
         held_out: without `test`, the share of `corpus` that is held out: documents from all over it, of those over
             64 KiB blocks of lines.
-        documents, field, errors, sample_bytes, seed: how both are read, as in `jeton.train`; `seed` also decides what
+        documents, field, errors, encoding, max_expansion, sample_bytes, seed: how both are read, as in `jeton.train`;
+            `seed` also decides what
             is held out.
         threads, progress: as in `jeton.train`.
         **options: more of `jeton.train`'s options, such as ``pattern`` or ``special_tokens``.
@@ -198,11 +201,14 @@ def sizes(
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
         raise ConfigError(message, option="algorithm")
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
+    reading: dict[str, Any] = {
+        "documents": documents, "field": field, "errors": errors, "encoding": encoding, "max_expansion": max_expansion
+    }  # fmt: skip
+    opened = open_corpus(corpus, **reading, sample_bytes=sample_bytes, seed=seed)
     if test is None:
         learned_from, measured_on = opened.split(held_out, seed)
     else:
-        learned_from, measured_on = opened, open_corpus(test, documents=documents, field=field, errors=errors)
+        learned_from, measured_on = opened, open_corpus(test, **reading)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
         prefix(tok, min(asked[0], tok.vocab_size))  # whether it has prefixes, and room for the smallest

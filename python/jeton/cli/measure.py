@@ -27,6 +27,8 @@ def measure(
     documents: Literal["file", "line"],
     field: str,
     errors: Literal["strict", "replace", "skip"],
+    encoding: str,
+    max_expansion: int | None,
 ) -> None:
     """Measures a tokenizer on CORPUS: files, globs and folders, or - for standard input.
 
@@ -42,6 +44,8 @@ def measure(
         documents=documents,
         field=field,
         errors=errors,
+        encoding=encoding,
+        max_expansion=max_expansion,
         threads=common.threads,
         progress=common.progress,
     )

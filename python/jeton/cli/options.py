@@ -13,6 +13,7 @@ import click
 
 import jeton
 
+from ..corpus import MAX_EXPANSION
 from ..progress import Progress, json_lines
 
 __all__ = [
@@ -143,7 +144,7 @@ def text_options(command: Command) -> Command:
 
 
 def corpus_options(command: Command) -> Command:
-    """CORPUS... with --documents, --field and --errors, handed on under these names."""
+    """CORPUS... with --documents, --field, --encoding, --max-expansion and --errors, handed on under these names."""
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
     @click.option(
@@ -153,6 +154,15 @@ def corpus_options(command: Command) -> Command:
         help="Whether a text file is one document, or each of its lines.",
     )
     @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files: gb18030, …")
+    @click.option(
+        "--max-expansion",
+        type=click.IntRange(0),
+        default=MAX_EXPANSION,
+        show_default=True,
+        metavar="N",
+        help="How many times the size of its compressed file a text may have; 0 for any.",
+    )
     @click.option(
         "--errors",
         type=click.Choice(["strict", "replace", "skip"]),
@@ -161,8 +171,8 @@ def corpus_options(command: Command) -> Command:
         "also leaves out rows and files that cannot be read, says so, and the exit code is 3.",
     )
     @functools.wraps(command)
-    def wrapped(*args: Any, **rest: Any) -> None:
-        command(*args, **rest)
+    def wrapped(*args: Any, max_expansion: int, **rest: Any) -> None:
+        command(*args, max_expansion=max_expansion or None, **rest)
 
     return wrapped
 

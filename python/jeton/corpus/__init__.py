@@ -13,6 +13,7 @@ Left out: counts of pretokens (a mapping or `Counts` is not text; ``training`` t
 
 from __future__ import annotations
 
+from ..compression import MAX_EXPANSION
 from .batches import Batch, Document
 from .faults import Skipped
 from .places import files_of, open_place
@@ -20,6 +21,7 @@ from .reading import Corpus, open_corpus
 from .source import CorpusLike, Source, check_place
 
 __all__ = [
+    "MAX_EXPANSION",
     "Batch",
     "Corpus",
     "CorpusLike",

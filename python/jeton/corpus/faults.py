@@ -34,6 +34,7 @@ MAGIC = {
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 PLACES_KEPT = 3
+# What a caller can do besides
 HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 import errno
 import glob
 import io
+import logging
 import os
+import selectors
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -31,6 +33,10 @@ BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 1 << 20  # bytes that a remote file is asked for at a time
+WAIT_S = 0.25  # between two looks whether a pipe has data
+TOLD_AFTER_S = 2.0
+
+_log = logging.getLogger("jeton")
 
 
 def files_of(place: Place) -> list[str]:
@@ -71,8 +77,14 @@ def files_of(place: Place) -> list[str]:
 
 
 @contextmanager
-def open_place(file: str) -> Iterator[BufferedReader]:
+def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
     """Opens a file that `files_of` named, to read its bytes; its ``tell()`` says how far it has been read.
+
+    A named pipe may have no writer yet. It is waited for, and after some seconds the log says so; meanwhile `look` is
+    called, and ends the waiting by an exception.
+
+    Raises:
+        ConfigError: a device.
 
     Examples:
         >>> with open_place(__file__) as raw:
@@ -80,7 +92,15 @@ def open_place(file: str) -> Iterator[BufferedReader]:
         b'\"\"\"'
     """
     if not _is_remote(file):
+        mode = os.stat(file).st_mode
+        if stat.S_ISFIFO(mode):
+            with _open_pipe(file, look) as pipe:
+                yield pipe
+            return
         with open(file, "rb") as raw:
+            if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not raw.isatty():
+                message = f"{file} is a device, whose text may never end; pass a file, a folder, a pipe or a stream"
+                raise ConfigError(message, option="corpus")
             yield raw
         return
     system, path = _filesystem(file)
@@ -88,6 +108,26 @@ def open_place(file: str) -> Iterator[BufferedReader]:
         _asking(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
         io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
     ):
+        yield raw
+
+
+@contextmanager
+def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedReader]:
+    """A named pipe with data, or whose writer has closed it."""
+    # Without O_NONBLOCK `open` itself would wait for a writer, in silence and without an end.
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    with ExitStack() as stack:
+        raw = stack.enter_context(open(descriptor, "rb"))
+        waited = 0.0
+        selector = stack.enter_context(selectors.DefaultSelector())
+        selector.register(raw, selectors.EVENT_READ)
+        while not selector.select(WAIT_S):
+            if look is not None:
+                look()
+            waited += WAIT_S
+            if waited == TOLD_AFTER_S:
+                _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
+        os.set_blocking(descriptor, True)
         yield raw
 
 

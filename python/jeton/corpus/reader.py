@@ -13,7 +13,7 @@ from itertools import chain, islice
 from os import PathLike
 from typing import Any, BinaryIO, Literal, cast
 
-from ..compression import decompressed, position, split_suffix
+from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
 from .ahead import Room
 from .batches import Piece
@@ -22,9 +22,9 @@ from .parquet import column_texts
 from .places import file_name, files_of, open_place, size_of
 from .rows import field_text, rows_of
 from .source import CorpusLike, Source
-from .streams import line_blocks, lines_of, read_whole
+from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
 
-__all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents"]
+__all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 # Documents in memory are taken in groups of about this size, and at most so many at a time.
@@ -60,7 +60,7 @@ class Part:
         source: what was given.
         index: which group of sources it belongs to: those of weight 1 that follow each other are one.
         files: the files it names, when all of them can be known now; else None.
-        by_line, field: how its files and rows are read.
+        by_line, field, encoding, max_expansion: how its files and rows are read.
     """
 
     source: Source
@@ -68,15 +68,27 @@ class Part:
     files: list[str] | None
     by_line: bool
     field: str
+    encoding: str = "utf-8"
+    max_expansion: int | None = MAX_EXPANSION
 
     @classmethod
-    def of(cls, source: Source, index: int, *, documents: Literal["file", "line"], field: str) -> Part:
+    def of(
+        cls,
+        source: Source,
+        index: int,
+        *,
+        documents: Literal["file", "line"],
+        field: str,
+        encoding: str,
+        max_expansion: int | None,
+    ) -> Part:
         """Looks a source up.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
         """
-        return cls(source, index, _look_up(source.place), documents == "line", field)
+        encoding = check_encoding(encoding)
+        return cls(source, index, _look_up(source.place), documents == "line", field, encoding, max_expansion)
 
     def size(self) -> int | None:
         """The bytes of all its files; None when it cannot be known."""
@@ -120,15 +132,18 @@ class Reader:
         size = size_of(file) or 0
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
-        if self._room is not None and not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES)):
+        is_whole = not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
+        if self._room is not None and is_whole:
             self._room.wait(size * (EXPANSION if suffix else 1))
-        with open_place(file) as raw:
+        with open_place(file, self._look) as raw:
             self._seen.raw = raw
             try:
                 if is_table and not suffix:
                     yield from self._table(raw, file, part, size)
                 else:
-                    with decompressed(raw, file_name(file)) as stream:
+                    if is_whole and not suffix:
+                        check_size(size, file, most_of_file())
+                    with decompressed(raw, file_name(file), max_expansion=part.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
                         yield from read(stream, file, part)
             except FormatError as error:  # of the file; those of rows have been taken care of
@@ -145,6 +160,8 @@ class Reader:
     def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
         """The documents of one stream of plain bytes."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
+        if part.encoding != "utf-8":
+            stream = transcoded(stream, part.encoding, name, self._faults)
         if not rows and not part.by_line:
             data = read_whole(stream, name, self._look)
             self._seen.num_empty += not data
@@ -233,7 +250,10 @@ class Reader:
         if isinstance(item, str):
             data = self._faults.encode(item, source, file="corpus")
         elif isinstance(item, bytes | bytearray | memoryview):
-            data = self._faults.check(bytes(item), source, file="corpus")
+            data = bytes(item)
+            if part.encoding != "utf-8":
+                data = decoded(data, part.encoding, source, self._faults)
+            data = self._faults.check(data, source, file="corpus")
         elif isinstance(item, Mapping):
             data = field_text(item, part.field, source, self._faults)
         else:
@@ -258,6 +278,14 @@ def check_documents(documents: str) -> None:
     """Whether `documents=` is one of its two words."""
     if documents not in ("file", "line"):
         raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
+
+
+def check_expansion(max_expansion: int | None) -> None:
+    """Whether `max_expansion=` is a number or None."""
+    is_number = isinstance(max_expansion, int) and not isinstance(max_expansion, bool) and max_expansion > 0
+    if max_expansion is not None and not is_number:
+        message = f"max_expansion={max_expansion!r} is not a positive integer, nor None"
+        raise ConfigError(message, option="max_expansion")
 
 
 def _look_up(corpus: CorpusLike) -> list[str] | None:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from ..arguments import integer, string
+from ..compression import MAX_EXPANSION
 from .ahead import Room, read_ahead
 from .batches import Batch, Document, Piece, batched
 from .faults import ErrorPolicy, Faults, Skipped
 from .held_out import Split
-from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents
+from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents, check_expansion
 from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
 
@@ -35,6 +36,8 @@ def open_corpus(
     errors: ErrorPolicy = "strict",
     sample_bytes: int | None = None,
     seed: int = 0,
+    encoding: str = "utf-8",
+    max_expansion: int | None = MAX_EXPANSION,
 ) -> Corpus:
     """Opens what the caller means by a corpus.
 
@@ -50,6 +53,10 @@ def open_corpus(
             ``"skip"`` leaves the record out. Both count, in `Corpus.replaced` and `Corpus.skipped`.
         sample_bytes: take a sample of about this many bytes, in whole documents from all over the corpus; see `Sample`.
         seed: which sample.
+        encoding: how text files, streams and `bytes` are encoded, by a name that Python knows (``"gb18030"``); Parquet
+            is always UTF-8.
+        max_expansion: how many times the size of its compressed file a text may have; None allows any size. The first
+            4 MiB are always allowed.
 
     Returns:
         The corpus; nothing has been read yet, but places that are given by name have been looked up.
@@ -68,6 +75,7 @@ def open_corpus(
     check_documents(documents)
     string(field, "field")
     integer(seed, "seed", 0, MASK)
+    check_expansion(max_expansion)
     faults = Faults(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
     parts: list[Part] = []
@@ -76,7 +84,16 @@ def open_corpus(
         # Sources of weight 1 that follow each other are counted together: many files on a command line are one corpus.
         if not parts or not parts[-1].source.weight == source.weight == 1:
             index += 1
-        parts.append(Part.of(source, index, documents=source.documents or documents, field=source.field or field))
+        parts.append(
+            Part.of(
+                source,
+                index,
+                documents=source.documents or documents,
+                field=source.field or field,
+                encoding=source.encoding or encoding,
+                max_expansion=max_expansion,
+            )
+        )
     return Corpus(parts, faults, sample)
 
 

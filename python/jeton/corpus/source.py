@@ -34,6 +34,7 @@ class Source:
         field: the field of rows that holds the text; None: as for the whole corpus.
         documents: whether a text file is one document (``"file"``) or one a line (``"line"``); None: as for the whole
             corpus.
+        encoding: how a text file, a stream or `bytes` are encoded (``"gb18030"``); None: as for the whole corpus.
 
     Raises:
         ConfigError: a place that is none of these, or a weight that is not a positive number.
@@ -49,6 +50,7 @@ class Source:
     weight: int | float | Fraction = 1
     field: str | None = None
     documents: Literal["file", "line"] | None = None
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         check_place(self.place, "place")

@@ -20,7 +20,7 @@ from typing import Literal
 
 from .. import _core
 from ..arguments import file_path, integer, strings
-from ..corpus import Batch, Corpus, CorpusLike, Document, open_corpus
+from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
 from ..definition import Part
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
@@ -117,6 +117,8 @@ def count_pretokens(
     documents: Literal["file", "line"] = "file",
     field: str = "text",
     errors: Literal["strict", "replace", "skip"] = "strict",
+    encoding: str = "utf-8",
+    max_expansion: int | None = MAX_EXPANSION,
     sample_bytes: int | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -139,6 +141,9 @@ def count_pretokens(
         field: the field of rows (JSONL, Parquet, mappings) that holds the text.
         errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so;
             ``"skip"`` leaves out every record that cannot be read, and says so.
+        encoding: how text files, streams and `bytes` are encoded: ``"gb18030"``, or another name that Python knows.
+        max_expansion: how many times the size of its compressed file a text may have, beyond its first 4 MiB; more is
+            refused as a decompression bomb. None allows any size.
         sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
         seed: which sample.
         threads: all cores by default, or what RAYON_NUM_THREADS says.
@@ -157,7 +162,8 @@ def count_pretokens(
     Raises:
         FileNotFoundError: a path that is not there; says how to pass text instead.
         InvalidTextError: bytes that are not UTF-8; names the file and the byte.
-        FormatError: a compressed file or a row of JSONL that is broken; a checkpoint that is damaged.
+        FormatError: a compressed file or a row of JSONL that is broken; a file that expands too much; a document that
+            memory has no place for; a checkpoint that is damaged.
         ConfigError: options that cannot be, or a checkpoint of another corpus or of other options.
         OSError: the disk is full. A checkpoint stays as it was last saved.
 
@@ -173,6 +179,10 @@ def count_pretokens(
     for token in strings(special_tokens, "special_tokens"):
         spell(token)
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
+    opened = open_corpus(
+        corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
+        encoding=encoding, max_expansion=max_expansion,
+    )  # fmt: skip
     with make_reporter(progress) as report:
         return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)
 

@@ -12,10 +12,10 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from ..arguments import file_path, wrong
-from ..corpus import CorpusLike, open_corpus
+from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
 from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
@@ -57,6 +57,8 @@ def train(
     documents: Literal["file", "line"] = "file",
     field: str = "text",
     errors: Literal["strict", "replace", "skip"] = "strict",
+    encoding: str = "utf-8",
+    max_expansion: int | None = MAX_EXPANSION,
     sample_bytes: int | None = None,
     seed: int = 0,
     log: str | os.PathLike[str] | None = None,
@@ -95,7 +97,8 @@ def train(
             ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. What contradicts them is refused.
         threads: all cores by default, or what RAYON_NUM_THREADS says. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
-        documents, field, errors, sample_bytes, seed: how the corpus is read, as in `count_pretokens`.
+        documents, field, errors, encoding, max_expansion, sample_bytes, seed: how the corpus is read, as in
+            `count_pretokens`.
         log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
         memory_limit, spill_folder, min_count: how memory and disk are used, as in `count_pretokens`; what learning
             needs beyond the limit lies in files, too.
@@ -134,6 +137,10 @@ def train(
     limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
     if (saved := counts_of(corpus)) is not None:
         corpus = saved
+    reading: dict[str, Any] = {
+        "documents": documents, "field": field, "errors": errors, "encoding": encoding, "max_expansion": max_expansion,
+        "sample_bytes": sample_bytes, "seed": seed,
+    }  # fmt: skip
     peer = resolve(preset, algorithm)
     limited, across = Rules.of(rules), Superwords.of(superwords)
     if isinstance(peer, MinBpe):
@@ -147,7 +154,6 @@ def train(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
-        reading = {"documents": documents, "field": field, "errors": errors, "sample_bytes": sample_bytes, "seed": seed}
         tok, counts = train_by(
             peer, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
             trace=bool(trace),
@@ -170,9 +176,7 @@ def train(
         elif isinstance(corpus, Counts):
             counts = _check_pattern(corpus, plan, pattern)
         else:
-            opened = open_corpus(
-                corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed
-            )
+            opened = open_corpus(corpus, **reading)
 
             def recount(pattern: Pattern) -> Counts:
                 cuts, second = plan.special_tokens, limits.of_stage("across")
