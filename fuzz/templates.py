@@ -61,7 +61,10 @@ def attempt(template: str) -> tuple[str, str]:
     try:
         chat = TOK.chat(MESSAGES, template=template, tools=TOOLS)
     except jeton.JetonError as error:
-        return ("", type(error).__name__) if len(str(error)) < 2000 else ("a long message", type(error).__name__)
+        # An error of ours that stands for one of Python's: the limits did not see it coming.
+        missed = isinstance(error.__cause__, MemoryError | SystemError)
+        finding = repr(error.__cause__) if missed else "a long message" if len(str(error)) > 2000 else ""
+        return finding, type(error).__name__
     except BaseException as error:
         return f"{type(error).__name__}: {error!s:.200}", type(error).__name__
     if 256 in chat.ids:

@@ -185,6 +185,8 @@ BROKEN = {
     "a method in a list": "{{ [messages[0].items] }}",
     "a function of no template's": "{{ messages[0].content.maketrans('a', 'b') }}",
     "nothing": "{{ nothing.at.all }}",
+    "no key": "{{ ('%(' ~ 'a' * 1000000 ~ ')s') % {} }}",
+    "no element": "{{ {}['a' * 1000000].b }}",
     "arithmetic": "{{ 1 / 0 }}",
     "types": "{{ 'a' + 1 }}",
     "a refusal": "{{ raise_exception('never') }}",

@@ -35,9 +35,11 @@ def test_forms(run: Run, path: Path) -> None:
 
 def test_options(run: Run, path: Path, tmp_path: Path) -> None:
     file = tmp_path / "messages.json"
-    file.write_text(json.dumps({"messages": MESSAGES, "tools": [{"name": "f"}]}))
+    file.write_text(json.dumps({"messages": MESSAGES, "tools": [{"name": "f"}], "variables": {"mark": "!"}}))
     source = tmp_path / "mine.jinja"
-    source.write_text("{{ tools[0].name }} {{ messages[0].content }}{% if add_generation_prompt %}!{% endif %}")
+    source.write_text(
+        "{{ tools[0].name }} {{ messages[0].content }}{% if add_generation_prompt %}{{ mark }}{% endif %}"
+    )
     result = run("chat", "-t", path, "--template", source, "--generation-prompt", file)
     assert result.text == "f low<|im_end|>er!\n"
     ids = run("chat", "-t", path, "--template", "chatml", "--special", "all", "--format", "ids", file).text

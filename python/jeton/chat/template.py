@@ -253,7 +253,10 @@ def _failure(error: Exception, template: Template) -> ChatTemplateError:
 
     line = _line(error.__traceback__, template)
     place = f" in line {line}" if line else ""
-    text = str(error)[:500] or type(error).__name__
+    if isinstance(error, KeyError):  # its text would be that of any key
+        text = f"no key {error.args[0][:100]!r}" if error.args and isinstance(error.args[0], str) else "no such key"
+    else:
+        text = str(error)[:500] or type(error).__name__
     if isinstance(error, RecursionError):
         text = "it calls itself too deeply"
     if isinstance(error, SecurityError):
