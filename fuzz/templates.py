@@ -7,8 +7,8 @@
 ``run`` generates templates from a grammar: literals, operators, filters, tests, methods and functions with arguments by
 position and by name, loops, macros, blocks and namespaces. ``bombs`` generates variants of templates that are known to
 produce much from little. Each runs in a process of its own, forked from this one (so not on Windows), whose address
-space is limited and whose time and peak memory are measured. What must hold: no exception but `JetonError`, 10 s,
-512 MB above the start, and no special token, for no template here spells one and each message does.
+space is limited and whose processor time and peak memory are measured. What must hold: no exception but `JetonError`,
+10 s (30 s until it is killed), 512 MB above the start, and no special token, for no template here spells one and each message does.
 
 A finding is printed with its template; ``show`` prints the template of a seed and a number.
 """
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
     finding: str  # empty: none
     kind: str  # "text", or the name of the error
-    seconds: float
+    seconds: float  # of the processor's time, so that other processes do not count
     peak: int  # bytes above the start
 
 
@@ -75,7 +75,6 @@ def attempt(template: str) -> tuple[str, str]:
 def forked(template: str) -> Outcome:
     """The same in a process of its own, under limits."""
     reading, writing = os.pipe()
-    began = time.monotonic()
     child = os.fork()
     if not child:
         _work(template, writing)
@@ -84,7 +83,7 @@ def forked(template: str) -> Outcome:
     if not ready:
         os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
-    seconds = time.monotonic() - began
+    seconds = usage.ru_utime + usage.ru_stime
     answer = os.read(reading, 1 << 16)
     os.close(reading)
     if not answer:
