@@ -8,7 +8,8 @@
 position and by name, loops, macros, blocks and namespaces. ``bombs`` generates variants of templates that are known to
 produce much from little. Each runs in a process of its own, forked from this one (so not on Windows), whose address
 space is limited and whose processor time and peak memory are measured. What must hold: no exception but `JetonError`,
-10 s (30 s until it is killed), 512 MB above the start, and no special token, for no template here spells one and each message does.
+10 s (30 s until it is killed), 512 MB above the start, and no special token, for no template here spells one and each
+message does.
 
 A finding is printed with its template; ``show`` prints the template of a seed and a number.
 """
