@@ -65,7 +65,7 @@ ENDLESS = {
     "a power, stepwise": "{% set ns = namespace(x=9) %}{% for i in range(99) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
     "a rounding": "{{ 1.5 | round(1000000000, 'floor') }}",
     "a sum of lists": "{{ ([[1]] * 90000) | sum(start=[]) }}",
-    "much in all": "{% set x = 'x' * 3000000 %}{% set a = x + 'a' %}{% set b = x + 'b' %}{% set c = x + 'c' %}{% set d = x + 'd' %}{% set e = x + 'e' %}",
+    "much in all": "{% set x = 'x' * 30000000 %}{% set a = x + 'a' %}{% set b = x + 'b' %}{% set c = x + 'c' %}{% set d = x + 'd' %}{% set e = x + 'e' %}",
     "fields": "{{ ('{0:99999}' * 20000).format(1) | length }}",
     "fields of a map": "{{ ('{a:99999}' * 20000).format_map({'a': 1}) | length }}",
     "fields by %": "{{ (('%99999d' * 20000) % (([1] * 20000) | list)) | length }}{{ ('%(a)99999d' * 20000) % {'a': 1} }}",
