@@ -396,7 +396,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> None:
-        """Calls a function with the tokens of a text in order, some thousands at a time: memory does not grow with them.
+        """Calls a function with the tokens of a text in order, some thousands at a time, in memory that does not grow.
 
         Args:
             text: as `encode`.
@@ -415,6 +415,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         template = self._adds(add_special_tokens)
         self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
+
+    def _byte_spans(self, text: str | bytes, special: Special | None) -> memoryview:
+        """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
+        return self._core.byte_spans(text, self._permission(special), template=self._adds(None))
 
     def count(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
@@ -452,11 +456,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import Explanation, LazySequence, Totals, explained, limits
 
-        def pretokens(most: int) -> tuple[list[ExplainedPretoken], int, int, int, set[int]]:
-            parts, *totals = self._core.explain(text, self._permission(special), most=most)
-            return ([explained(*part, by_chars=self._covers_more) for part in parts], *totals)
+        def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
+            parts, num_pretokens, num_merges, num_tokens, added = self._core.explain(
+                text, self._permission(special), most=most
+            )
+            told = [explained(*part, by_chars=self._covers_more) for part in parts]
+            return told, (num_pretokens, num_merges, num_tokens, added)
 
-        told, num_pretokens, num_merges, num_tokens, added = pretokens(limits.MAX_PRETOKENS_SHOWN)
+        told, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
         num_shown = limits.MAX_TOKENS_SHOWN + 4  # a character is cut in 4 at most
         shown = self._tokenize(text, None, special, None, num_shown)[:num_shown]
         num_tokens += self._core.num_template_ids() if self._adds(None) else 0

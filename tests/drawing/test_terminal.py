@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.drawing import cells, described, draw, hue, to_terminal, wants_color
+from jeton.drawing import TerminalStream, cells, described, draw, hue, to_terminal, wants_color
 from jeton.drawing.terminal import PALETTE, SEPARATOR
 
 from .material import ACTS, ESCAPE, tokenized
@@ -87,3 +88,28 @@ def test_who_gets_color(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
     assert wants_color(stream, environ) is wanted
+
+
+@given(tokenized(), st.integers(4, 30) | st.none(), st.booleans(), st.booleans(), st.integers(1, 3))
+def test_tokens_that_come_in_parts_are_drawn_alike(
+    tokens: list[tuple[int, bytes]], width: int | None, color: bool, break_lines: bool, at_a_time: int
+) -> None:
+    text = b"".join(data for _, data in tokens)
+    ends = list(accumulate(len(data) for _, data in tokens))
+    spans = list(zip([0, *ends[:-1]], ends, strict=True)) if ends else []
+    # Text that no token covers, and tokens that are not what they cover.
+    kept = [index for index, (id, _) in enumerate(tokens) if id % 5 != 3]
+    ids = [tokens[index][0] for index in kept]
+    datas = [tokens[index][1] if ids[at] % 7 != 4 else b"x" for at, index in enumerate(kept)]
+    spans = [spans[index] for index in kept]
+    drawing = described(text, ids, datas, spans, None, {2: b"<s>"})
+    drawn: list[str] = []
+    stream = TerminalStream(
+        text, {2: b"<s>"}, drawn.append, color=color, width=width, indent="  ", break_lines=break_lines
+    )
+    for start in range(0, len(ids), at_a_time):
+        end = start + at_a_time
+        stream.add(ids[start:end], datas[start:end], spans[start:end])
+    stream.finish()
+    expected = to_terminal(drawing, color=color, width=width, indent="  ", break_lines=break_lines)
+    assert "".join(drawn) == expected

@@ -134,3 +134,10 @@ def test_real_vocabularies(data: Path) -> None:
     tree = mistral.tree(mistral.token_to_id("▁token"))
     assert tree.note == ""
     assert tree.looks[tree.roots[0]].shown == "▁token"
+
+
+def test_a_tree_is_printed_as_lines() -> None:
+    tok = tokenizer("byte gpt2")
+    tree = tok.tree(tok.merges[-1][2])
+    assert str(tree) == tree_to_terminal(tree, color=False)
+    assert repr(tree) == f"Tree({len(tree.nodes)} nodes, 1 roots)"

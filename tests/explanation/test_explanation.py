@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import jeton
 from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation, limits
 
 # Worked example 3's vocabulary, as far as example 4 needs it.
@@ -213,3 +214,41 @@ def test_the_html_is_escaped_and_holds_the_merges() -> None:
 def test_the_repr_is_short() -> None:
     assert repr(explain(b"oldest")) == 'Explanation("oldest" · 6 bytes · 1 pretoken · 4 merges · 2 tokens)'
     assert len(repr(Explanation("天".encode() * 10_000, [], [], NAMES.__getitem__))) < 250
+
+
+class TestLongTexts:
+    """Of a long text what is shown is computed, and the rest is counted; asked for, it is all there."""
+
+    TEXT = "older men told older tales, 天气 <|end|> and older ones\n" * 60
+
+    @pytest.fixture
+    def tok(self) -> jeton.Tokenizer:
+        return jeton.train([self.TEXT], 320, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
+
+    def test_the_words_are_those_of_everything(self, tok: jeton.Tokenizer) -> None:
+        lazy = tok.explain(self.TEXT, special="all")
+        whole = Explanation(lazy.text, list(lazy.pretokens), list(lazy.tokens), lazy.describe, lazy.pattern_parts)
+        assert len(lazy.pretokens) > limits.MAX_PRETOKENS_SHOWN
+        assert len(lazy.tokens) == tok.count(self.TEXT, special="all")
+        assert lazy.num_merges == whole.num_merges > 0
+        fresh = tok.explain(self.TEXT, special="all")
+        assert fresh.to_terminal(color=True, width=60) == whole.to_terminal(color=True, width=60)
+        assert fresh.html == whole.html
+        assert fresh.json == whole.json
+
+    def test_only_what_is_shown_is_computed(self, tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+        explanation = tok.explain(self.TEXT * 20, special="all")
+        for part in ("pretokens", "tokens"):
+            monkeypatch.setattr(getattr(explanation, part), "_load", lambda: pytest.fail("everything is computed"))
+        assert "too long to show here" in str(explanation)
+        assert "tokens more" in explanation.to_terminal(color=False)
+        assert explanation.html
+
+    def test_sequences_are_sequences(self, tok: jeton.Tokenizer) -> None:
+        explanation = tok.explain(self.TEXT)
+        tokens = list(tok.tokenize(self.TEXT))
+        for index in (0, 5, -1, len(tokens) - 1, slice(3), slice(-3, None), slice(2, 9, 2), slice(9, 2)):
+            assert tok.explain(self.TEXT).tokens[index] == tokens[index]  # type: ignore[index]
+        with pytest.raises(IndexError):
+            explanation.tokens[len(tokens)]
+        assert [pretoken.text for pretoken in reversed(explanation.pretokens)][-1] == b"older"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.definition import Pattern
+from jeton.drawing import Tree
+from jeton.entries import UNUSED
 
 from ..material import CORPUS, TRICKY
 
@@ -197,3 +199,45 @@ def test_real_unigram_vocabularies(data: Path) -> None:
     best, *others = tok.nbest("unaffable", 4)
     assert pretoken.lattice.best.score == best[1]
     assert [path.score for path in pretoken.lattice.others] == [score for _, score in others]
+
+
+class TestUnusedPieces:
+    """SentencePiece merges pieces that are not in use, and takes them apart again at the end."""
+
+    @pytest.fixture
+    def tok(self) -> jeton.Tokenizer:
+        made = jeton.train([CORPUS], 200, preset="sentencepiece", progress=False)
+        long = [
+            id for id, data in made.vocab.items() if len(data.decode()) > 1 and id not in made.special_tokens.values()
+        ]
+        return jeton.Tokenizer(made.definition, made._core.vocabulary().with_kind(UNUSED, long[::3]))
+
+    def test_merges_and_splits_lead_to_the_ids(self, tok: jeton.Tokenizer) -> None:
+        num_splits = 0
+        for word in CORPUS.split()[:200]:
+            for pretoken in tok.explain(word).pretokens:
+                symbols = list(pretoken.start_ids)
+                for merge in pretoken.merges:
+                    at = next(i for i in range(len(symbols)) if symbols[i : i + 2] == [merge.left, merge.right])
+                    symbols[at : at + 2] = [merge.result]
+                for split in pretoken.splits:
+                    at = symbols.index(split.id)
+                    symbols[at : at + 1] = [split.left, split.right]
+                num_splits += len(pretoken.splits)
+                assert pretoken.by_merges
+                assert symbols == list(pretoken.ids) == tok.encode(word)
+                roots = Tree.of(pretoken, tok.explain(word).describe)
+                assert [roots.nodes[root].id for root in roots.roots] == symbols
+        assert num_splits
+
+    def test_in_words_and_json(self, tok: jeton.Tokenizer) -> None:
+        for word in CORPUS.split():
+            explanation = tok.explain(word)
+            splits = explanation.pretokens[0].splits
+            if splits:
+                break
+        assert "is a piece that is not in use: taken apart again -> " in str(explanation)
+        assert "is a piece that is not in use" in explanation.html
+        facts = explanation.to_dict()["pretokens"][0]
+        assert facts["by_merges"]
+        assert facts["splits"] == [split._asdict() for split in splits]

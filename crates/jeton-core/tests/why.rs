@@ -155,3 +155,32 @@ fn entries_are_explained_by_their_own_bytes() {
     assert_eq!((story.symbols.clone(), replayed(&story)), (vec![1, 2, 1, 2], vec![4]));
     assert!(unigram(&vocab, &scores, true).explain_entry(&vocab, 4, &|| true).unwrap().is_none());
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn unused_pieces_are_explained_by_merges_and_splits(words in words("ab"), unused in any::<u32>(), text in "[ab]{0,40}") {
+        let all: Vec<_> = ["a", "b"].map(|c| (c.to_string(), 0)).into_iter().chain(words).collect();
+        let (vocab, scores) = pieces(&all);
+        let kind = |id: u32, kind| if kind == Kind::Token && id > 2 && unused >> (id % 32) & 1 == 1 { Kind::Unused } else { kind };
+        let entries: Vec<_> = vocab.iter().map(|(id, of, content)| (id, kind(id, of), content.to_vec())).collect();
+        let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()))).unwrap();
+        let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
+        let Model::Pieces(merging) = &model else { unreachable!() };
+        let story = merging.explain(&vocab, text.as_bytes(), &|| true).unwrap().unwrap();
+        let mut symbols = Vec::new(); // (id, start)
+        let mut start = 0;
+        for id in replayed(&story) {
+            symbols.push((id, start));
+            start += vocab.content(id).len();
+        }
+        for split in &story.splits {
+            let at = symbols.iter().position(|&symbol| symbol == (split.id, split.at)).unwrap();
+            prop_assert_eq!(vocab.kind(split.id), Kind::Unused);
+            symbols.splice(at..=at, [(split.left, split.at), (split.right, split.middle)]);
+        }
+        let ids: Vec<u32> = symbols.iter().map(|symbol| symbol.0).collect();
+        prop_assert_eq!(ids, encode(&model, &vocab, &text));
+    }
+}

@@ -204,27 +204,25 @@ impl Tokenizer {
         raised.map_or(done, Err)
     }
 
-    /// The ids of a text, u32, and the byte span of each, two i64; little-endian.
-    #[pyo3(signature = (text, special=None))]
-    #[allow(clippy::type_complexity)]
+    /// The byte span of each token of a text: two i64 a token, little-endian.
+    #[pyo3(signature = (text, special=None, *, template=false))]
     fn byte_spans<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
+        template: bool,
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let work = |go_on: GoOn<'_>| {
-            let (mut ids, mut spans) = (Vec::new(), Vec::new());
-            self.0.encode_in_chunks(text.bytes(), &permit, false, go_on, &mut |chunk| {
-                ids.extend_from_slice(chunk.ids);
+            let mut spans = Vec::new();
+            self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut |chunk| {
                 spans.extend(chunk.byte_spans.iter().flat_map(|&(start, end)| [start as i64, end as i64]));
                 Ok(())
             })?;
-            Ok((ids, spans))
+            Ok(spans)
         };
-        let (ids, spans) = watched(py, work, |failed| text.error(py, failed))?;
-        Ok((column::view(py, ids)?, column::view(py, spans)?))
+        column::view(py, watched(py, work, |failed| text.error(py, failed))?)
     }
 
     /// The n best segmentations of a text and their scores.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..drawing import TerminalStream
+from ..drawing import to_terminal
 from .options import Common, TextOptions, common_options, text_options, tokenizer_option
 from .streams import Text, binary_output, input_texts, named, repaired, terminal_look, write
 
@@ -69,33 +69,31 @@ def encode(
 
 
 def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
-    """Encodes and writes one text. All of it is encoded before anything is written, so an error leaves no half output."""
+    """Encodes and writes one text."""
+    if form in ("tokens", "json"):
+        encoding = repaired(common, text, options, lambda data: tok.tokenize(data, **options.keywords))
+        _write_json(encoding) if form == "json" else _write_tokens(encoding)
+        return
 
-    def use(data: bytes | str) -> tuple[Any, bytes | str]:
-        if form == "tokens":
-            return tok.count(data, **options.keywords), data
-        if len(data) < LARGE and form in ("ids", "json"):
-            return tok.encode(data, **options.keywords), data
-        return tok.encode_array(data, threads=common.threads, **options.keywords), data
+    def use(data: bytes | str) -> Any:
+        if len(data) < LARGE and form == "ids":
+            return tok.encode(data, **options.keywords)
+        return tok.encode_array(data, threads=common.threads, **options.keywords)
 
-    ids, data = repaired(common, text, options, use)
-    if form == "tokens":
-        _write_tokens(tok, data, options)
-    elif form == "json":
-        _write_json(tok, data, options, ids)
-    elif form == "ids":
+    ids = repaired(common, text, options, use)
+    if form == "ids":
         _write_ids(ids)
-        binary_output().write(b"\n")
     else:
         _write_array(ids, header=form == "npy")
 
 
-def _write_ids(ids: Sequence[int], separator: str = " ") -> None:
+def _write_ids(ids: Sequence[int]) -> None:
     out = binary_output()
     for start in range(0, len(ids), CHUNK):
         if start:
-            out.write(separator.encode())
-        out.write(separator.join(map(str, ids[start : start + CHUNK])).encode())
+            out.write(b" ")
+        out.write(" ".join(map(str, ids[start : start + CHUNK])).encode())
+    out.write(b"\n")
 
 
 def _write_array(ids: Any, *, header: bool) -> None:
@@ -110,40 +108,14 @@ def _write_array(ids: Any, *, header: bool) -> None:
     out.write(array.data)
 
 
-def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, ids: Sequence[int]) -> None:
-    """One object on one line, written while the tokens come: together they take some hundred times the text's memory."""
-    out = binary_output()
-    is_first = True
-
-    def each(ids: list[int], tokens: list[bytes], byte_spans: list[tuple[int, int]], from_text: bool) -> None:
-        nonlocal is_first
-        entries = [
-            {"id": id, "bytes_hex": token.hex(), "byte_span": list(span) if from_text else [0, 0]}
-            for id, token, span in zip(ids, tokens, byte_spans, strict=True)
-        ]
-        if entries:
-            out.write(b"" if is_first else b", ")
-            out.write(json.dumps(entries)[1:-1].encode())
-            is_first = False
-
-    out.write(b'{"ids": [')
-    _write_ids(ids, ", ")
-    out.write(b'], "tokens": [')
-    tok._tokenize_in_chunks(data, each, **options.keywords)
-    out.write(b"]}\n")
+def _write_json(encoding: Any) -> None:
+    tokens = [
+        {"id": token.id, "bytes_hex": token.bytes.hex(), "byte_span": list(token.byte_span)} for token in encoding
+    ]
+    write(json.dumps({"ids": list(encoding.ids), "tokens": tokens}))
 
 
-def _write_tokens(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> None:
+def _write_tokens(encoding: Any) -> None:
     """The tokens drawn: in color on lines of their own, else between bars on one line per text."""
     color, width = terminal_look()
-    stream = TerminalStream(
-        data.encode() if isinstance(data, str) else data,
-        tok._special_spelling,
-        lambda drawn: binary_output().write(drawn.encode("utf-8", "surrogateescape")),
-        color=color,
-        width=width if color else None,
-        break_lines=color,
-    )
-    tok._tokenize_in_chunks(data, lambda *columns: stream.add(*columns[:3]), **options.keywords)
-    stream.finish()
-    write("")
+    write(to_terminal(encoding.drawing(), color=color, width=width if color else None, break_lines=color))

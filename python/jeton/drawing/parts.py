@@ -154,27 +154,27 @@ def _whole_parts(data: bytes) -> Iterator[Part]:
 
 def _run_parts(run: str) -> Iterator[Part]:
     """A run without plain white space, character by character."""
-    text = ""
-    broken = b""
+    text: list[str] = []
+    broken = bytearray()
     for character in run:
         is_byte = "\udc80" <= character <= "\udcff"
         part = None if is_byte else _character_part(character, first=not text)
         if text and (is_byte or part is not None):
-            yield _text_part(text)
-            text = ""
+            yield _text_part("".join(text))
+            text.clear()
         if broken and not is_byte:
-            yield _hex_part(broken)
-            broken = b""
+            yield _hex_part(bytes(broken))
+            broken.clear()
         if is_byte:
-            broken += bytes([ord(character) - 0xDC00])
+            broken.append(ord(character) - 0xDC00)
         elif part is not None:
             yield part
         else:
-            text += character
+            text.append(character)
     if text:
-        yield _text_part(text)
+        yield _text_part("".join(text))
     if broken:
-        yield _hex_part(broken)
+        yield _hex_part(bytes(broken))
 
 
 def _text_part(text: str) -> Part:

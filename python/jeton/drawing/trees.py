@@ -28,6 +28,19 @@ class MergeLike(Protocol):
     def position(self) -> int: ...
 
 
+class SplitLike(Protocol):
+    """What a tree needs to know of a piece that was taken apart again."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def middle(self) -> int: ...
+    @property
+    def left(self) -> int: ...
+    @property
+    def right(self) -> int: ...
+
+
 class PretokenLike(Protocol):
     """What a tree needs to know of a pretoken that was merged (`jeton.explanation.ExplainedPretoken`)."""
 
@@ -37,6 +50,8 @@ class PretokenLike(Protocol):
     def start_lengths(self) -> Sequence[int] | None: ...
     @property
     def merges(self) -> Sequence[MergeLike]: ...
+    @property
+    def splits(self) -> Sequence[SplitLike]: ...
 
 
 class Node(NamedTuple):
@@ -73,6 +88,10 @@ class Tree:
         >>> tree = tok.tree(tok.token_to_id(b" lowe"))
         >>> [tree.looks[node].shown for node, _ in tree.walk()]
         ['·lowe', '·low', '·', 'low', 'lo', 'l', 'o', 'w', 'e']
+        >>> print(tok.tree(tok.token_to_id(b"lo")))
+        lo  id 256, rank 0
+        ├─ l  id 108
+        └─ o  id 111
     """
 
     nodes: Sequence[Node]
@@ -104,6 +123,16 @@ class Tree:
             right = at.pop(end) if end in at else empty.pop(0)
             at[merge.position] = len(nodes)
             nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
+        for split in pretoken.splits:
+            whole = nodes[at[split.position]]
+            halves = ((split.left, whole.start, split.middle), (split.right, split.middle, whole.end))
+            built = (whole.left, whole.right)
+            for part, (id, start, end) in zip(built, halves, strict=True):
+                if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
+                    at[start] = part
+                else:  # it was built of other parts than those it is taken apart into
+                    at[start] = len(nodes)
+                    nodes.append(Node(id, None, start, end, None, None))
         roots = [*(at[start] for start in sorted(at)), *empty]
         return cls(nodes, roots, _looks(nodes, describe), note)
 
@@ -136,6 +165,11 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"Tree({len(self.nodes)} nodes, {len(self.roots)} roots)"
+
+    def __str__(self) -> str:
+        from .tree_views import tree_to_terminal
+
+        return tree_to_terminal(self, color=False)
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Every node with its depth, parents before their parts, from left to right."""

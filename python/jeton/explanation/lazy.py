@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 __all__ = ["LazySequence"]
 
@@ -48,6 +48,18 @@ class LazySequence(Sequence[T]):
             return (self._head if wanted < len(self._head) else self._all)[wanted]
         last = max(wanted, default=-1)
         return (self._head if last < len(self._head) else self._all)[index if last >= 0 else slice(0)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == len(self) and list(other) == list(self)
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles all items: what computes them is a function of the tokenizer."""
+        return LazySequence, (list(self._all), self._length, list)
+
+    def __repr__(self) -> str:
+        return repr(list(self._all))
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._all)

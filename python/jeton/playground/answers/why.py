@@ -53,6 +53,7 @@ def _ids(explanation: Explanation) -> Iterator[int]:
         for merge in pretoken.merges:
             yield from (merge.left, merge.right, merge.result)
             yield from (id for left, right, _ in merge.rivals for id in (left, right))
+        yield from (id for split in pretoken.splits for id in (split.id, split.left, split.right))
         edges: Iterable[Any] = () if pretoken.lattice is None else _edges(pretoken.lattice)
         yield from (edge.id for edge in edges if edge.id is not None)
         yield from (id for _, _, id in (pretoken.attempts.found if pretoken.attempts else ()))

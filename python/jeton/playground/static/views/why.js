@@ -91,6 +91,7 @@ export function mount(root, app) {
     if (facts.special) return { element: h("p", {}, "A special or added token: it is matched whole, before anything else looks at the text.") };
     if (facts.lattice) return { element: lattice(facts, answer.names) };
     if (facts.attempts) return { element: longest(facts, answer.names) };
+    if (!facts.by_merges) return { element: h("p", {}, `Cut in ${counted(facts.ids.length, "token")} by the model, without steps to show: ${facts.ids.join(", ")}.`) };
     if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer.names, onStep, app);
     return { element: h("p", {}, `One symbol from the start, id ${facts.ids.join(", ")}: there is nothing to merge.`) };
   }
