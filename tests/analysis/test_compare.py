@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from itertools import accumulate
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 
 import jeton
+from jeton.drawing import to_terminal
 
 from ..material import BYTE_KINDS, TRICKY, texts, tokenizer
 
@@ -91,3 +93,26 @@ def test_real_vocabularies(data: Path) -> None:
     assert found.counts == [tok.count("    return the strawberry\n") for tok in toks.values()]
     # GPT-2 has no token of three spaces; T5 drops those at the beginning
     assert found.cuts == [(1, (0,)), (2, (0,)), (3, (0, 1, 2)), (4, (3,)), (11, (3,)), (15, (3,))]
+
+
+def test_a_long_text_is_drawn_from_its_first_tokens() -> None:
+    text = "the 天气 old\xa0man tale 天 " * 300
+    found = jeton.compare(TOKS, text)
+    whole = {name: tok.tokenize(text).drawing().head(200) for name, tok in TOKS.items()}
+    for name, drawing in whole.items():
+        assert f"\n{name}\n{to_terminal(drawing, color=False, indent='  ')}\n" in str(found)
+    assert [len(encoding) for encoding in found.encodings] == found.counts
+    assert found.num_cuts == len(found.cuts)
+
+
+def test_comparisons_are_compared_and_pickled() -> None:
+    found = jeton.compare(TOKS, "the old tale")
+    assert found == jeton.compare(TOKS, "the old tale") != jeton.compare(TOKS, "another")
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert str(again) == str(found)
+
+
+def test_a_text_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(jeton.InvalidTextError):
+        jeton.compare(TOKS, "a\ud800")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments import instance, items, strings
 from ..drawing import to_terminal
@@ -14,6 +14,10 @@ from ..encoding import Encoding
 from ..errors import ConfigError
 from ..special import Special
 from ..tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Comparison", "Cut", "compare"]
 
@@ -40,7 +44,8 @@ class Comparison:
 
     Attributes:
         names: of the tokenizers.
-        encodings: the tokens of each.
+        toks: the tokenizers.
+        text, special: as given to `compare`.
         num_bytes, num_chars: size of the text.
 
     Examples:
@@ -54,14 +59,38 @@ class Comparison:
     """
 
     names: Sequence[str]
-    encodings: Sequence[Encoding]
+    toks: Sequence[Tokenizer]
+    text: str | bytes
+    special: Special | None
     num_bytes: int
     num_chars: int
+
+    @cached_property
+    def spans(self) -> list[NDArray[np.int64]]:
+        """Of each tokenizer int64[tokens, 2], the half-open ranges of bytes that its tokens cover."""
+        import numpy as np
+
+        columns = [tok._byte_spans(self.text, self._permitted(tok)) for tok in self.toks]
+        return [np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
+
+    def _permitted(self, tok: Tokenizer) -> Special | None:
+        """Of several special tokens those that a tokenizer has."""
+        if self.special is None or isinstance(self.special, str):
+            return self.special
+        return {token for token in self.special if token in tok.special_tokens}
+
+    def _encoding(self, tok: Tokenizer, most: int) -> Encoding:
+        return tok._tokenize(self.text, None, self._permitted(tok), None, most)
+
+    @cached_property
+    def encodings(self) -> list[Encoding]:
+        """The tokens of each; made when they are asked for, as they take some hundred times the memory of the text."""
+        return [self._encoding(tok, sys.maxsize) for tok in self.toks]
 
     @property
     def counts(self) -> list[int]:
         """Tokens of each."""
-        return [len(encoding) for encoding in self.encodings]
+        return [len(spans) for spans in self.spans]
 
     @property
     def bytes_per_token(self) -> list[float]:
@@ -75,22 +104,70 @@ class Comparison:
         return max(self.counts) / least - 1 if least else 0.0
 
     @cached_property
+    def _ends(self) -> list[NDArray[np.int64]]:
+        """Of each tokenizer, by byte of the text: where the token that begins there ends; 0 where none begins."""
+        import numpy as np
+
+        columns = []
+        for spans in self.spans:
+            ends = np.zeros(self.num_bytes + 1, np.int64)
+            covering = spans[spans[:, 0] < spans[:, 1]]
+            ends[covering[:, 0]] = covering[:, 1]
+            columns.append(ends)
+        return columns
+
+    @cached_property
+    def _marks(self) -> list[NDArray[np.bool_]]:
+        """Of each tokenizer, by byte of the text: whether it cuts before it. The ends of the text are no cuts."""
+        columns = []
+        for ends in self._ends:
+            cuts = ends > 0
+            cuts[ends[cuts]] = True
+            cuts[[0, self.num_bytes]] = False
+            columns.append(cuts)
+        return columns
+
+    @cached_property
+    def _cuts(self) -> NDArray[np.int64]:
+        """Where some cut and others do not, rising."""
+        import numpy as np
+
+        return np.flatnonzero(np.logical_or.reduce(self._marks) & ~np.logical_and.reduce(self._marks))
+
+    def _cuts_at(self, places: NDArray[np.int64]) -> list[Cut]:
+        import numpy as np
+
+        by = np.stack([cuts[places] for cuts in self._marks], axis=1)
+        return [
+            Cut(place, tuple(index for index, cuts in enumerate(row) if cuts))
+            for place, row in zip(places.tolist(), by.tolist(), strict=True)
+        ]
+
+    @property
+    def num_cuts(self) -> int:
+        """In how many places some cut and others do not."""
+        return len(self._cuts)
+
+    @cached_property
     def cuts(self) -> list[Cut]:
         """Where some cut and others do not, in the order of the text."""
-        cutters: dict[int, list[int]] = {}
-        for index, encoding in enumerate(self.encodings):
-            places = {place for span in _spans(encoding) for place in span} - {0, self.num_bytes}
-            for place in places:
-                cutters.setdefault(place, []).append(index)
-        return [Cut(place, tuple(by)) for place, by in sorted(cutters.items()) if len(by) < len(self.names)]
+        return self._cuts_at(self._cuts)
+
+    @cached_property
+    def _own(self) -> list[NDArray[np.int64]]:
+        import numpy as np
+
+        own = []
+        for spans in self.spans:
+            starts, ends = spans[:, 0], spans[:, 1]
+            times = sum((of_one[starts] == ends).astype(np.int64) for of_one in self._ends)
+            own.append(np.flatnonzero((times == 1) & (starts < ends)))
+        return own
 
     @cached_property
     def own(self) -> list[list[int]]:
         """For each tokenizer, the indices of those of its tokens that no other one has at the same place."""
-        times = Counter(span for encoding in self.encodings for span in set(_spans(encoding)))
-        return [
-            [index for index, span in enumerate(encoding.byte_spans) if times[span] == 1] for encoding in self.encodings
-        ]
+        return [indices.tolist() for indices in self._own]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the tokens, for JSON."""
@@ -109,21 +186,22 @@ class Comparison:
         """The figures, where cuts differ, and the tokens of each drawn."""
         column = max(map(len, [*self.names, "tokenizer"]))
         lines = [f"{'tokenizer':<{column}}  {'tokens':>9}  bytes/token  own tokens"]
-        for name, tokens, size, own in zip(self.names, self.counts, self.bytes_per_token, self.own, strict=True):
+        for name, tokens, size, own in zip(self.names, self.counts, self.bytes_per_token, self._own, strict=True):
             lines.append(f"{name:<{column}}  {tokens:>9,}  {size:>11.3f}  {len(own):>10,}")
         lines.append(
             f"{self.num_bytes:,} bytes, {self.num_chars:,} characters; the most tokens are {self.spread:.1%} over the "
-            f"least; cuts differ in {len(self.cuts):,} places"
+            f"least; cuts differ in {self.num_cuts:,} places"
         )
-        for cut in self.cuts[:MAX_CUTS_SHOWN]:
+        for cut in self._cuts_at(self._cuts[:MAX_CUTS_SHOWN]):
             by = ", ".join(self.names[index] for index in cut.by)
             lines.append(f"  byte {cut.byte:,}: {by}")
-        if len(self.cuts) > MAX_CUTS_SHOWN:
-            lines.append(f"  and {len(self.cuts) - MAX_CUTS_SHOWN:,} more")
-        for name, encoding in zip(self.names, self.encodings, strict=True):
-            shown = encoding.drawing().head(MAX_TOKENS_SHOWN)
+        if self.num_cuts > MAX_CUTS_SHOWN:
+            lines.append(f"  and {self.num_cuts - MAX_CUTS_SHOWN:,} more")
+        for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
+            first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # a character is cut in 4 at most
+            shown = first.drawing().head(MAX_TOKENS_SHOWN)
             drawn = to_terminal(shown, color=color, width=width, indent="  ")
-            more = len(encoding) - len(shown)
+            more = count - len(shown)
             lines += ["", name, drawn, *([f"  and {more:,} tokens more"] if more else [])]
         return "\n".join(lines)
 
@@ -182,16 +260,10 @@ def compare(
             raise ConfigError(f"toks: the name {name!r} is not a string", option="toks")
         instance(tok, f"toks[{name!r}]", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
     instance(text, "text", (str, bytes), "str or bytes")
-    some = None if special is None or isinstance(special, str) else set(strings(special, "special"))
-    encodings = [
-        tok.tokenize(text, special=special if some is None else some & tok.special_tokens.keys())
-        for tok in named.values()
-    ]
-    data = text if isinstance(text, bytes) else text.encode()
+    if special is not None and not isinstance(special, str):
+        special = strings(special, "special")
+    data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
-    return Comparison(list(named), encodings, len(data), num_chars)
-
-
-def _spans(encoding: Encoding) -> list[tuple[int, int]]:
-    """The places of tokens that have bytes of their own."""
-    return [(start, end) for start, end in encoding.byte_spans if start < end]
+    comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)
+    _ = comparison.spans  # an error of the text is raised here
+    return comparison
