@@ -337,6 +337,48 @@ def test_a_batch_that_ends_in_time_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_
     assert counted([text, text], checkpoint=tmp_path) == counted([text, text])
 
 
+@pytest.mark.parametrize("moment", ["before the run", "after the run", "in the state", "after the state"])
+def test_a_signal_while_a_checkpoint_is_written(
+    moment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was counted is in memory no more, and not on disk yet: the write is finished before Ctrl-C ends counting."""
+    write, save_state = Spill._write, Spill._save_state
+
+    def writing(spill: Spill, fill: Callable[[str], object]) -> None:
+        if moment == "before the run":
+            signal.raise_signal(signal.SIGINT)
+        write(spill, fill)
+        if moment == "after the run":
+            signal.raise_signal(signal.SIGINT)
+
+    def saving(spill: Spill) -> None:
+        if moment == "in the state":
+            signal.raise_signal(signal.SIGINT)
+        save_state(spill)
+        if moment == "after the state":
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Spill, "_write", writing)
+    monkeypatch.setattr(Spill, "_save_state", saving)
+    texts = ["some words", "and more words", "and some more"]
+    with pytest.raises(KeyboardInterrupt):
+        counted(texts, checkpoint=tmp_path)
+    monkeypatch.undo()
+    assert json.loads((tmp_path / "state.json").read_text())["documents"] == 3
+    assert f"the checkpoint {tmp_path} holds the counts of 3 documents" in caplog.text
+    assert counted(texts, checkpoint=tmp_path) == counted(texts)
+
+
+def test_an_interrupt_before_anything_is_counted_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def documents() -> Iterator[str]:
+        raise KeyboardInterrupt
+        yield ""
+
+    with pytest.raises(KeyboardInterrupt):
+        counted(documents(), checkpoint=tmp_path)
+    assert f"nothing is kept in the checkpoint {tmp_path} yet" in caplog.text
+
+
 # --- learning ------------------------------------------------------------------------------------------------------
 
 

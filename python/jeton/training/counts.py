@@ -27,8 +27,9 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
 from ..threads import num_threads
 from .counted import MAX_COUNT, Counts, Dropped
+from .interrupted import saying_what_is_kept
 from .memory import Within, bytes_of, memory
-from .spilling import Position, Spill
+from .spilling import STATE, Position, Spill
 from .stages import Stages
 
 __all__ = ["Counts", "Limits", "count", "count_pretokens"]
@@ -203,12 +204,13 @@ def count(
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
     alone = True
-    for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
-        alone = corpus.num_parts == 1 and weight == 1
-        own = limits if alone else limits.of_source(part)
-        counted = _count_source(source, stages, special_tokens, threads, own)
-        weighed = counted if weight == 1 else counted.scaled(weight)
-        counts = weighed if counts is None else counts + weighed
+    with saying_what_is_kept(limits.checkpoint, STATE):
+        for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
+            alone = corpus.num_parts == 1 and weight == 1
+            own = limits if alone else limits.of_source(part)
+            counted = _count_source(source, stages, special_tokens, threads, own)
+            weighed = counted if weight == 1 else counted.scaled(weight)
+            counts = weighed if counts is None else counts + weighed
     if counts is None:
         counts = _count_source(iter(()), stages, special_tokens, threads, limits)
     elif not alone and limits.min_count > 1:

@@ -30,6 +30,7 @@ from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
+from .interrupted import uninterrupted
 
 __all__ = ["Position", "Spill"]
 
@@ -100,19 +101,21 @@ class Spill:
     def put(self, counter: _core.Counter, position: Position) -> None:
         """Writes what a counter has counted to a run, and frees its memory.
 
-        What a signal interrupts is not tried again: the counter may be empty already, and the last state stands.
+        Ctrl-C waits until all is written. What a second one interrupts is not tried again: the counter may be empty
+        already, and the last state stands.
 
         Raises:
             OSError: the disk is full; what was written before stays as it is.
         """
         if self._is_writing or (position == self.position and self.is_checkpoint):
             return
-        self._is_writing = True
-        totals = counter.totals()
-        self._write(partial(counter.spill, durable=self.is_checkpoint))
-        self.position, self.totals = position, totals
-        self._save_state()
-        self._is_writing = False
+        with uninterrupted():
+            self._is_writing = True
+            totals = counter.totals()
+            self._write(partial(counter.spill, durable=self.is_checkpoint))
+            self.position, self.totals = position, totals
+            self._save_state()
+            self._is_writing = False
 
     @property
     def has_runs(self) -> bool:

@@ -1,0 +1,85 @@
+"""Ctrl-C while counting: a save that has begun is finished, and the log says what is kept."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+__all__ = ["saying_what_is_kept", "uninterrupted"]
+
+_log = logging.getLogger("jeton")
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Holds back the first SIGINT until the block has ended; a second one ends the block.
+
+    Python calls signal handlers in the main thread only, so in other threads there is nothing to hold back.
+
+    Examples:
+        >>> done = []
+        >>> try:
+        ...     with uninterrupted():
+        ...         signal.raise_signal(signal.SIGINT)
+        ...         done.append("whole")
+        ... except KeyboardInterrupt:
+        ...     print(done)
+        ['whole']
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held: list[FrameType | None] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append(frame)
+        if len(held) > 1:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        before(signal.SIGINT, held[0])
+
+
+@contextmanager
+def saying_what_is_kept(checkpoint: str | os.PathLike[str] | None, state: str) -> Iterator[None]:
+    """When the block is interrupted, logs how many documents the checkpoint holds.
+
+    Args:
+        checkpoint: the folder; None: there is no checkpoint, and nothing is said.
+        state: the name of the files in it that say how far counting is.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            documents = sum(map(_documents, [Path(checkpoint, state), *Path(checkpoint).glob(f"*/{state}")]))
+            if documents:
+                _log.warning(
+                    "interrupted: the checkpoint %s holds the counts of %d documents; the same call goes on after them",
+                    os.fspath(checkpoint),
+                    documents,
+                )
+            else:
+                _log.warning("interrupted: nothing is kept in the checkpoint %s yet", os.fspath(checkpoint))
+        raise
+
+
+def _documents(path: Path) -> int:
+    try:
+        documents = json.loads(path.read_bytes())["documents"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+    return documents if isinstance(documents, int) else 0
