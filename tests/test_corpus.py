@@ -549,3 +549,13 @@ class TestEncodings:
     def test_encodings_that_are_none(self, encoding: str) -> None:
         with pytest.raises(ConfigError, match="encoding="):
             open_corpus(["a"], encoding=encoding)
+
+
+def test_documents_that_are_all_names_of_files_are_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("inside")
+    with pytest.warns(UserWarning, match="pass pathlib.Path objects"):
+        texts = [document.data for document in open_corpus([str(path)])]
+    assert texts == [str(path).encode()]
+    assert [document.data for document in open_corpus([str(path), "no file"])] == [str(path).encode(), b"no file"]
+    assert [document.data for document in open_corpus([path])] == [b"inside"]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from os import PathLike
+from os.path import isfile
 from typing import Any, BinaryIO, Literal, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
@@ -27,6 +29,7 @@ from .streams import check_encoding, check_size, decoded, line_blocks, lines_of,
 __all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
+MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
 # Documents in memory are taken in groups of about this size, and at most so many at a time.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
 # How much larger a compressed text is than its file, to guess how much room it takes.
@@ -294,4 +297,14 @@ def _look_up(corpus: CorpusLike) -> list[str] | None:
         return files_of(corpus)
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):
         return [file for item in corpus for file in files_of(item)]
+    if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, str) and _is_file(item) for item in corpus):
+        message = f"the documents are all names of files, {corpus[0]!r} the first, and are taken as text"
+        warnings.warn(f"{message}; to read the files, pass pathlib.Path objects", UserWarning, stacklevel=2)
     return None
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return len(name) <= MAX_PATH and isfile(name)
+    except ValueError:  # a NUL, or a lone surrogate
+        return False
