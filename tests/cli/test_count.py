@@ -52,3 +52,25 @@ def test_an_error_names_the_file(run: Run, char_path: Path, tmp_path: Path) -> N
     assert result.code == 1
     assert result.err.startswith(f"jeton: {tmp_path}/a.txt: ")
     assert run("count", "-t", char_path, "--files", "--errors", "replace", tmp_path).code == 0
+
+
+def test_files_of_rows_are_counted_as_measure_counts_them(
+    run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.jsonl.gz"
+    rows.write_bytes(gzip.compress(b'{"body": "low lower"}\n{"body": "newest <|end|>"}\n'))
+    expected = tok.count("low lower") + tok.count("newest <|end|>")
+    lines = run("count", "-t", path, "--files", "--field", "body", rows).text.splitlines()
+    assert lines == [f"{expected}\t{rows}", f"{expected}\ttotal"]
+    measured = json.loads(run("measure", "-t", path, "--json", "--field", "body", rows).text)
+    assert measured["tokens"] == expected
+    wrong = run("count", "-t", path, "--files", rows)
+    assert wrong.code == 1
+    assert "name the right one with --field" in wrong.err
+
+
+def test_a_name_of_a_file_is_taken_as_text_with_a_warning(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
+    result = run("count", "-t", path, path)
+    assert result.text == f"{tok.count(str(path))}\n"
+    assert f"{path} is the name of a file, and is taken as text; --files reads the file" in result.err
+    assert run("count", "-t", path, "low").err == ""

@@ -80,3 +80,22 @@ def test_an_id_that_is_not_in_the_vocabulary(run: Run, path: Path) -> None:
 def test_an_argument_that_is_no_id_is_wrong_usage(run: Run, path: Path) -> None:
     assert run("decode", "-t", path, "two").code == 2
     assert run("decode", "-t", path, 2**32).code == 2
+
+
+@pytest.mark.parametrize("ids", ["[72, 105]", " [72,105]\n", '{"ids": [72, 105], "tokens": []}'])
+def test_ids_in_json(run: Run, path: Path, ids: str) -> None:
+    assert run("decode", "-t", path, ids) == (0, b"Hi", "")
+    assert run("decode", "-t", path, input=ids.encode()) == (0, b"Hi", "")
+
+
+def test_what_encode_prints_in_json_is_decoded(run: Run, path: Path) -> None:
+    encoded = run("encode", "-t", path, "--json", "lower 天气").out
+    assert run("decode", "-t", path, input=encoded).text == "lower 天气"
+
+
+@pytest.mark.parametrize("ids", ["[72", '[72, "105"]', "[72, -1]", "[4294967296]", '{"id": 3}', "[true]", "[[72]]"])
+def test_json_that_holds_no_ids(run: Run, path: Path, ids: str) -> None:
+    assert run("decode", "-t", path, ids).code == 2
+    result = run("decode", "-t", path, input=ids.encode())
+    assert (result.code, result.out) == (1, b"")
+    assert result.err.startswith("jeton: standard input: ")

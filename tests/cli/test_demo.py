@@ -29,7 +29,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
-    result = run("demo", "-o", tmp_path / "out", "-q")
+    result = run("demo", "-o", tmp_path / "out", "--progress", "none")
     assert result.code == 0, result.err
     assert "Python source" in result.text
     assert "in 2 files" in result.text  # neither what is installed nor what is not UTF-8
@@ -46,6 +46,14 @@ def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
     assert tok.num_tokens == 600
     for sentence in module.SENTENCES.values():
         assert " ".join(map(str, tok.encode(sentence))) in result.text
+
+
+def test_quiet_prints_results_alone(run: Run, library: Path, tmp_path: Path) -> None:
+    result = run("demo", "-o", tmp_path / "out", "-q")
+    assert (result.code, result.err) == (0, "")
+    names = [line.split("\t")[0] for line in result.text.splitlines()]
+    assert names == ["Python source", "English lessons", "Chinese lessons"]
+    assert jeton.load(tmp_path / "out").num_tokens == 600
 
 
 def test_the_tour_in_json(run: Run, library: Path, tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jeton
+from jeton.drawing import to_terminal
 
 from .conftest import Run
 
@@ -135,3 +138,57 @@ def test_somebody_at_the_keyboard_is_told(run: Run, path: Path) -> None:
     assert run("encode", "-t", path, keyboard=True).err == "reading standard input; end it with Ctrl-D\n"
     assert run("encode", "-t", path, "-q", keyboard=True).err == ""
     assert run("encode", "-t", path, "text", keyboard=True).err == ""
+
+
+def test_files_are_texts_and_rows_are(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    rows, text = tmp_path / "rows.jsonl", tmp_path / "a.txt"
+    rows.write_text('{"text": "low"}\n{"text": "lower"}\n')
+    text.write_bytes(b"wide\nwider\n")
+    lines = run("encode", "-t", path, "--files", rows, text).text.splitlines()
+    assert [[int(id) for id in line.split()] for line in lines] == [
+        *(tok.encode("low"), tok.encode("lower"), tok.encode("wide\nwider\n"))
+    ]
+    assert len(run("explain", "-t", path, "--files", "--json", rows).text.splitlines()) == 2
+    assert json.loads(run("compare", "-t", path, "--files", "--json", text).text)["num_bytes"] == 11
+    assert run("encode", "-t", path, "--files", "--format", "bin", text).code == 0
+    assert run("encode", "-t", path, "--files", "--format", "bin", rows).code == 2
+    assert run("encode", "-t", path, "--files").code == 2
+    assert "is taken as text" in run("encode", "-t", path, text).err
+    assert "is taken as text" in run("compare", "-t", path, text).err
+
+
+@pytest.mark.parametrize("form", ["tokens", "json"])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_long_text_is_written_as_a_short_one_is(
+    run: Run, path: Path, form: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens come in chunks of 16,384; nothing shows where a chunk ends."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = ("low lower 天气 é\n<|end|> " * 4_000).encode()
+    options = ("encode", "-t", path, "--format", form, "--special", "all")
+    long = run(*options, input=text, terminal=terminal).out
+    tok = jeton.load(path)
+    encoding = tok.tokenize(text, special="all")
+    assert len(encoding) > 2 * 16_384
+    if form == "json":
+        tokens = [
+            {"id": token.id, "bytes_hex": token.bytes.hex(), "byte_span": list(token.byte_span)} for token in encoding
+        ]
+        assert long.decode() == json.dumps({"ids": encoding.ids, "tokens": tokens}) + "\n"
+    else:
+        drawn = to_terminal(encoding.drawing(), color=terminal, width=80 if terminal else None, break_lines=terminal)
+        assert long.decode() == drawn + "\n"
+
+
+def test_the_memory_of_drawn_tokens_does_not_grow_with_them(path: Path) -> None:
+    """A text of 8 MB, a byte a token at worst: as Python objects they would take some gigabytes."""
+    code = (
+        "import io, resource, sys; from jeton.cli import main; "
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(b'older men low ' * 600_000)); sys.stdout = open('/dev/null', 'w'); "
+        f"code = main(['encode', '-t', {str(path)!r}, '--format', 'tokens']); "
+        "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    exit_code, megabytes = map(int, done.stderr.split())
+    assert exit_code == 0
+    assert megabytes < 300

@@ -64,3 +64,13 @@ def test_wrong_usage(run: Run, corpus: Path) -> None:
     assert nothing.code == 2
     assert "-o FILE, --report or --plot FILE" in nothing.err
     assert run("pretokens", corpus, "--report", "--memory-limit", "much").code == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot"])
+def test_outputs_are_checked_before_the_work(
+    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr(jeton, "count_pretokens", lambda *_, **__: pytest.fail("it counts"))
+    result = run("pretokens", corpus, option, tmp_path / "none" / "x.svg")
+    assert result.code == 1
+    assert "the folder to save in does not exist" in result.err

@@ -15,6 +15,7 @@ import pytest
 
 import jeton
 from jeton.cli import COMMANDS, main
+from jeton.cli.wording import in_options
 from jeton.errors import ConfigError
 
 from .conftest import Run
@@ -144,3 +145,34 @@ def test_the_exit_codes_are_the_documented_ones() -> None:
 
     codes = (running.DONE, running.FAILED, running.USAGE, running.DIFFERENT, running.INTERRUPTED)
     assert codes == (0, 1, 2, 4, 130)
+
+
+@pytest.mark.parametrize("command", ["measure", "count", "encode", "explain", "decode", "vocab"])
+def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, command: str) -> None:
+    result = run(command, "-t", path, "--tokenizer", path, "7")
+    assert (result.code, result.out) == (2, b"")
+    assert f"-t / --tokenizer is given 2 times, and {command} takes one" in result.err
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("vocab_size=100 has no room; ask for more", "--vocab-size 100 has no room; ask for more"),
+        ("it lacks a pattern; pass pattern=", "it lacks a pattern"),
+        ("pass accept_loss=['roles', \"pattern\"]", "pass --accept-loss roles --accept-loss pattern"),
+        ("pass vocab_size={'a'} to it", "pass --vocab-size a to it"),
+        ("superwords=True does not go with it", "--superwords does not go with it"),
+        ("from_size=7 is too small", "--superwords-from 7 is too small"),
+        ("a == b; https://x.org/?vocab_size=3", "a == b; https://x.org/?vocab_size=3"),
+    ],
+)
+def test_messages_name_options_and_no_keywords(message: str, said: str) -> None:
+    options = ("--vocab-size", "--accept-loss", "--superwords-from")
+    params = [*(click.Option([name]) for name in options), click.Option(["--superwords"], is_flag=True)]
+    assert in_options(message, params) == said
+
+
+def test_names_without_a_value_are_options_in_errors_about_options() -> None:
+    params = [click.Option(["--end-of-word"])]
+    assert in_options("end_of_word marks words", params, bare=True) == "--end-of-word marks words"
+    assert in_options("end_of_word marks words", params) == "end_of_word marks words"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jeton
-from jeton.cli.options import Size
+from jeton.cli import train as module
+from jeton.cli.options import Number, Size
 from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
@@ -209,3 +211,72 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
     refused = run("train", corpus, "-o", out, "--preset", "hf", "--set", "nonsense=1")
     assert refused.code == 1
     assert "no option 'nonsense'" in refused.err
+
+
+@pytest.mark.parametrize(("value", "number"), [("32k", 32_000), ("32Ki", 32_768), ("1.5M", 1_500_000), ("300", 300)])
+def test_numbers_with_a_unit(value: str, number: int) -> None:
+    assert Number().convert(value, None, None) == number
+
+
+def test_a_size_with_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:
+    assert run("train", corpus, "-o", tmp_path / "x.json", "-s", "0.28k").code == 0
+    assert jeton.load(tmp_path / "x.json").vocab_size == 280
+    for wrong in ("k", "1.2345k", "1kb", "many"):
+        result = run("train", corpus, "-o", tmp_path / "x.json", "-s", wrong)
+        assert result.code == 2
+        assert "is not a whole number like 32000, 32k or 1.5M" in result.err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-o", "x.bin"], "no format has the suffix '.bin'"),
+        (["-o", "x.model"], "cannot hold a model of the type BPE"),
+        (["-o", "x.tiktoken"], "pass --accept-loss pattern"),
+        (["-o", "none/x.json"], "the folder to save in does not exist"),
+        (["-o", "x.json", "--log", "none/log.tsv"], "the folder to save in does not exist"),
+    ],
+)
+def test_outputs_are_checked_before_the_work(
+    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trained: list[object] = []
+    train = jeton.train
+
+    def training(texts: Any, *rest: Any, **options: Any) -> jeton.Tokenizer:
+        trained.append(texts)
+        return train(texts, *rest, **options)
+
+    monkeypatch.setattr(jeton, "train", training)
+    result = run("train", corpus, *args)
+    assert result.code == 1
+    assert message in result.err
+    assert all(texts == [module.SMALL_CORPUS] for texts in trained)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus"]
+
+
+def test_a_loss_may_be_accepted(run: Run, corpus: Path, tmp_path: Path) -> None:
+    result = run("train", corpus, "-o", tmp_path / "x.tiktoken", "-s", 280, "--accept-loss", "pattern")
+    assert result.code == 0, result.err
+    assert jeton.load(tmp_path / "x.tiktoken", pattern="o200k").vocab_size == 280
+
+
+def test_work_is_kept_where_saving_fails(
+    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = jeton.Tokenizer.save
+
+    def failing(tok: jeton.Tokenizer, path: Path, **options: Any) -> None:
+        if Path(path).name == "x.model":
+            raise OSError(28, "no space left on the device", str(path))
+        save(tok, path, **options)
+
+    monkeypatch.setattr(jeton.Tokenizer, "save", failing)
+    monkeypatch.setattr(module, "_small", lambda how: None)
+    out = tmp_path / "x.model"
+    result = run("train", corpus, "-o", out, "-s", 40, "--preset", "sentencepiece")
+    assert result.code == 1
+    rescued = tmp_path / "x.model.tokenizer.json"
+    assert f"{out} could not be saved; the tokenizer is in {rescued}" in result.err
+    assert jeton.load(rescued).num_tokens == 40

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jeton
 
-from .conftest import Run
+from .conftest import CORPUS, Run
 
 
 def test_every_entry_has_a_line(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
@@ -47,3 +47,12 @@ def test_json_has_every_fact(run: Run, tok: jeton.Tokenizer, path: Path) -> None
     assert [(merges[r]["merge"]["left"], merges[r]["merge"]["right"], merges[r]["id"]) for r in sorted(merges)] == list(
         tok.merges
     )
+
+
+def test_pieces_that_decode_to_nothing_show_their_spelling(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "small.model"
+    jeton.train([CORPUS], 40, preset="sentencepiece", progress=False).save(path)
+    lines = run("vocab", "-t", path).text.splitlines()
+    assert [line.split()[1] for line in lines[:3]] == ["<unk>", "<s>", "</s>"]
+    entries = [json.loads(line) for line in run("vocab", "-t", path, "--json", "--grep", "^</?s>$").text.splitlines()]
+    assert [(entry["token"], entry["bytes_hex"]) for entry in entries] == [("<s>", ""), ("</s>", "")]

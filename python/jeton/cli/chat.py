@@ -10,14 +10,14 @@ import click
 
 from ..drawing import to_terminal
 from ..errors import FormatError
-from .options import Common, common_options, permission, special_option, tokenizer_option
+from .options import Command, Common, common_options, permission, special_option, tokenizer_option
 from .streams import terminal_look, write
 
 if TYPE_CHECKING:
     import jeton
 
 
-@click.command(short_help="Messages to text and ids, by a chat template.")
+@click.command(cls=Command, short_help="Messages to text and ids, by a chat template.")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--template",

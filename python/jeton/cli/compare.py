@@ -8,11 +8,11 @@ import click
 
 import jeton
 
-from .options import Common, TextOptions, common_options, text_options
+from .options import Command, Common, TextOptions, common_options, text_options
 from .streams import input_texts, named, repaired, terminal_look, write
 
 
-@click.command(short_help="Several tokenizers on one text: counts, and where they cut differently.")
+@click.command(cls=Command, short_help="Several tokenizers on one text: counts, and where they cut differently.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "-t",
@@ -26,8 +26,9 @@ from .streams import input_texts, named, repaired, terminal_look, write
 @text_options
 @common_options
 def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
-    """Compares tokenizers on each TEXT, or on standard input: how many tokens each makes, where some cut and others do
-    not, and the tokens of each. Its own tokens are those that no other tokenizer has at that place.
+    """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: how many tokens
+    each makes, where some cut and others do not, and the tokens of each. Its own tokens are those that no other
+    tokenizer has at that place.
 
     \b
     Examples:
@@ -38,7 +39,7 @@ def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts:
         raise click.UsageError("compare takes no --add-special-tokens: it compares what becomes of the text")
     toks = {name: jeton.load(name) for name in names}
     color, width = terminal_look()
-    for number, text in enumerate(input_texts(common, texts)):
+    for number, text in enumerate(input_texts(common, texts, options)):
         with named(text):
             found = repaired(common, text, options, lambda data: jeton.compare(toks, data, special=options.special))
         if common.as_json:

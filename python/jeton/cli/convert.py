@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tempfile
 import warnings
@@ -25,9 +24,9 @@ import jeton
 from ..analysis.equality import Difference, Equality, StressSet, same_ids
 from ..compression import decompressed
 from ..corpus import files_of
-from ..errors import ConfigError, UnsupportedFeatureError
+from ..errors import ConfigError
 from ..formats import FORMATS, format_of
-from .options import Common, common_options
+from .options import Command, Common, Number, common_options
 from .running import DIFFERENT
 from .streams import write
 from .words import counted
@@ -40,7 +39,7 @@ PIECE_LINES = 8
 PIECE_BYTES = 4096
 
 
-@click.command(short_help="Write a tokenizer in another format, and compare the two.")
+@click.command(cls=Command, short_help="Write a tokenizer in another format, and compare the two.")
 @click.argument("source", metavar="IN")
 @click.argument("output", metavar="OUT")
 @click.option("--to", "format", type=click.Choice(READABLE), help="The format; by default OUT's suffix names it.")
@@ -48,9 +47,7 @@ PIECE_BYTES = 4096
 @click.option(
     "--texts", multiple=True, metavar="FILE", help="Compare on this too: a file, glob or folder (repeatable)."
 )
-@click.option(
-    "--strings", type=click.IntRange(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate."
-)
+@click.option("--strings", type=Number(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate.")
 @click.option("--pattern", metavar="NAME|REGEX", help="The pattern of an IN that does not say it (rank files).")
 @common_options
 def convert(
@@ -146,35 +143,12 @@ class _Accepted(set[str]):
 def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> set[str]:
     """Saves, and gives the names of what was lost."""
     accepted = _Accepted(accept_loss)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", jeton.LossyConversionWarning)
-            tok.save(path, format=format, accept_loss=accepted)
-    except UnsupportedFeatureError as error:
-        raise UnsupportedFeatureError(
-            _in_options(str(error)), format=error.format, place=error.place, feature=error.feature
-        ) from None
-    except ConfigError as error:
-        raise ConfigError(
-            str(error), option="--accept-loss" if error.option == "accept_loss" else error.option
-        ) from None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", jeton.LossyConversionWarning)
+        tok.save(path, format=format, accept_loss=accepted)
     for warning in caught:
         common.warn(str(warning.message))
     return accepted.found
-
-
-def _in_options(message: str) -> str:
-    """A refusal that names what would be accepted, in the words of the command line.
-
-    Examples:
-        >>> _in_options("to write it, pass accept_loss=['pattern', 'roles']")
-        'to write it, pass --accept-loss pattern --accept-loss roles'
-    """
-
-    def options(names: re.Match[str]) -> str:
-        return " ".join(f"--accept-loss {name}" for name in re.findall(r"\w+", names[1]))
-
-    return re.sub(r"accept_loss=\[([^\]]*)\]", options, message)
 
 
 def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..compression import decompressed
-from ..corpus import files_of, open_place
-from .options import Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, input_texts, named, repaired, write
+from ..errors import JetonError
+from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
+from .streams import Text, holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
 
 if TYPE_CHECKING:
     import jeton
 
 
-@click.command(short_help="How many tokens a text is.")
+@click.command(cls=Command, short_help="How many tokens a text is.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--files", is_flag=True, help="The arguments are files, globs and folders; count each file, total last.")
 @tokenizer_option
 @text_options
 @common_options
-def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...], files: bool) -> None:
+def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Counts the tokens of all TEXTs together, or of standard input. With --files, prints "N<TAB>name" for each file
-    and the total last.
+    and the total last; of .jsonl, .ndjson and .parquet the texts of the rows are counted, as training and measure
+    read them.
 
     \b
     Examples:
@@ -32,13 +31,11 @@ def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tup
       jeton count -t my.json < book.txt
       jeton count -t my.json --files chapters/*.txt
     """
-    if files:
-        if not texts:
-            raise click.UsageError("--files needs the names of files")
+    if options.files:
         _count_files(common, tok, options, texts)
         return
     counts = []
-    for text in input_texts(common, texts):
+    for text in input_texts(common, texts, options):
         with named(text):
             counts.append(_count_one(common, tok, options, text))
     write(json.dumps({"tokens": sum(counts)}) if common.as_json else str(sum(counts)))
@@ -50,11 +47,29 @@ def _count_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text:
 
 def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
     total = 0
-    for path in [path for place in places for path in files_of(place)]:
-        with open_place(path) as raw, decompressed(raw, path) as stream:
-            text = Text(stream.read(), path)
-        with named(text):
-            tokens = _count_one(common, tok, options, text)
+    for file in input_files(places):
+        if holds_rows(file):
+            tokens = _count_rows(common, tok, options, file)
+        else:
+            tokens = 0
+            for text in texts_of(file, options):
+                with named(text):
+                    tokens += _count_one(common, tok, options, text)
         total += tokens
-        write(json.dumps({"file": text.name, "tokens": tokens}) if common.as_json else f"{tokens}\t{text.name}")
+        write(json.dumps({"file": file, "tokens": tokens}) if common.as_json else f"{tokens}\t{file}")
     write(json.dumps({"total": total}) if common.as_json else f"{total}\ttotal")
+
+
+def _count_rows(common: Common, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
+    """The tokens of all rows of a file; rows are many and short, so they are encoded together."""
+    rows = rows_of(file, options)
+    tokens = 0
+    for batch in rows.batches():
+        try:
+            tokens += len(tok.encode_batch(batch.texts, threads=common.threads, **options.keywords).ids)
+        except JetonError as error:
+            error.args = (f"{file}: {error}", *error.args[1:])
+            raise
+    for complaint in rows.complaints():
+        common.warn(complaint)
+    return tokens

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
+from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
 from ..errors import FormatError
-from .options import Common, common_options, tokenizer_option
+from .options import Command, Common, common_options, tokenizer_option
 from .streams import binary_output, standard_input, write
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ LONGEST = 64
 LARGE = 1 << 16
 
 
-@click.command(short_help="Ids to text.")
-@click.argument("ids", nargs=-1, type=click.IntRange(0, 2**32 - 1), metavar="[ID]...")
+@click.command(cls=Command, short_help="Ids to text.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option(
     "--errors", type=click.Choice(["strict", "replace"]), help="Write text, and what to do where the bytes are none."
 )
@@ -37,20 +38,22 @@ LARGE = 1 << 16
 def decode(
     common: Common,
     tok: jeton.Tokenizer,
-    ids: tuple[int, ...],
+    ids: tuple[str, ...],
     errors: Literal["strict", "replace"] | None,
     skip_special_tokens: bool,
 ) -> None:
     """Turns ids into the bytes they stand for, and adds nothing, not even a line end. Without ID, standard input
-    holds ids between spaces or line ends.
+    holds ids between spaces or line ends. Ids may also stand in JSON, as a list or as the object that encode --json
+    prints.
 
     \b
     Examples:
       jeton decode -t my.json 72 101 108 108 111
+      jeton decode -t my.json "[72, 101, 108, 108, 111]"
       jeton encode -t my.json < book.txt | jeton decode -t my.json | cmp - book.txt
       jeton decode -t my.json --errors replace < some.ids
     """
-    numbers = array("I", ids) if ids else _read_ids(standard_input(common))
+    numbers = _from_arguments(ids) if ids else _read_ids(standard_input(common))
     sequence = numbers if len(numbers) < LARGE else _as_array(numbers)
     if errors is None:
         data = tok.decode_bytes(sequence, skip_special_tokens=skip_special_tokens)
@@ -62,6 +65,13 @@ def decode(
         binary_output().write(data)
 
 
+def _from_arguments(ids: tuple[str, ...]) -> array[int]:
+    try:
+        return _read_ids(BytesIO(" ".join(ids).encode("utf-8", "surrogateescape")), "the arguments")
+    except FormatError as error:
+        raise click.UsageError(str(error)) from None
+
+
 def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
     """The same memory as a NumPy array, which decodes without a Python integer for each id."""
     import numpy as np
@@ -69,22 +79,42 @@ def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
     return np.frombuffer(numbers, dtype=np.uint32)
 
 
-def _read_ids(stream: BinaryIO) -> array[int]:
-    """All numbers of a stream."""
+def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
+    """All numbers of a stream: between white space, or in JSON."""
     numbers = array("I")
     rest = b""
+    is_first = True
     while block := stream.read(CHUNK):
         block = rest + block
+        if is_first and (start := block.lstrip()[:1]):
+            if start in b"[{":
+                return _from_json(block + stream.read(), name)
+            is_first = False
         end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
         if not end and len(block) > LONGEST:
             end = len(block)  # no id is that long, which parsing it says
-        _parse(block[:end].split(), numbers)
+        _parse(block[:end].split(), numbers, name)
         rest = block[end:]
-    _parse(rest.split(), numbers)
+    _parse(rest.split(), numbers, name)
     return numbers
 
 
-def _parse(words: list[bytes], numbers: array[int]) -> None:
+def _from_json(data: bytes, name: str) -> array[int]:
+    """The ids of a list, or of an object with the list ``ids``."""
+    try:
+        ids = json.loads(data)
+        ids = ids.get("ids") if isinstance(ids, dict) else ids
+        if not isinstance(ids, list) or not all(type(id) is int for id in ids):
+            raise ValueError("expected a list of integers, or an object with such a list as ids")
+        return array("I", ids)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{name}: not ids in JSON ({error})", format="ids") from None
+    except OverflowError:
+        message = f"{name}: an id is a number from 0 to {2**32 - 1}"
+        raise FormatError(message, format="ids") from None
+
+
+def _parse(words: list[bytes], numbers: array[int], name: str) -> None:
     """Appends what the words say."""
     try:
         if words and not b"".join(words).isdigit():  # int() takes more than digits: "1_0", "+1"
@@ -94,6 +124,6 @@ def _parse(words: list[bytes], numbers: array[int]) -> None:
         for word in words:
             if not word.isdigit() or len(word) > LONGEST or int(word) >= 2**32:
                 shown = word[:40].decode("utf-8", "backslashreplace")
-                message = f"standard input: {shown!r} is not an id, which is a number from 0 to {2**32 - 1}"
+                message = f"{name}: {shown!r} is not an id, which is a number from 0 to {2**32 - 1}"
                 raise FormatError(message, format="ids", place=f"{shown!r}") from None
         raise

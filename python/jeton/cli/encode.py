@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..drawing import to_terminal
-from .options import Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, binary_output, input_texts, named, repaired, terminal_look, write
+from ..drawing import TerminalStream
+from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
+from .streams import Text, binary_output, holds_rows, input_files, input_texts, named, repaired, terminal_look, write
 
 if TYPE_CHECKING:
     import jeton
@@ -22,7 +22,7 @@ LARGE = 1 << 20
 CHUNK = 1 << 18
 
 
-@click.command(short_help="Text to ids.")
+@click.command(cls=Command, short_help="Text to ids.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--lines", is_flag=True, help="Each line of standard input is a text of its own, without its line end.")
 @click.option(
@@ -44,56 +44,61 @@ def encode(
     lines: bool,
     form: str,
 ) -> None:
-    """Turns text into ids. Each TEXT is a text; without any, standard input is one text, byte for byte.
+    """Turns text into ids. Each TEXT is a text, or with --files a file of texts; without any, standard input is one
+    text, byte for byte.
 
     \b
     Examples:
       jeton encode -t my.json "Hello there"
       jeton encode -t my.json --format tokens "Hello there"
       jeton encode -t my.json < book.txt > book.ids
+      jeton encode -t my.json --files rows.jsonl chapters/*.txt
       jeton encode -t my.json --format npy < book.txt > book.npy
       jeton encode -t chat.json --special all "<|im_start|>user"
       jeton encode -t my.json --lines < lines.txt | wc -l
     """
-    if lines and texts:
-        raise click.UsageError("--lines is about standard input; it goes with no TEXT")
+    if lines and (texts or options.files):
+        raise click.UsageError("--lines is about standard input; it goes with no TEXT and not with --files")
     form = "json" if common.as_json else form
     if form in ("npy", "bin"):
-        if lines or len(texts) > 1:
+        files = input_files(texts) if options.files else []
+        if lines or len(files or texts) > 1 or any(map(holds_rows, files)):
             raise click.UsageError(f"--format {form} holds one text; take json for several")
         if sys.stdout.isatty():
             raise click.UsageError(f"--format {form} is binary; send it to a file: > ids.{form}")
-    for text in input_texts(common, texts, lines=lines):
+    for text in input_texts(common, texts, options, lines=lines):
         with named(text):
             _encode_one(common, tok, options, text, form)
 
 
 def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
-    """Encodes and writes one text."""
-    if form in ("tokens", "json"):
-        encoding = repaired(common, text, options, lambda data: tok.tokenize(data, **options.keywords))
-        _write_json(encoding) if form == "json" else _write_tokens(encoding)
-        return
+    """Encodes and writes one text. All of it is encoded before anything is written: an error leaves no half output."""
 
-    def use(data: bytes | str) -> Any:
-        if len(data) < LARGE and form == "ids":
-            return tok.encode(data, **options.keywords)
-        return tok.encode_array(data, threads=common.threads, **options.keywords)
+    def use(data: bytes | str) -> tuple[Any, bytes | str]:
+        if form == "tokens":
+            return tok.count(data, **options.keywords), data
+        if len(data) < LARGE and form in ("ids", "json"):
+            return tok.encode(data, **options.keywords), data
+        return tok.encode_array(data, threads=common.threads, **options.keywords), data
 
-    ids = repaired(common, text, options, use)
-    if form == "ids":
+    ids, data = repaired(common, text, options, use)
+    if form == "tokens":
+        _write_tokens(tok, data, options)
+    elif form == "json":
+        _write_json(tok, data, options, ids)
+    elif form == "ids":
         _write_ids(ids)
+        binary_output().write(b"\n")
     else:
         _write_array(ids, header=form == "npy")
 
 
-def _write_ids(ids: Sequence[int]) -> None:
+def _write_ids(ids: Sequence[int], separator: str = " ") -> None:
     out = binary_output()
     for start in range(0, len(ids), CHUNK):
         if start:
-            out.write(b" ")
-        out.write(" ".join(map(str, ids[start : start + CHUNK])).encode())
-    out.write(b"\n")
+            out.write(separator.encode())
+        out.write(separator.join(map(str, ids[start : start + CHUNK])).encode())
 
 
 def _write_array(ids: Any, *, header: bool) -> None:
@@ -108,14 +113,40 @@ def _write_array(ids: Any, *, header: bool) -> None:
     out.write(array.data)
 
 
-def _write_json(encoding: Any) -> None:
-    tokens = [
-        {"id": token.id, "bytes_hex": token.bytes.hex(), "byte_span": list(token.byte_span)} for token in encoding
-    ]
-    write(json.dumps({"ids": list(encoding.ids), "tokens": tokens}))
+def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, ids: Sequence[int]) -> None:
+    """One object on one line, written while the tokens come: all of them take a hundred times the text's memory."""
+    out = binary_output()
+    is_first = True
+
+    def each(ids: list[int], tokens: list[bytes], byte_spans: list[tuple[int, int]], from_text: bool) -> None:
+        nonlocal is_first
+        entries = [
+            {"id": id, "bytes_hex": token.hex(), "byte_span": list(span) if from_text else [0, 0]}
+            for id, token, span in zip(ids, tokens, byte_spans, strict=True)
+        ]
+        if entries:
+            out.write(b"" if is_first else b", ")
+            out.write(json.dumps(entries)[1:-1].encode())
+            is_first = False
+
+    out.write(b'{"ids": [')
+    _write_ids(ids, ", ")
+    out.write(b'], "tokens": [')
+    tok._tokenize_in_chunks(data, each, **options.keywords)
+    out.write(b"]}\n")
 
 
-def _write_tokens(encoding: Any) -> None:
+def _write_tokens(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> None:
     """The tokens drawn: in color on lines of their own, else between bars on one line per text."""
     color, width = terminal_look()
-    write(to_terminal(encoding.drawing(), color=color, width=width if color else None, break_lines=color))
+    stream = TerminalStream(
+        data.encode() if isinstance(data, str) else data,
+        tok._special_spelling,
+        lambda drawn: binary_output().write(drawn.encode("utf-8", "surrogateescape")),
+        color=color,
+        width=width if color else None,
+        break_lines=color,
+    )
+    tok._tokenize_in_chunks(data, lambda *columns: stream.add(*columns[:3]), **options.keywords)
+    stream.finish()
+    write("")

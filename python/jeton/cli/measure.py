@@ -9,14 +9,14 @@ import click
 
 import jeton
 
-from .options import Common, common_options, corpus_options, tokenizer_option
+from .options import Command, Common, common_options, corpus_options, tokenizer_option
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command(short_help="How well a tokenizer compresses a corpus.")
+@click.command(cls=Command, short_help="How well a tokenizer compresses a corpus.")
 @tokenizer_option
 @corpus_options
 @common_options

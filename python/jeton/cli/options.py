@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import click
@@ -14,10 +15,15 @@ import click
 import jeton
 
 from ..corpus import MAX_EXPANSION
+from ..errors import ConfigError, JetonError
 from ..progress import Progress, json_lines
+from .wording import in_options
 
 __all__ = [
+    "Command",
     "Common",
+    "Number",
+    "Size",
     "TextOptions",
     "common_options",
     "corpus_options",
@@ -29,7 +35,35 @@ __all__ = [
     "tokenizer_option",
 ]
 
-Command: TypeAlias = Callable[..., None]
+Function: TypeAlias = Callable[..., None]
+
+
+class Command(click.Command):
+    """A command that refuses an option given twice, where one value holds, and speaks of options in its errors."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the arguments.
+
+        Raises:
+            UsageError: an option that takes one value is given several times; click would take the last in silence.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param in self.params:
+            times = sum(each is param for each in given)
+            if isinstance(param, click.Option) and times > 1 and not (param.multiple or param.is_flag or param.count):
+                several = "; jeton compare takes several tokenizers" if param.opts[0] == "-t" else ""
+                message = f"{' / '.join(param.opts)} is given {times} times, and {self.name} takes one{several}"
+                raise click.UsageError(message, ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; an error of the library names options, not keyword arguments."""
+        try:
+            return super().invoke(ctx)
+        except JetonError as error:
+            bare = isinstance(error, ConfigError)
+            error.args = (in_options(str(error), self.params, bare=bare), *error.args[1:])
+            raise
 
 
 @dataclass(frozen=True)
@@ -61,14 +95,18 @@ class Common:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How texts become ids.
+    """What is read as text, and how it becomes ids.
 
     Attributes:
+        files: whether the arguments are files, globs and folders.
+        field: the field of a row that holds the text.
         special: as in `Tokenizer.encode`: which special tokens a text may hold.
         add_special_tokens: whether the template's tokens are added.
         replace: whether bytes that are not UTF-8 become U+FFFD where the tokenizer needs UTF-8.
     """
 
+    files: bool
+    field: str
     special: str | set[str]
     add_special_tokens: bool
     replace: bool
@@ -79,7 +117,7 @@ class TextOptions:
         return {"special": self.special, "add_special_tokens": self.add_special_tokens}
 
 
-def common_options(command: Command) -> Command:
+def common_options(command: Function) -> Function:
     """--json, -q, --progress and --threads, handed on as `Common`, the first argument."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, one object per line.")
@@ -99,7 +137,7 @@ def common_options(command: Command) -> Command:
     return wrapped
 
 
-def tokenizer_option(command: Command) -> Command:
+def tokenizer_option(command: Function) -> Function:
     """-t and --pattern, handed on as the loaded `tok`."""
 
     @click.option(
@@ -118,7 +156,7 @@ def tokenizer_option(command: Command) -> Command:
     return wrapped
 
 
-def special_option(command: Command) -> Command:
+def special_option(command: Function) -> Function:
     """--special alone; `permission` says what it means."""
     return click.option(
         "--special",
@@ -129,21 +167,36 @@ def special_option(command: Command) -> Command:
     )(command)
 
 
-def text_options(command: Command) -> Command:
-    """--special, --add-special-tokens and --errors, handed on as `options`."""
+def text_options(command: Function) -> Function:
+    """--files, --field, --special, --add-special-tokens and --errors, handed on as `options`."""
 
+    @click.option(
+        "--files",
+        is_flag=True,
+        help="The arguments are files, globs and folders: each file is a text, and of .jsonl, .ndjson and .parquet "
+        "each row.",
+    )
+    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
     @special_option
     @click.option("--add-special-tokens", is_flag=True, help="Add what the tokenizer's template adds (BOS, [CLS], …).")
     @errors_option
     @functools.wraps(command)
-    def wrapped(*args: Any, special: tuple[str, ...], add_special_tokens: bool, errors: str, **rest: Any) -> None:
-        options = TextOptions(permission(special), add_special_tokens, errors == "replace")
+    def wrapped(
+        *args: Any,
+        files: bool,
+        field: str,
+        special: tuple[str, ...],
+        add_special_tokens: bool,
+        errors: str,
+        **rest: Any,
+    ) -> None:
+        options = TextOptions(files, field, permission(special), add_special_tokens, errors == "replace")
         command(*args, options=options, **rest)
 
     return wrapped
 
 
-def corpus_options(command: Command) -> Command:
+def corpus_options(command: Function) -> Function:
     """CORPUS... with --documents, --field, --encoding, --max-expansion and --errors, handed on under these names."""
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
@@ -177,7 +230,7 @@ def corpus_options(command: Command) -> Command:
     return wrapped
 
 
-def sample_options(command: Command) -> Command:
+def sample_options(command: Function) -> Function:
     """--weight, --sample and --seed, handed on as `weights`, `sample_bytes` and `seed`."""
 
     @click.option(
@@ -203,7 +256,7 @@ def sample_options(command: Command) -> Command:
     return wrapped
 
 
-def memory_options(command: Command) -> Command:
+def memory_options(command: Function) -> Function:
     """--memory-limit, --spill-folder and --checkpoint, handed on as `memory_limit` and so on."""
 
     @click.option(
@@ -220,6 +273,18 @@ def memory_options(command: Command) -> Command:
     return wrapped
 
 
+_UNITS = ("", "k", "m", "g", "t")
+
+
+def _amount(value: str, pattern: str) -> int | None:
+    """A number with a unit: decimal, or binary with an i; None where it is none, or no whole number."""
+    match = re.fullmatch(pattern, value.strip(), re.IGNORECASE)
+    if match is None:
+        return None
+    amount = Fraction(match[1]) * (1024 if match[3] else 1000) ** _UNITS.index(match[2].lower())
+    return int(amount) if amount.denominator == 1 else None
+
+
 class Size(click.ParamType[int]):
     """A number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
 
@@ -227,17 +292,31 @@ class Size(click.ParamType[int]):
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes; a unit is decimal, or binary with an i."""
-        match = re.fullmatch(r"([0-9.]+) ?([kmgt]?)(i?)b?", str(value).strip(), re.IGNORECASE)
-        try:
-            amount = float(match[1]) if match else 0.0
-        except ValueError:
-            amount = 0.0
-        if match is None or not amount:
+        amount = _amount(str(value), r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?")
+        if not amount:
             self.fail(f"{value!r} is not a size like 500MB or 2GB", param, ctx)
-        return max(1, int(amount * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " ")))
+        return amount
 
 
-def errors_option(command: Command) -> Command:
+class Number(click.ParamType[int]):
+    """A number of tokens, merges or texts: 32000, 32k, 1.5M; a unit is decimal, or binary with an i: 32Ki is 32768."""
+
+    name = "number"
+
+    def __init__(self, least: int | None = None) -> None:
+        self.least = least
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        amount = value if isinstance(value, int) else _amount(value, r"(-?\d+(?:\.\d+)?)([kmgt]?)(i?)")
+        if amount is None:
+            self.fail(f"{value!r} is not a whole number like 32000, 32k or 1.5M", param, ctx)
+        if self.least is not None and amount < self.least:
+            self.fail(f"{value!r} is under {self.least}", param, ctx)
+        return amount
+
+
+def errors_option(command: Function) -> Function:
     """--errors alone."""
     help = "What to do with bytes that are not UTF-8, where UTF-8 is needed: stop, or put U+FFFD there and count."
     return click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help=help)(command)

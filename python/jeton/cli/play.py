@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from ..errors import MissingDependencyError
-from .options import Common, common_options
+from .options import Command, Common, common_options
 from .streams import write
 
 
-@click.command(short_help="Open the playground, a page that shows what tokenizers do.")
+@click.command(cls=Command, short_help="Open the playground, a page that shows what tokenizers do.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -9,7 +9,8 @@ import click
 
 import jeton
 
-from .options import Common, common_options, corpus_options, memory_options
+from .options import Command, Common, Number, common_options, corpus_options, memory_options
+from .outputs import check_file, check_plot
 from .streams import input_corpus, write
 from .words import counted, size
 
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command(short_help="Count the pretokens of a corpus, to train from or to look at.")
+@click.command(cls=Command, short_help="Count the pretokens of a corpus, to train from or to look at.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Save the counts: words.jtc.")
 @click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="How text is split.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="Cuts documents (repeatable).")
-@click.option("--min-count", type=click.IntRange(1), default=1, metavar="N", help="Leave rarer pretokens out.")
+@click.option("--min-count", type=Number(1), default=1, metavar="N", help="Leave rarer pretokens out.")
 @memory_options
 @click.option("--report", is_flag=True, help="Show frequent pretokens, scripts, and how pretokens grow.")
-@click.option(
-    "--top", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="How many --report shows."
-)
+@click.option("--top", type=Number(0), default=20, show_default=True, metavar="N", help="How many --report shows.")
 @click.option(
     "--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw the growth: growth.svg, growth.png."
 )
@@ -65,6 +64,8 @@ def pretokens(
 
     if output is None and plot is None and not report:
         raise click.UsageError("nothing to do with the counts: give -o FILE, --report or --plot FILE")
+    check_file(output)
+    check_plot(plot)
     places = input_corpus(common, corpus)
     counts = counts_of(places)
     if counts is None:

@@ -9,7 +9,8 @@ import click
 
 import jeton
 
-from .options import Common, common_options, corpus_options, sample_options
+from .options import Command, Common, Number, common_options, corpus_options, sample_options
+from .outputs import check_plot, check_tokenizer, save_tokenizer
 from .streams import input_corpus, write
 from .words import counted, size
 
@@ -26,16 +27,16 @@ class _Sizes(click.ParamType[list[int]]):
         """The integers."""
         if not isinstance(value, str):
             return value
-        numbers = [part.strip().lower() for part in value.split(",")]
+        number = Number()
         try:
-            return [int(part[:-1]) * 1000 if part.endswith("k") else int(part) for part in numbers]
-        except ValueError:
+            return [number.convert(part.strip(), param, ctx) for part in value.split(",")]
+        except click.BadParameter:
             self.fail(f"{value!r} is not a list of sizes like 8000,16000 or 8k,16k", param, ctx)
 
 
-@click.command(short_help="What each vocabulary size is worth, and what it costs.")
+@click.command(cls=Command, short_help="What each vocabulary size is worth, and what it costs.")
 @click.option("-s", "--sizes", type=_Sizes(), metavar="N,N,…", help="The sizes: 8k,16k,32k; 1,024 doubled by default.")
-@click.option("--hidden", type=click.IntRange(1), metavar="N", help="A model's width, to say what each size costs it.")
+@click.option("--hidden", type=Number(1), metavar="N", help="A model's width, to say what each size costs it.")
 @click.option("--tied", is_flag=True, help="The model's output head is its embedding, which counts once.")
 @click.option("--test", multiple=True, metavar="PLACE", help="Text to measure on (repeatable); else some is held out.")
 @click.option("--held-out", type=float, default=0.05, show_default=True, metavar="SHARE", help="How much is held out.")
@@ -69,6 +70,8 @@ def sizes(
       jeton sizes 'data/*.jsonl.gz' -s 16k,32k,64k,128k --hidden 4096 --tied --plot sizes.svg
       jeton sizes train/ --test test/ --sample 2GB --json
     """
+    check_plot(plot)
+    check_tokenizer(output)
     found = jeton.sizes(
         input_corpus(common, corpus, weights),
         test=input_corpus(common, test) if test else None,
@@ -89,5 +92,5 @@ def sizes(
         found.plot(plot)
         common.say(f"plotted {plot}")
     if output is not None:
-        found.tok.save(output)
+        save_tokenizer(common, found.tok, output)
         common.say(f"saved   {output}: {counted(found.tok.num_tokens, 'token')}")

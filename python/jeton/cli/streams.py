@@ -11,7 +11,10 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 import click
 
-from ..corpus import CorpusLike, Source
+from ..compression import decompressed, split_suffix
+from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus, open_place
+from ..corpus.places import file_name
+from ..corpus.reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
 from .options import Common, TextOptions
@@ -19,11 +22,15 @@ from .options import Common, TextOptions
 __all__ = [
     "Text",
     "binary_output",
+    "holds_rows",
     "input_corpus",
+    "input_files",
     "input_texts",
     "named",
     "repaired",
+    "rows_of",
     "terminal_look",
+    "texts_of",
     "write",
 ]
 
@@ -37,13 +44,22 @@ class Text(NamedTuple):
     name: str = ""
 
 
-def input_texts(common: Common, arguments: tuple[str, ...], *, lines: bool = False) -> Iterator[Text]:
-    """The arguments as texts, else standard input as one text, or as one text for each of its lines without the line
-    end.
+def input_texts(
+    common: Common, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
+) -> Iterator[Text]:
+    """The arguments as texts, or with --files the texts in the files they name; else standard input as one text, or as
+    one text for each of its lines without the line end.
 
     Arguments keep the bytes the shell gave, UTF-8 or not.
     """
+    if options.files:
+        for file in input_files(arguments):
+            yield from texts_of(file, options)
+        return
     if arguments:
+        if names := [argument for argument in arguments if is_file(argument)]:
+            more = f" and {len(names) - 1} more" if names[1:] else ""
+            common.warn(f"{names[0]}{more} is the name of a file, and is taken as text; --files reads the file")
         for number, argument in enumerate(arguments, start=1):
             yield Text(os.fsencode(argument), f"text {number}" if len(arguments) > 1 else "")
         return
@@ -53,6 +69,41 @@ def input_texts(common: Common, arguments: tuple[str, ...], *, lines: bool = Fal
         return
     for number, line in enumerate(stream, start=1):
         yield Text(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
+
+
+def input_files(places: tuple[str, ...]) -> list[str]:
+    """The files that the arguments name, all of them looked up before one is read."""
+    if not places:
+        raise click.UsageError("--files needs the names of files")
+    return [file for place in places for file in files_of(place)]
+
+
+def is_file(argument: str) -> bool:
+    """Whether an argument that is taken as text is the name of a file."""
+    try:
+        return os.path.isfile(argument)
+    except ValueError:  # a NUL
+        return False
+
+
+def holds_rows(file: str) -> bool:
+    """Whether a file holds rows, each with a text, as in a corpus; any other file is one text."""
+    return split_suffix(file_name(file))[0].lower().endswith((*ROW_SUFFIXES, ".parquet"))
+
+
+def texts_of(file: str, options: TextOptions) -> Iterator[Text]:
+    """The texts of a file: its rows, or all of it."""
+    if holds_rows(file):
+        for document in rows_of(file, options):
+            yield Text(document.data, document.source)
+        return
+    with open_place(file) as raw, decompressed(raw, file_name(file)) as stream:
+        yield Text(stream.read(), file)
+
+
+def rows_of(file: str, options: TextOptions) -> Corpus:
+    """A file of rows as a corpus."""
+    return open_corpus(file, field=options.field, errors="replace" if options.replace else "strict")
 
 
 def input_corpus(common: Common, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from pathlib import Path
+import logging
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +12,9 @@ import jeton
 from jeton.training.presets import make
 from jeton.training.rules import NAMES
 
-from .options import Common, common_options, corpus_options, memory_options, sample_options
+from ..errors import JetonError
+from .options import Command, Common, Number, common_options, corpus_options, memory_options, sample_options
+from .outputs import check_file, check_tokenizer, save_tokenizer
 from .streams import input_corpus, write
 from .words import counted, seconds, size
 
@@ -23,10 +23,22 @@ if TYPE_CHECKING:
 
     from jeton.training.presets import Preset
 
+# Enough for the alphabet and special tokens of every algorithm; a byte-level alphabet alone has 256 entries.
+SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
+SMALL_SIZE = 400
 
-@click.command(short_help="Learn a tokenizer from a corpus.")
+
+@click.command(cls=Command, short_help="Learn a tokenizer from a corpus.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
-@click.option("-s", "--vocab-size", type=int, default=32_000, show_default=True, metavar="N", help="Tokens in all.")
+@click.option(
+    "-s",
+    "--vocab-size",
+    type=Number(),
+    default=32_000,
+    show_default=True,
+    metavar="N",
+    help="Tokens in all: 32000, 32k.",
+)
 @click.option("--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="How to learn.")
 @click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
@@ -47,7 +59,7 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="An option of the preset, under the library's name (repeatable): --set split_digits=true.",
 )
-@click.option("--min-frequency", type=int, metavar="N", help="Leave rarer pairs alone.")
+@click.option("--min-frequency", type=Number(), metavar="N", help="Leave rarer pairs alone.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
 @click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
 @click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
@@ -63,11 +75,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="What tokens never are (repeatable).",
 )
-@click.option("--max-token-length", type=int, metavar="N", help="In bytes, or characters at level char.")
+@click.option("--max-token-length", type=Number(), metavar="N", help="In bytes, or characters at level char.")
 @click.option("--block", "blocked", multiple=True, metavar="TEXT", help="Never a token (repeatable).")
 @click.option("--require", "required", multiple=True, metavar="TEXT", help="Always a token (repeatable).")
 @click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross words (SuperBPE).")
-@click.option("--superwords-from", type=int, metavar="N", help="Let merges cross words from N entries on.")
+@click.option("--superwords-from", type=Number(), metavar="N", help="Let merges cross words from N entries on.")
+@click.option("--accept-loss", multiple=True, metavar="NAME", help="Something OUT's format may leave out (repeatable).")
 @memory_options
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
 @click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
@@ -82,6 +95,8 @@ def train(
     errors: Literal["strict", "replace", "skip"],
     weights: tuple[float, ...],
     output: str,
+    accept_loss: tuple[str, ...],
+    log: str | None,
     trace: bool,
     preset: str | None,
     settings: tuple[str, ...],
@@ -109,23 +124,29 @@ def train(
       jeton train texts/ -o clean.json --rule one_script --rule whole_characters --require '</think>' --superwords
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
-    _check_output(output)
+    how = {"preset": _preset(preset, settings)} | {
+        name: options[name]
+        for name in ("algorithm", "level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
+    }
+    how |= {"end_of_word_style": options["end_of_word_style"]}
+    check_tokenizer(output, accept_loss, lambda: _small(how))
+    check_file(log)
     tok = jeton.train(
         input_corpus(common, corpus, weights),
         documents=documents,
         field=field,
         errors=errors,
-        preset=_preset(preset, settings),
         rules=jeton.Rules(
             max_token_length=max_token_length, blocked=blocked, required=required, **dict.fromkeys(rules, True)
         ),
         superwords=superwords if superwords_from is None else jeton.Superwords(from_size=superwords_from),
+        log=log,
         trace=write if trace else False,
         threads=common.threads,
         progress=common.progress,
-        **options,
+        **{**options, **how},
     )
-    tok.save(output)
+    save_tokenizer(common, tok, output, accept_loss)
     facts = _facts(tok, output)
     if common.as_json:
         write(json.dumps(facts, ensure_ascii=False))
@@ -152,13 +173,17 @@ def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
     return make(name, options)
 
 
-def _check_output(output: str) -> None:
-    """Fails before the training where saving after it could only fail."""
-    folder = Path(output).absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder to save in does not exist", str(folder))
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, "the folder to save in cannot be written", str(folder))
+def _small(how: dict[str, Any]) -> jeton.Tokenizer | None:
+    """A tokenizer of a few lines by the same rules, to see whether a format can hold such a one; None: it cannot be."""
+    logger = logging.getLogger("jeton")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)  # such a small one stops early, which means nothing
+    try:
+        return jeton.train([SMALL_CORPUS], SMALL_SIZE, progress=False, **how)
+    except JetonError:
+        return None
+    finally:
+        logger.setLevel(level)
 
 
 def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:

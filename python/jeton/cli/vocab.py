@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..drawing import cells, visible
-from .options import Common, common_options, tokenizer_option
+from .options import Command, Common, common_options, tokenizer_option
 from .streams import write
 
 if TYPE_CHECKING:
@@ -21,15 +21,24 @@ TOKEN_CELLS, BYTES_CELLS = 24, 36
 
 
 class Entry(NamedTuple):
-    """One line: an id, its token's bytes, and how it came about."""
+    """One line: an id, its token's bytes, and how it came about.
+
+    Attributes:
+        id: the id.
+        data: what it adds to decoded text.
+        shown: the same, or the spelling of an entry that adds nothing or something else: control and unknown pieces.
+        special: whether it is a special token.
+        merge: left id, right id and rank of the merge that made it.
+    """
 
     id: int
     data: bytes
+    shown: bytes
     special: bool
-    merge: tuple[int, int, int] | None  # left, right, rank
+    merge: tuple[int, int, int] | None
 
 
-@click.command(short_help="List or search the vocabulary.")
+@click.command(cls=Command, short_help="List or search the vocabulary.")
 @click.option("--grep", metavar="RE", help="Only tokens in whose text this regular expression is found.")
 @tokenizer_option
 @common_options
@@ -49,7 +58,7 @@ def vocab(common: Common, tok: jeton.Tokenizer, grep: str | None) -> None:
     except re.error as error:
         raise click.UsageError(f"--grep {grep!r} is not a regular expression: {error}") from None
     for entry in _entries(tok):
-        if wanted.search(entry.data.decode("utf-8", "replace")):
+        if wanted.search(entry.shown.decode("utf-8", "replace")):
             write(json.dumps(_facts(entry), ensure_ascii=False) if common.as_json else _line(tok, entry))
 
 
@@ -58,19 +67,20 @@ def _entries(tok: jeton.Tokenizer) -> Iterator[Entry]:
     made: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, id) in enumerate(tok.merges):
         made.setdefault(id, (left, right, rank))
-    special = set(tok.special_tokens.values())
+    special = {id: token.encode() for token, id in tok.special_tokens.items()}
     for id, data in sorted(tok.vocab.items()):
-        yield Entry(id, data, id in special, made.get(id))
+        shown = special.get(id, data) or tok.id_to_token(id).encode()
+        yield Entry(id, data, shown, id in special, made.get(id))
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
     merge = dict(zip(("left", "right", "rank"), entry.merge, strict=True)) if entry.merge else None
-    text = entry.data.decode("utf-8", "replace")
+    text = entry.shown.decode("utf-8", "replace")
     return {"id": entry.id, "token": text, "bytes_hex": entry.data.hex(), "special": entry.special, "merge": merge}
 
 
 def _line(tok: jeton.Tokenizer, entry: Entry) -> str:
-    token = visible(entry.data)
+    token = visible(entry.shown)
     if entry.merge:
         left, right, rank = entry.merge
         pair = f"{visible(tok.id_to_bytes(left))}+{visible(tok.id_to_bytes(right))}"

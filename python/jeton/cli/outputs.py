@@ -1,0 +1,110 @@
+"""Outputs: what can be known about writing them is checked before the work, and work is never lost with them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Collection
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+import jeton
+
+from ..atomic import write_atomically
+from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
+from ..formats import format_of
+from .options import Common
+
+__all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]
+
+
+def check_file(path: str | None) -> None:
+    """Checks that a file can be written at a path; None: there is none to write.
+
+    Raises:
+        UsageError: the path is empty.
+        OSError: its folder is not there or cannot be written, or a folder has its name.
+    """
+    if path is None:
+        return
+    if not path:
+        raise click.UsageError("the name of an output is empty")
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written there", path)
+    _check_folder(Path(os.path.realpath(path)).parent)
+
+
+def check_plot(path: str | None) -> None:
+    """The same for a plot, which also needs its package.
+
+    Raises:
+        OSError: as `check_file`.
+        MissingDependencyError: matplotlib is not installed.
+    """
+    check_file(path)
+    if path is not None:
+        if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise click.UsageError(f"{path}: a plot ends in .png, .svg or .pdf")
+        if find_spec("matplotlib") is None:
+            raise MissingDependencyError("a plot needs matplotlib: pip install 'jeton[plot]'", extra="plot")
+
+
+def check_tokenizer(
+    path: str | None, accept_loss: Collection[str] = (), small: Callable[[], jeton.Tokenizer | None] = lambda: None
+) -> None:
+    """The same for a tokenizer, whose format must be known by the path and hold such a tokenizer.
+
+    Args:
+        path: where it is to be saved; None: nowhere.
+        accept_loss: as in `Tokenizer.save`.
+        small: makes a tokenizer of the same kind, which is saved for a trial; None: there is none.
+
+    Raises:
+        ConfigError: no format has the suffix.
+        UnsupportedFeatureError: the format cannot hold such a tokenizer.
+    """
+    if path is None:
+        return
+    if not path:
+        raise click.UsageError("the name of an output is empty")
+    target = Path(os.path.realpath(path))
+    format = format_of(path)
+    _check_folder(target if target.is_dir() else target.parent)
+    if (format == "tokenizer.json" and not accept_loss) or (tok := small()) is None:
+        return
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LossyConversionWarning)
+        tok.save(Path(folder, target.name or "out"), format=format, accept_loss=accept_loss)
+
+
+def save_tokenizer(common: Common, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
+    """Saves a tokenizer; where that fails, as a tokenizer.json beside the path, or else in the folder for temporary
+    files, and says where. Then the error is raised.
+    """
+    try:
+        tok.save(path, accept_loss=accept_loss)
+    except (JetonError, OSError):
+        beside = Path(os.path.realpath(path))
+        for folder in (beside.parent, Path(tempfile.gettempdir())):
+            rescued = folder / f"{beside.name}.tokenizer.json"
+            if rescued.exists():
+                continue
+            try:
+                with write_atomically(rescued) as file:
+                    file.write(tok.to_bytes())
+            except (JetonError, OSError):
+                continue
+            common.warn(f"{path} could not be saved; the tokenizer is in {rescued}, and jeton convert can write it")
+            break
+        raise
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder to save in does not exist", str(folder))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "the folder to save in cannot be written", str(folder))
