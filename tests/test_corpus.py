@@ -458,6 +458,14 @@ class TestBombs:
             list(open_corpus(io.BytesIO(b"x" * (2 << 20))))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process takes is known on Linux")
+def test_generated_bombs_end_in_an_error() -> None:
+    """Some of the bombs of tools/corpus_bombs.py, which makes hundreds."""
+    tool = Path(__file__).parents[1] / "tools" / "corpus_bombs.py"
+    done = subprocess.run([sys.executable, str(tool), "--variants", "2"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
 class TestPipesAndDevices:
     @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="this system has no /dev/zero")
     @pytest.mark.parametrize("options", [{}, {"sample_bytes": 1000}, {"documents": "line"}])
