@@ -99,7 +99,8 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "corpus": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),
 }
 
-READING = {"documents": "nothing", "field": "str", "errors": "nothing", "sample_bytes": "int?", "seed": "int"}
+TEXT = {"documents": "nothing", "field": "str", "errors": "nothing", "encoding": "nothing", "max_expansion": "number?"}
+READING = {**TEXT, "sample_bytes": "int?", "seed": "int"}
 RUNNING = {"threads": "int?", "progress": "call?"}
 MEMORY = {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "min_count": "int"}
 
@@ -148,7 +149,7 @@ TAKES: dict[str, dict[str, str]] = {
     "measure": {
         "tok": "nothing",
         "corpus": "corpus",
-        **{name: READING[name] for name in ("documents", "field", "errors")},
+        **TEXT,
         **RUNNING,
     },
     "prefix": {"tok": "nothing", "vocab_size": "int"},
@@ -163,7 +164,13 @@ TAKES: dict[str, dict[str, str]] = {
         **READING,
         **RUNNING,
     },
-    "Source": {"place": "corpus", "weight": "number", "field": "str?", "documents": "nothing?"},
+    "Source": {
+        "place": "corpus",
+        "weight": "number",
+        "field": "str?",
+        "documents": "nothing?",
+        "encoding": "nothing?",
+    },
     "Rules": {
         **dict.fromkeys(
             ["whole_characters", "one_class", "one_script", "lone_punctuation", "digits_from_right"], "bool"

@@ -52,11 +52,12 @@ def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_pat
     assert (tmp_path / "a.b" / "tokenizer_config.json").is_file()
     assert run("convert", path, tmp_path / "c", "--to", "tokenizer.json", "--strings", 10).code == 0
     assert (tmp_path / "c").is_file()
-    assert run("convert", path, tmp_path / "d.xyz").code == 1
+    for suffix in (".xyz", ".txt"):
+        result = run("convert", path, tmp_path / f"d{suffix}")
+        assert (result.code, f"no format has the suffix '{suffix}'" in result.err) == (1, True)
     assert run("convert", path, tmp_path / "d", "--to", "vocab").code == 2
-    for listing in ("d.vocab", "d.txt"):
-        result = run("convert", path, tmp_path / listing)
-        assert (result.code, "listing for people" in result.err) == (2, True)
+    result = run("convert", path, tmp_path / "d.vocab")
+    assert (result.code, "listing for people" in result.err) == (2, True)
     assert left(tmp_path) == ["a.b", "c"]
 
 

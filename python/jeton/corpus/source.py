@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from ..arguments import string
 from ..errors import ConfigError
+from .streams import check_encoding
 
 __all__ = ["CorpusLike", "Place", "Source", "check_place", "sources_of"]
 
@@ -59,6 +60,8 @@ class Source:
             raise ConfigError(f"weight={self.weight!r} is not a positive number", option="weight")
         if self.field is not None:
             string(self.field, "field")
+        if self.encoding is not None:
+            check_encoding(self.encoding)
         if self.documents not in (None, "file", "line"):
             raise ConfigError(f'documents={self.documents!r}: expected "file" or "line"', option="documents")
 

@@ -161,7 +161,7 @@ def check_encoding(encoding: str) -> str:
     try:
         "".encode(encoding)  # codecs.lookup also knows what is no text encoding, as "zlib"
         return codecs.lookup(encoding).name
-    except (LookupError, TypeError, ValueError, UnicodeError):
+    except (LookupError, TypeError, ValueError):  # UnicodeError is a ValueError
         message = f'encoding={encoding!r} is no text encoding that Python knows, as "utf-8", "gb18030" or "shift_jis"'
         raise ConfigError(message, option="encoding") from None
 
