@@ -301,6 +301,7 @@ async function start() {
   }
   addEventListener("popstate", () => read(tokenizers[0].key)); // the browser's buttons, and an address that is edited
   await read(tokenizers[0].key);
+  await mounted.get(open); // the page is ready when its view is
   document.documentElement.dataset.ready = "";
 }
 
