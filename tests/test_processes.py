@@ -74,6 +74,7 @@ tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], speci
 long = "the old man and the sea. " * 40_000
 ids = tok.encode(long)
 words = " ".join("".join(random.Random(i).choices("abcdefgh", k=7)) for i in range(50_000))
+counts = jeton.count_pretokens([words], progress=False) if name == "save" else None
 begun = threading.Barrier(4)
 
 class Id:
@@ -99,6 +100,7 @@ CALLS = {
     "train": lambda: jeton.train([words], vocab_size=3_000, progress=lambda *_: sum(range(1_000))),
     "chat": lambda: tok.chat([{"role": "user", "content": long[:20_000]}] * 3, template=TEMPLATE),
     "errors": failing,
+    "save": lambda: counts.save(f"{sys.argv[3]}/{threading.get_ident()}.jtc"),
 }
 
 def work():
@@ -117,14 +119,14 @@ EXIT_RUNS = int(os.environ.get("JETON_EXIT_RUNS", "2"))
 
 @pytest.mark.parametrize(
     "call",
-    "encode encode_short encode_array encode_batch count mixed decode train chat errors".split(),  # noqa: SIM905
+    "encode encode_short encode_array encode_batch count mixed decode train chat errors save".split(),  # noqa: SIM905
 )
 @pytest.mark.timeout(60 * EXIT_RUNS)
 def test_the_interpreter_ends_while_daemon_threads_work(call: str, tmp_path: Path) -> None:
     script = tmp_path / "until_the_end.py"
     script.write_text(UNTIL_THE_END)
     for run in range(EXIT_RUNS):
-        command = [sys.executable, str(script), call, str(0.1 + 0.37 * run % 0.4)]
+        command = [sys.executable, str(script), call, str(0.1 + 0.37 * run % 0.4), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
 

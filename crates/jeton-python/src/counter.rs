@@ -15,7 +15,7 @@ use crate::arguments::Text;
 use crate::counts::Counts;
 use crate::error;
 use crate::ground::{self, Limit};
-use crate::watch::Watch;
+use crate::watch::{self, Watch};
 
 /// Memory for what is read from each run, and for what is written.
 const BUFFER: usize = 1 << 17;
@@ -79,10 +79,7 @@ pub fn merge_runs(
 
 /// Runs `work` without the interpreter; it asks now and then whether to go on.
 pub fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
-    let watch = Mutex::new(Watch::new(None));
-    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
-    let done = py.detach(|| work(&go_on));
-    watch.into_inner().map_err(|_| finished())?.finish(done, |failed| error::plain(py, failed))
+    watch::watched(py, work, |failed| error::plain(py, failed))
 }
 
 impl Counter {

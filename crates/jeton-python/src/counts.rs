@@ -15,6 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::callback;
 use crate::counter::watched;
 use crate::error;
 use crate::ground::Limit;
@@ -30,9 +31,9 @@ struct Object<'a> {
 
 impl Write for Object<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = Python::attach(|py| {
-            let written = self.file.call_method1(py, intern!(py, "write"), (PyBytes::new(py, bytes),));
-            written.and_then(|written| written.extract::<usize>(py))
+        let written = callback::attached(|py| {
+            let write = self.file.bind(py).getattr(intern!(py, "write"))?;
+            callback::call(&write, &(PyBytes::new(py, bytes),).into_pyobject(py)?)?.extract::<usize>()
         });
         let error = match written {
             Ok(written) if (1..=bytes.len()).contains(&written) => return Ok(written),
