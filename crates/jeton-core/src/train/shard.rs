@@ -13,7 +13,7 @@ use super::cells::Cells;
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
 use crate::interrupt::{GoOn, Looks};
-use crate::memory::{self, List, Memory};
+use crate::memory::{self, List, Memory, PAGE};
 use crate::simd;
 
 /// How many places ahead cells are fetched.
@@ -243,23 +243,17 @@ impl Shard {
         let mut total = 0;
         for (&pair, &(_, _, len)) in listed.iter().zip(&survey.pairs) {
             if pair != UNLISTED {
-                self.places[pair as usize] = Places { block: 0, start: total, len: 0 };
+                self.places[pair as usize] = Places { block: 0, start: total, len };
                 total += len;
             }
         }
-        self.postings.clear();
-        let (_, block, _) = room(&mut self.postings, total as usize, &self.memory)?;
-        for (at, left, right) in self.cells.pairs() {
-            let pair = listed[survey.position(left, right)?];
-            if pair != UNLISTED {
-                let Places { start, len, .. } = &mut self.places[pair as usize];
-                block[(*start + *len) as usize] = at;
-                *len += 1;
-                self.visits.one(&self.memory);
-            }
-            looks.now_and_then()?;
-        }
-        Ok(())
+        let Self { cells, postings, places, memory, visits, .. } = self;
+        postings.clear();
+        let found = cells.pairs().filter_map(|(at, left, right)| {
+            let pair = survey.position(left, right).map(|position| listed[position]);
+            (!matches!(pair, Ok(UNLISTED))).then(|| pair.map(|pair| (pair, at)))
+        });
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
     }
 
     /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered anew.
@@ -283,17 +277,12 @@ impl Shard {
         }
         let mut total = 0;
         for places in &mut self.places {
-            (places.start, total, places.len) = (total, total + places.len, 0);
+            places.start = total;
+            total += places.len;
         }
-        let (_, block, _) = room(&mut self.postings, total as usize, &self.memory)?;
-        for (at, pair) in self.cells.pairs().filter_map(listed) {
-            let Places { start, len, .. } = &mut self.places[pair];
-            block[(*start + *len) as usize] = at;
-            *len += 1;
-            self.visits.one(&self.memory);
-            looks.now_and_then()?;
-        }
-        Ok(())
+        let Self { cells, postings, places, memory, visits, .. } = self;
+        let found = cells.pairs().filter_map(listed).map(|(at, pair)| Ok((pair as u32, at)));
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
     }
 
     /// There are now so many pairs in all.
@@ -421,6 +410,70 @@ fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Me
     }
     cells.join(at, merging.left_length, merging.length, merging.result);
     weight
+}
+
+/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places` holds the range of each pair,
+/// `total` places together.
+///
+/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then within each partition.
+/// One pass would write to all pages in no order, with a page fault for each place; two passes have √(number of pages) pages in use at a time.
+///
+/// # Errors
+/// `Interrupted`; as [`List::reserve`].
+fn fill_postings(
+    found: impl Iterator<Item = Result<(u32, u32)>>,
+    places: &mut [Places],
+    postings: &mut Vec<List<u32>>,
+    total: usize,
+    memory: &Memory,
+    visits: &mut Visits,
+    looks: &mut Looks<'_>,
+) -> Result<()> {
+    let (number, ..) = room(postings, total, memory)?;
+    let block = &mut postings[number as usize];
+    let in_file = block.is_in_file();
+    let mut write = |places: &mut [Places], pair: u32, at: u32| {
+        let Places { start, len, .. } = &mut places[pair as usize];
+        block[(*start + *len) as usize] = at;
+        *len += 1;
+    };
+    let num_partitions = (total * size_of::<u32>() / PAGE).isqrt();
+    if num_partitions < 2 || !in_file {
+        places.iter_mut().for_each(|places| places.len = 0);
+        for found in found {
+            let (pair, at) = found?;
+            write(places, pair, at);
+            looks.now_and_then()?;
+        }
+        return Ok(());
+    }
+    let size = total.div_ceil(num_partitions);
+    let partition = |start: u32| start as usize / size;
+    let mut ends = memory::filled(0, num_partitions)?; // of what is in each partition
+    for places in places.iter_mut() {
+        ends[partition(places.start).min(num_partitions - 1)] += places.len as usize;
+        places.len = 0;
+    }
+    let mut before = 0;
+    for end in &mut ends {
+        (*end, before) = (before, before + *end);
+    }
+    let mut partitioned = List::new(&memory.in_files());
+    partitioned.extend(std::iter::repeat_n((0, 0), total))?;
+    for found in found {
+        let (pair, at) = found?;
+        let end = &mut ends[partition(places[pair as usize].start)];
+        partitioned[*end] = (pair, at);
+        *end += 1;
+        visits.one(memory);
+        looks.now_and_then()?;
+    }
+    for &(pair, at) in &*partitioned {
+        write(places, pair, at);
+        visits.one(memory);
+        looks.now_and_then()?;
+    }
+    Ok(())
 }
 
 /// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room starts.
