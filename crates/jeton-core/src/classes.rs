@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;
@@ -121,7 +121,8 @@ impl Classes {
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// The class of the character of two to four bytes that begins `four`. Whether it has two or three cannot be predicted, and is no branch.
+    /// The class of the character of two to four bytes that begins `four`. Whether it has two or three cannot be
+    /// predicted, and is no branch.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);

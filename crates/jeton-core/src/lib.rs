@@ -1,5 +1,5 @@
-//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no paths, no
-//! network.
+//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no
+//! paths, no network.
 //!
 //! ```text
 //! text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
@@ -7,9 +7,10 @@
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them; [`train`] and [`format`] stand beside
-//! it. `tools/check_layers.py` keeps it so.
+//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
+//! [`train`] and [`format`] stand beside it. `tools/check_layers.py` keeps it so.
 
+mod atomic_cell;
 pub mod error;
 pub mod hash;
 pub mod interrupt;
@@ -17,7 +18,6 @@ pub mod memory;
 pub mod pages;
 pub mod parallel;
 pub mod simd;
-mod slot;
 pub mod spare;
 pub mod utf8;
 

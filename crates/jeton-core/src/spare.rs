@@ -1,23 +1,25 @@
 //! Large lists, whose memory is kept for the next.
 //!
-//! Memory that a program touches for the first time costs a fault for every page, and on a virtual machine whose host has to find it, too, some
-//! microseconds: for the ids of a text that takes as long as to find them. So what a large result took waits for the next one.
+//! Memory that a program touches for the first time costs a fault for every page, and on a virtual machine whose host
+//! has to find it, too, some microseconds: for the ids of a text that takes as long as to find them. So what a large
+//! result took waits for the next one.
 //!
-//! Not in large pages: those that nobody had lately cost milliseconds each there, more than they save in lists that are read in order.
+//! Not in large pages: those that nobody had lately cost milliseconds each there, more than they save in lists that are
+//! read in order.
 
-use crate::slot::Slot;
+use crate::atomic_cell::AtomicCell;
 
 /// The memory of ids that nobody looks at any more.
-pub static IDS: Spare<u32> = Spare(Slot::new());
+pub static IDS: Spare<u32> = Spare(AtomicCell::new());
 
 /// The same of texts.
-pub static TEXTS: Spare<u8> = Spare(Slot::new());
+pub static TEXTS: Spare<u8> = Spare(AtomicCell::new());
 
 /// From so many bytes on it is kept, and up to so many. What of a list nobody wrote is no memory.
 const KEPT: std::ops::RangeInclusive<usize> = 1 << 20..=32 << 20;
 
 /// A list whose memory waits for the next one that is large.
-pub struct Spare<T: Send>(Slot<Vec<T>>);
+pub struct Spare<T: Send>(AtomicCell<Vec<T>>);
 
 impl<T: Send + Copy> Spare<T> {
     /// An empty list with so much room.
@@ -44,7 +46,7 @@ mod tests {
     #[test]
     fn a_list_is_taken_again() {
         let many = *KEPT.start();
-        let spare = Spare(Slot::new());
+        let spare = Spare(AtomicCell::new());
         assert!(spare.take(many).capacity() >= many);
         spare.keep(Vec::with_capacity(2 * many));
         assert!(spare.0.take().is_none(), "nobody wrote it");

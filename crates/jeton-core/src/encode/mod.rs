@@ -37,14 +37,14 @@ use self::batch::Batch;
 use self::merge_cache::{LongKey, MergeCache};
 use self::pretoken_cache::PretokenCache;
 use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
+use crate::atomic_cell::made_once;
+use crate::atomic_cell::AtomicCell;
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::seams::Seams;
-use crate::slot::made_once;
-use crate::slot::Slot;
 use crate::spare;
 use crate::vocab::{Kind, Vocab};
 
@@ -120,7 +120,7 @@ pub struct Encoder {
     spent: AtomicUsize,  // cost so far without tables, in bytes of text
     break_even: usize,   // cost at which the tables are built
     cuts: Option<Cuts>,  // split points inside of pretokens
-    workers: [Slot<Worker>; MAX_WORKERS],
+    workers: [AtomicCell<Worker>; MAX_WORKERS],
 }
 
 /// Lookup tables built from a model.
@@ -294,7 +294,7 @@ impl Encoder {
 
     /// Runs `work` with a worker from the pool, or a new one.
     pub fn with_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
-        let mut worker = self.workers.iter().find_map(Slot::take).unwrap_or_default();
+        let mut worker = self.workers.iter().find_map(AtomicCell::take).unwrap_or_default();
         worker.prepare(self);
         let result = work(&mut worker);
         worker.clear();

@@ -1,8 +1,8 @@
 //! The sets of characters that HF's parts ask for, as the wheel 0.23.3 has them.
 //!
-//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16), cut back to the
-//! age that they have there, with the few characters whose properties have changed since. Each was compared with the wheel's for every
-//! code point.
+//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16),
+//! cut back to the age that they have there, with the few characters whose properties have changed since. Each was
+//! compared with the wheel's for every code point.
 //!
 //! | set | Unicode there | from |
 //! |---|---|---|
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// A set of characters.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Counts by script: in which writing systems a corpus is.
 //!
-//! The script of a pretoken is that of its first character which has one; digits, punctuation and white space have none.
-//! Source: Unicode's property Script, as `regex-syntax` has it.
-//! Left out: scripts of few texts, which are together under one name.
+//! The script of a pretoken is that of its first character which has one; digits, punctuation and white space have
+//! none. Source: Unicode's property Script, as `regex-syntax` has it. Left out: scripts of few texts, which are
+//! together under one name.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::table::Counts;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// The scripts that are told apart; what is in none of them is `Other`, what has no script is `None`.
 const NAMES: [&str; 40] = [
