@@ -80,7 +80,7 @@ impl<T: Send> fmt::Debug for AtomicCell<T> {
     }
 }
 
-// Its models under loom are in `tests/slot_models.rs`, which includes this file.
+// Its models under loom are in `tests/atomic_cell_models.rs`, which includes this file.
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../src/slot.rs"]
+#[path = "../src/atomic_cell.rs"]
 mod atomic_cell;
 
 use loom::cell::UnsafeCell;
@@ -16,7 +16,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
-use slot::AtomicCell;
+use atomic_cell::AtomicCell;
 
 /// A value that counts how often it is dropped, and in which loom sees each access.
 struct Counted {
@@ -45,7 +45,8 @@ impl Drop for Counted {
 
 /// Threads that take it or make their own, use it, and put it back.
 fn share(threads: usize, rounds: usize) {
-    let (slot, dropped, made) = (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (slot, dropped, made) =
+        (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let work = {
         let (slot, dropped, made) = (slot.clone(), dropped.clone(), made.clone());
         move || {
