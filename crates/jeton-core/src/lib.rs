@@ -11,6 +11,7 @@
 //! [`train`] and [`format`] stand beside it. `tools/check_layers.py` keeps it so.
 
 mod atomic_cell;
+pub mod buffer_pool;
 pub mod error;
 pub mod hash;
 pub mod interrupt;
@@ -18,7 +19,6 @@ pub mod memory;
 pub mod pages;
 pub mod parallel;
 pub mod simd;
-pub mod spare;
 pub mod utf8;
 
 // What both flows share

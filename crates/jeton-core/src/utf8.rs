@@ -4,8 +4,8 @@
 //! beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their lengths closes the gaps, as
 //! simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
+use crate::buffer_pool;
 use crate::simd::{self, Detected};
-use crate::spare;
 
 /// Bytes that are written at once.
 const STEP: usize = 16;
@@ -15,10 +15,10 @@ const MOST_AT_ONCE: usize = 1 << 28;
 
 /// Room for the UTF-8 of so many characters, at least of most texts.
 pub fn room_for(points: usize) -> Vec<u8> {
-    spare::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
+    buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
-/// Spare capacity with which [`append`] does not reallocate for so many characters.
+/// BufferPool capacity with which [`append`] does not reallocate for so many characters.
 pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }

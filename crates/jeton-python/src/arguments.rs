@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use jeton_core::buffer_pool;
 use jeton_core::error::Error;
 use jeton_core::pages;
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::spare;
 use jeton_core::tokenizer::{Input, Permission};
 use jeton_core::utf8;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
@@ -76,7 +76,7 @@ pub struct Wide {
 
 impl Drop for Wide {
     fn drop(&mut self) {
-        spare::TEXTS.keep(std::mem::take(&mut self.bytes));
+        buffer_pool::TEXTS.keep(std::mem::take(&mut self.bytes));
     }
 }
 

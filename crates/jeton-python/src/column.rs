@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use jeton_core::spare;
+use jeton_core::buffer_pool;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
 impl Drop for Column {
     fn drop(&mut self) {
         if let Integers::Ids(ids) = &mut self.0 {
-            spare::IDS.keep(std::mem::take(ids));
+            buffer_pool::IDS.keep(std::mem::take(ids));
         }
     }
 }

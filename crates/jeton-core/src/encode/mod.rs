@@ -39,13 +39,13 @@ use self::pretoken_cache::PretokenCache;
 use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
 use crate::atomic_cell::made_once;
 use crate::atomic_cell::AtomicCell;
+use crate::buffer_pool;
 use crate::error::Result;
 use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::seams::Seams;
-use crate::spare;
 use crate::vocab::{Kind, Vocab};
 
 /// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
@@ -709,7 +709,7 @@ impl Run<'_> {
         out.count += total;
         if !out.counts_only {
             if out.ids.capacity() == 0 {
-                out.ids = spare::IDS.take(out.expected.max(total + FIXED));
+                out.ids = buffer_pool::IDS.take(out.expected.max(total + FIXED));
             }
             out.ids.reserve(total + FIXED);
         }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::segments::Segment;
 use super::{Permit, Tokenizer};
+use crate::buffer_pool;
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::GoOn;
@@ -16,7 +17,6 @@ use crate::model::{Scratch, Specials};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::simd;
-use crate::spare;
 
 /// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes less than
 /// 50 ms, and starting threads would cost more than a tenth of the work.
@@ -231,7 +231,7 @@ impl Tokenizer {
         let mut all = Written::new(counts_only, 0);
         let lists = Lists::default();
         if threads > 1 && !counts_only {
-            all.ids = spare::IDS.take(expected(text.bytes.len()));
+            all.ids = buffer_pool::IDS.take(expected(text.bytes.len()));
         }
         self.stretches(text.bytes, permit, |span, id| {
             let ids: Vec<u32> = id.into_iter().collect();
@@ -297,7 +297,7 @@ impl Tokenizer {
         };
         let mut all = Written::default();
         if groups.len() > 1 {
-            all.ids = spare::IDS.take(expected(total));
+            all.ids = buffer_pool::IDS.take(expected(total));
         }
         let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
         let mut from = 0;
