@@ -1,20 +1,21 @@
 //! A text on its way from the input to the model: cut into pieces, rewritten piece by piece, with the way back.
 //!
-//! Every stage before the model is one of two things: it rewrites pieces (a normalizer) or cuts them (a matcher of added tokens, a
-//! pre-tokenizer). Both work on one [`Draft`], in order, so stages compose without knowing each other.
+//! Every stage before the model is one of two things: it rewrites pieces (a normalizer) or cuts them (a matcher of
+//! added tokens, a pre-tokenizer). Both work on one [`Draft`], in order, so stages compose without knowing each other.
 //!
-//! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the range of
-//! the input that it stands for.
+//! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the
+//! range of the input that it stands for.
 //!
-//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. Of many pieces some at a time go through the stages that are
-//! left ([`Draft::groups`]), so that they stay in the caches. What stages write is bounded by the input
-//! ([`most_bytes`]): each of a file's parts can double a text, and a few dozen of them would fill any memory.
-//! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
+//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. Of many pieces some at a time go through
+//! the stages that are left ([`Draft::groups`]), so that they stay in the caches. What stages write is bounded by the
+//! input ([`most_bytes`]): each of a file's parts can double a text, and a few dozen of them would fill any memory.
+//! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets
+//! depend on.
 
 use std::ops::Range;
 
+use crate::cancel::most_bytes;
 use crate::error::{Error, Result};
-use crate::interrupt::most_bytes;
 use crate::memory;
 
 /// Pieces that go together through the stages that are left; few in tests, so that short texts have many groups.
@@ -58,7 +59,8 @@ pub struct Parts<'d> {
 }
 
 impl Parts<'_> {
-    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one is left out.
+    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one
+    /// is left out.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -148,8 +150,8 @@ impl Draft {
         self.pieces.len() > GROUP
     }
 
-    /// The same in drafts of some pieces each. A stage that does with each piece what it does with it alone makes of them what it makes of
-    /// the whole.
+    /// The same in drafts of some pieces each. A stage that does with each piece what it does with it alone makes of
+    /// them what it makes of the whole.
     pub fn groups(&self) -> impl Iterator<Item = Self> + '_ {
         let mut start = 0;
         self.pieces.chunks(GROUP).map(move |group| {
@@ -168,8 +170,8 @@ impl Draft {
         self.before = bytes;
     }
 
-    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that is left empty
-    /// disappears.
+    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that
+    /// is left empty disappears.
     ///
     /// # Errors
     /// What `write` returns, and [`Error::text`] for a text that grows too long.
@@ -200,7 +202,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts stay, in order.
+    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts
+    /// stay, in order.
     ///
     /// # Errors
     /// What `cut` returns.
@@ -245,7 +248,8 @@ impl Writer<'_> {
         &self.old[self.at..]
     }
 
-    /// Whether the text is still short enough. To be called by who writes more for a character than any table of Unicode does.
+    /// Whether the text is still short enough. To be called by who writes more for a character than any table of
+    /// Unicode does.
     ///
     /// # Errors
     /// [`Error::text`] where it is not.
@@ -265,8 +269,8 @@ impl Writer<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0: it is new and stands for what the byte before stands for. 0: it takes the place of the next old character.
-    /// −n: the same, and the n old characters after that are left out.
+    /// `change` > 0: it is new and stands for what the byte before stands for. 0: it takes the place of the next old
+    /// character. −n: the same, and the n old characters after that are left out.
     pub fn put(&mut self, c: char, change: isize) {
         let start = self.from.start;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
@@ -298,8 +302,8 @@ impl Writer<'_> {
         self.origins.is_some()
     }
 
-    /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes it stands
-    /// for the empty range at this place.
+    /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes
+    /// it stands for the empty range at this place.
     pub fn replace(&mut self, bytes: usize, new: &str) {
         let end = self.at + bytes;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
@@ -337,7 +341,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `new`, which stands for the empty range after what was written last: after the old text that it stands for.
+    /// Writes `new`, which stands for the empty range after what was written last: after the old text that it stands
+    /// for.
     pub fn append(&mut self, new: &str) {
         if let Some(origins) = &mut self.origins {
             let here = origins[self.start..].last().map_or(self.from.start, |last| last.end);

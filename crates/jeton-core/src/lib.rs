@@ -12,9 +12,9 @@
 
 mod atomic_cell;
 pub mod buffer_pool;
+pub mod cancel;
 pub mod error;
 pub mod hash;
-pub mod interrupt;
 pub mod memory;
 pub mod pages;
 pub mod parallel;

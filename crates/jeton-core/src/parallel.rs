@@ -21,8 +21,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::pretokenize::{Pretokenizer, Span};
 
 /// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on Chinese,
@@ -90,14 +90,14 @@ impl Part<'_> {
     ///
     /// # Errors
     /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch; `Interrupted` when
-    /// `go_on` says no.
+    /// `keep_going` says no.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         mut each: impl FnMut(&str, Span) -> Result<()>,
     ) -> Result<Landing> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for index in self.texts() {
             let text = self.texts[index];
             let start = if index == self.start.text { self.start.byte } else { 0 };
@@ -108,7 +108,7 @@ impl Part<'_> {
                     return Ok(Place { text: index, byte: span.start });
                 }
                 each(text, span)?;
-                looks.now_and_then()?;
+                cancel.check()?;
             }
         }
         Ok(Place { text: self.texts().end, byte: 0 }.max(self.end))
@@ -160,14 +160,14 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
 /// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the calling
-/// thread now and then; when it returns false every `go_on` does, too.
+/// thread now and then; when it returns false every `keep_going` does, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
 pub fn run<'t, R: Send>(
     parts: &[Part<'t>],
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
 ) -> Result<Vec<R>> {
     let mut results = Vec::with_capacity(parts.len());
     run_in_order(parts, parts.len(), watch, work, |result| results.push(result))?;
@@ -182,7 +182,7 @@ pub fn run_in_order<'t, R: Send>(
     parts: &[Part<'t>],
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
     mut each: impl FnMut(R) + Send,
 ) -> Result<()> {
     let (mut landing, mut failed) = (None, None);
@@ -190,7 +190,7 @@ pub fn run_in_order<'t, R: Send>(
         parts.len(),
         threads,
         watch,
-        |job, go_on| work(&parts[job], go_on),
+        |job, keep_going| work(&parts[job], keep_going),
         |job, result| {
             if failed.is_some() {
                 return false;
@@ -221,7 +221,7 @@ pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
+    job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {
     let mut results = Vec::with_capacity(num_jobs);
     jobs_in_order(num_jobs, threads, watch, job, |_, result| {
@@ -237,19 +237,19 @@ pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
+    job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
     each: impl FnMut(usize, Result<R>) -> bool + Send,
 ) {
     // Asked before all else, so that many short calls in a row end, too.
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
     let joined =
         Joined { arrived: Mutex::default(), joining: Mutex::new(Joining { turn: 0, early: BTreeMap::new(), each }) };
-    let work = |go_on: GoOn<'_>| loop {
+    let work = |keep_going: KeepGoing<'_>| loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         if i >= num_jobs {
             break;
         }
-        let result = if go_on() { job(i, go_on) } else { Err(ErrorKind::Interrupted.into()) };
+        let result = if keep_going() { job(i, keep_going) } else { Err(ErrorKind::Interrupted.into()) };
         if !joined.take(i, result) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_while_others_are_made() {
-        let job = |i: usize, _: GoOn<'_>| {
+        let job = |i: usize, _: KeepGoing<'_>| {
             std::thread::sleep(Duration::from_micros(((i * 7) % 5) as u64 * 200));
             Ok(i)
         };
@@ -366,9 +366,9 @@ mod tests {
     fn nothing_is_begun_after_no() {
         for threads in [0, 1, 3] {
             let begun = AtomicUsize::new(0);
-            let job = |i: usize, go_on: GoOn<'_>| {
+            let job = |i: usize, keep_going: KeepGoing<'_>| {
                 begun.fetch_add(1, Ordering::Relaxed);
-                while i > 2 && go_on() && begun.load(Ordering::Relaxed) < 1_000 {
+                while i > 2 && keep_going() && begun.load(Ordering::Relaxed) < 1_000 {
                     std::thread::yield_now();
                 }
                 if i > 2 {

@@ -70,9 +70,9 @@ pub fn merge_runs(
     min_count: u64,
     durable: bool,
 ) -> PyResult<DroppedColumns> {
-    let done = watched(py, |go_on| {
+    let done = watched(py, |keep_going| {
         let mut sources = read_runs(&runs)?;
-        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, go_on, writer))
+        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
     })?;
     Ok(columns(done))
 }
@@ -135,7 +135,7 @@ impl Counter {
         let mut counter = self.take()?;
         let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
         let mut watch = Watch::new(None).patient(patience);
-        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.keep_going(0)));
         if done.is_ok() {
             self.put_back(counter);
         }
@@ -165,7 +165,7 @@ impl Counter {
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
-        watched(py, |go_on| write_run(&path, durable, |writer| counter.spill(go_on, writer)))?;
+        watched(py, |keep_going| write_run(&path, durable, |writer| counter.spill(keep_going, writer)))?;
         ground::trim();
         self.put_back(counter);
         Ok(())
@@ -182,9 +182,9 @@ impl Counter {
         memory: Option<&Limit>,
     ) -> PyResult<(Counts, DroppedColumns)> {
         let (counter, memory) = (self.take()?, ground::memory(memory));
-        let (counts, _, dropped) = watched(py, |go_on| {
+        let (counts, _, dropped) = watched(py, |keep_going| {
             let runs = read_runs(&runs)?;
-            memory.keep(|| counter.finish(runs, min_count, &memory, go_on))
+            memory.keep(|| counter.finish(runs, min_count, &memory, keep_going))
         })?;
         Ok((Counts(counts), columns(dropped)))
     }

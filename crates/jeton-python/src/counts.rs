@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton_core::alphabet::{EndOfWord, Level};
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
-use jeton_core::interrupt::GoOn;
 use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
@@ -85,22 +85,23 @@ impl Counts {
 
     /// The sum of two; what only `other` has comes last.
     fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |sum, go_on| sum.merge(&other.0, go_on)).map(|(sum, ())| sum)
+        self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
 
     /// What `other` counted is taken away.
     fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |left, go_on| left.subtract(&other.0, go_on)).map(|(left, ())| left)
+        self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
 
     /// Every count times a fraction, halves rounded to the even integer.
     fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |scaled, go_on| scaled.scale(numerator, denominator, go_on)).map(|(scaled, ())| scaled)
+        self.changed(py, memory, |scaled, keep_going| scaled.scale(numerator, denominator, keep_going))
+            .map(|(scaled, ())| scaled)
     }
 
     /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were dropped.
     fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
-        let (kept, dropped) = self.changed(py, memory, |kept, go_on| kept.drop_rare(min_count, go_on))?;
+        let (kept, dropped) = self.changed(py, memory, |kept, keep_going| kept.drop_rare(min_count, keep_going))?;
         Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
     }
 
@@ -139,9 +140,9 @@ impl Counts {
     /// Writes all entries to a file object, as a run.
     fn write_run(&self, py: Python<'_>, file: Py<PyAny>, memory: &Limit) -> PyResult<()> {
         let failed = Mutex::new(None);
-        let written = watched(py, |go_on| {
+        let written = watched(py, |keep_going| {
             let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
-            memory.0.keep(|| self.0.write(out, &memory.0, go_on))
+            memory.0.keep(|| self.0.write(out, &memory.0, keep_going))
         });
         match failed.into_inner().ok().flatten() {
             Some(error) => Err(error),
@@ -152,12 +153,12 @@ impl Counts {
     /// From a run that begins at a byte of a file and goes on to its end.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
-        watched(py, |go_on| {
+        watched(py, |keep_going| {
             let mut file = File::open(&path)?;
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
             let input = BufReader::with_capacity(1 << 17, file);
-            memory.0.keep(|| count::Counts::read(input, len, end, &memory.0, go_on))
+            memory.0.keep(|| count::Counts::read(input, len, end, &memory.0, keep_going))
         })
         .map(Self)
     }
@@ -224,12 +225,12 @@ impl Counts {
         &self,
         py: Python<'_>,
         memory: &Limit,
-        change: impl FnOnce(&mut count::Counts, GoOn<'_>) -> Result<R, Error> + Send,
+        change: impl FnOnce(&mut count::Counts, KeepGoing<'_>) -> Result<R, Error> + Send,
     ) -> PyResult<(Self, R)> {
-        watched(py, |go_on| {
+        watched(py, |keep_going| {
             memory.0.keep(|| {
-                let mut copy = self.0.copy(&memory.0, go_on)?;
-                let returned = change(&mut copy, go_on)?;
+                let mut copy = self.0.copy(&memory.0, keep_going)?;
+                let returned = change(&mut copy, keep_going)?;
                 Ok((Self(copy), returned))
             })
         })

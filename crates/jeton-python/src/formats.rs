@@ -1,10 +1,10 @@
 //! The formats beside `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
-use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
 use jeton_core::vocab::{Kind, List};
@@ -126,7 +126,7 @@ fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
 pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
     let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    let write = |go_on: GoOn<'_>| merges_lines::write(vocab, &bpe.merges(vocab, go_on)?, &spelling);
+    let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
     watched(py, write, |failed| error::plain(py, failed))
 }
 
@@ -134,7 +134,7 @@ pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_w
 #[pyfunction]
 pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    watched(py, |go_on| ranks::differs(vocab, bpe, go_on), |failed| error::plain(py, failed))
+    watched(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
 /// The published text of a named pattern, in tiktoken's dialect; None for a name that is no one regex.

@@ -71,7 +71,7 @@ impl Run {
         let result = py.detach(|| {
             self.memory.keep(|| {
                 learn(&mut |merges| {
-                    let goes_on = watch.go_on(merges.len());
+                    let goes_on = watch.keep_going(merges.len());
                     if goes_on && saved.elapsed() < self.save_every {
                         return true;
                     }

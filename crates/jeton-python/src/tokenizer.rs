@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Ranks;
 use jeton_core::model::{Model, Noise};
 use jeton_core::tokenizer as core;
@@ -39,14 +39,14 @@ impl Tokenizer {
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
         let mut watch = Watch::new(None);
-        let done = py.detach(|| tok.prepare_model(&mut || watch.go_on(0)));
+        let done = py.detach(|| tok.prepare_model(&mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Makes the tables of the fast way now, not when they pay.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed))
     }
 
@@ -115,7 +115,7 @@ impl Tokenizer {
         let borrowed = wide.texts(&texts)?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
         let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
         let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
         if template {
@@ -135,7 +135,7 @@ impl Tokenizer {
         let mut wide = Wide::default();
         let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 
@@ -161,7 +161,8 @@ impl Tokenizer {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let encode = |text: &Text<'_>| {
-            let work = |go_on: GoOn<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, go_on);
+            let work =
+                |keep_going: KeepGoing<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, keep_going);
             watched(py, work, |failed| text.error(py, failed))
         };
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
@@ -199,7 +200,8 @@ impl Tokenizer {
                 ErrorKind::Interrupted.into()
             })
         };
-        let work = |go_on: GoOn<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut call);
+        let work =
+            |keep_going: KeepGoing<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, keep_going, &mut call);
         let done = watched(py, work, |failed| text.error(py, failed));
         raised.map_or(done, Err)
     }
@@ -214,9 +216,9 @@ impl Tokenizer {
         template: bool,
     ) -> PyResult<Bound<'py, PyMemoryView>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let work = |go_on: GoOn<'_>| {
+        let work = |keep_going: KeepGoing<'_>| {
             let mut spans = Vec::new();
-            self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut |chunk| {
+            self.0.encode_in_chunks(text.bytes(), &permit, template, keep_going, &mut |chunk| {
                 spans.extend(chunk.byte_spans.iter().flat_map(|&(start, end)| [start as i64, end as i64]));
                 Ok(())
             })?;
@@ -235,7 +237,7 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(Vec<u32>, f64)>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on), |failed| text.error(py, failed))
+        watched(py, |keep_going| self.0.nbest(text.bytes(), &permit, n, keep_going), |failed| text.error(py, failed))
     }
 
     /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the added tokens.
@@ -249,7 +251,7 @@ impl Tokenizer {
         most: usize,
     ) -> PyResult<(Vec<Told<'py>>, usize, usize, usize, BTreeSet<u32>)> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let work = |go_on: GoOn<'_>| self.0.explain(text.bytes(), &permit, most, go_on);
+        let work = |keep_going: KeepGoing<'_>| self.0.explain(text.bytes(), &permit, most, keep_going);
         let all = watched(py, work, |failed| text.error(py, failed))?;
         let parts = all.parts.into_iter().map(|part| told(py, part)).collect();
         Ok((parts, all.num_parts, all.num_merges, all.num_tokens, all.added))
@@ -257,7 +259,7 @@ impl Tokenizer {
 
     /// (symbols, where each begins, merges, splits) of an entry's own content, where merges tell.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
-        let story = watched(py, |go_on| self.0.explain_entry(id, go_on), |failed| error::plain(py, failed))?;
+        let story = watched(py, |keep_going| self.0.explain_entry(id, keep_going), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
     }
 
@@ -364,7 +366,7 @@ impl Tokenizer {
 
     /// Merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
-        watched(py, |go_on| self.merge_list(go_on), |failed| error::plain(py, failed))
+        watched(py, |keep_going| self.merge_list(keep_going), |failed| error::plain(py, failed))
     }
 
     /// The entries and merges, to build another tokenizer from.
@@ -430,7 +432,7 @@ impl Tokenizer {
     fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
-        let write = |go_on: GoOn<'_>| hf_json::merges_json(vocab, &self.merge_list(go_on)?, &spelling);
+        let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
         watched(py, write, |failed| error::plain(py, failed))
     }
 
@@ -442,8 +444,8 @@ impl Tokenizer {
 
 impl Tokenizer {
     /// Merges in order of rank; none for a model that has none.
-    fn merge_list(&self, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
-        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), go_on))
+    fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
+        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
     /// Whether the model was made from a list of merges.
@@ -476,7 +478,7 @@ impl Tokenizer {
             return done.map_err(|failed| text.error(py, failed));
         }
         let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.go_on(0)));
+        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 
@@ -488,7 +490,11 @@ impl Tokenizer {
         noise: &mut Noise,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, |go_on| self.0.sample(text.bytes(), &permit, noise, go_on), |failed| text.error(py, failed))
+        watched(
+            py,
+            |keep_going| self.0.sample(text.bytes(), &permit, noise, keep_going),
+            |failed| text.error(py, failed),
+        )
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {

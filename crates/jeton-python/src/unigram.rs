@@ -26,7 +26,7 @@ pub fn learn_unigram(
 ) -> PyResult<(Vocabulary, usize)> {
     let options = Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let mut watch = Watch::new(progress);
-    let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.go_on(left)));
+    let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.keep_going(left)));
     let model = watch.finish(learned, |failed| error::plain(py, failed))?;
     let num_characters = model.num_characters;
     Ok((numbered(model, reserved), num_characters))

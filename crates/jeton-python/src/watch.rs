@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
-use jeton_core::interrupt::GoOn;
 use pyo3::prelude::*;
 
 use crate::callback;
@@ -33,7 +33,7 @@ impl Watch {
     }
 
     /// Whether to go on. Called without the interpreter; cheap between two looks.
-    pub fn go_on(&mut self, done: usize) -> bool {
+    pub fn keep_going(&mut self, done: usize) -> bool {
         if self.raised.is_some() {
             return self.until.is_some_and(|until| Instant::now() < until);
         }
@@ -66,12 +66,12 @@ impl Watch {
 /// Runs work on the calling thread without the interpreter, and goes back to it now and then.
 pub fn watched<R: Send>(
     py: Python<'_>,
-    work: impl FnOnce(GoOn<'_>) -> Result<R, Error> + Send,
+    work: impl FnOnce(KeepGoing<'_>) -> Result<R, Error> + Send,
     convert: impl FnOnce(Error) -> PyErr,
 ) -> PyResult<R> {
     let watch = Mutex::new(Watch::new(None));
-    let go_on = || watch.lock().is_ok_and(|mut watch| watch.go_on(0));
-    let done = py.detach(|| work(&go_on));
+    let keep_going = || watch.lock().is_ok_and(|mut watch| watch.keep_going(0));
+    let done = py.detach(|| work(&keep_going));
     match watch.into_inner() {
         Ok(watch) => watch.finish(done, convert),
         Err(_) => done.map_err(convert),

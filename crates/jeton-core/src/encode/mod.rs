@@ -40,8 +40,8 @@ use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
 use crate::atomic_cell::made_once;
 use crate::atomic_cell::AtomicCell;
 use crate::buffer_pool;
+use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::interrupt::GoOn;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Cuts, Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
@@ -208,17 +208,22 @@ pub struct Written {
 }
 
 impl Tables {
-    fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Self> {
-        let fast = Fast::new(vocab, model, go_on)?;
+    fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Self> {
+        let fast = Fast::new(vocab, model, keep_going)?;
         let merges_bytes = fast.as_ref().filter(|fast| fast.merges_bytes());
-        let seams = merges_bytes.map(|fast| fast.seams(vocab, model, go_on)).transpose()?;
-        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), go_on)?, fast, seams })
+        let seams = merges_bytes.map(|fast| fast.seams(vocab, model, keep_going)).transpose()?;
+        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), keep_going)?, fast, seams })
     }
 }
 
 /// Builds the table of pretokens that are one token: all entries if whole entries win over merges, else those that
 /// merges produce.
-fn token_table(vocab: &Vocab, model: &Model, fast: Option<&Fast>, go_on: GoOn<'_>) -> Result<Option<TokenTable>> {
+fn token_table(
+    vocab: &Vocab,
+    model: &Model,
+    fast: Option<&Fast>,
+    keep_going: KeepGoing<'_>,
+) -> Result<Option<TokenTable>> {
     let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
     Ok(match (model.as_bpe(), fast) {
         (Some(bpe), _) if bpe.whole_first() => {
@@ -228,7 +233,7 @@ fn token_table(vocab: &Vocab, model: &Model, fast: Option<&Fast>, go_on: GoOn<'_
         }
         (_, Some(fast)) => {
             let short = tokens().filter(|entry| entry.2.len() <= token_table::MAX_BYTES);
-            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), go_on)?;
+            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), keep_going)?;
             Some(TokenTable::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
         }
         (_, None) if matches!(model, Model::WordPiece(_)) => {
@@ -263,7 +268,7 @@ impl Encoder {
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.
-    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize, go_on: GoOn<'_>) -> Result<()> {
+    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize, keep_going: KeepGoing<'_>) -> Result<()> {
         if self.tables.get().is_some() {
             return Ok(());
         }
@@ -276,7 +281,7 @@ impl Encoder {
             // lock was held.
             if let Ok(_guard) = self.building.try_lock() {
                 if self.tables.get().is_none() {
-                    let made = Tables::new(vocab, model, go_on)?;
+                    let made = Tables::new(vocab, model, keep_going)?;
                     self.tables.get_or_init(|| made);
                 }
             }
@@ -395,7 +400,7 @@ pub struct Run<'r> {
     /// This thread's memory.
     pub worker: &'r mut Worker,
     /// Whether to go on.
-    pub go_on: GoOn<'r>,
+    pub keep_going: KeepGoing<'r>,
     /// The output.
     pub out: &'r mut Written,
 }
@@ -554,10 +559,10 @@ impl Run<'_> {
     /// Encodes all pending pretokens and appends their ids to the output.
     ///
     /// # Errors
-    /// Errors of the model, without an offset; `Interrupted` when `go_on` returns false.
+    /// Errors of the model, without an offset; `Interrupted` when `keep_going` returns false.
     pub fn flush(&mut self) -> Result<()> {
         self.look_up_pending();
-        if !(self.go_on)() {
+        if !(self.keep_going)() {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }
         let done = if self.worker.misses.is_empty() { Ok(()) } else { self.find_all() };
@@ -580,7 +585,7 @@ impl Run<'_> {
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
             let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // one part was counted as text
-            self.encoder.prepare(self.vocab, self.model, cost, self.go_on)?;
+            self.encoder.prepare(self.vocab, self.model, cost, self.keep_going)?;
             self.worker.prepare(self.encoder);
         }
         Ok(())
@@ -588,7 +593,7 @@ impl Run<'_> {
 
     /// Encodes the misses with these indexes.
     fn find(&mut self, group: Range<usize>) -> Result<()> {
-        let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
+        let Self { vocab, model, special, encoder, worker, keep_going, .. } = self;
         let remembers = matches!(special, Specials::None);
         let Worker {
             bytes,
@@ -655,7 +660,7 @@ impl Run<'_> {
             }
         }
         if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
-            fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
+            fast.merge(vocab, bytes, jobs, *keep_going, bench, tokens, found)?;
             for (i, (_, at)) in misses() {
                 plain[i] |= !remembered[i] && found[at].len == 0;
             }
@@ -677,7 +682,7 @@ impl Run<'_> {
                 }
                 let asks = remembers && text.len() <= LongMergeCache::MAX_BYTES;
                 let word = (text, miss.is_text);
-                let lasts = unigram.encode_word(word, asks, sum, *go_on, scratch, &mut Out::ids(tokens))?;
+                let lasts = unigram.encode_word(word, asks, sum, *keep_going, scratch, &mut Out::ids(tokens))?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 if !lasts {
                     continue;
@@ -685,7 +690,7 @@ impl Run<'_> {
             } else if plain[i] {
                 *merged += text.len();
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
-                model.encode(vocab, text, *go_on, scratch, &mut out)?;
+                model.encode(vocab, text, *keep_going, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];

@@ -20,8 +20,8 @@ use super::reconstruct::merges_of_tokens;
 use super::Out;
 pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
+use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::interrupt::GoOn;
 use crate::vocab::{show, Kind, Vocab};
 
 /// Where the ranks come from.
@@ -168,21 +168,21 @@ impl Bpe {
     ///
     /// # Errors
     /// `Interrupted` while it is made.
-    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+    pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
         // Two threads that come at once both make it, and neither waits: in a forked process it would be forever.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
-        let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, go_on)?;
+        let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
         Ok(self.pairs.get_or_init(|| made))
     }
 
     /// # Errors
     /// As [`Bpe::pairs`].
-    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
+    pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
     /// A pretoken that is an entry is that entry, whatever the merges say.
@@ -210,11 +210,11 @@ impl Bpe {
     ///
     /// # Errors
     /// As [`Bpe::pairs`].
-    pub fn merges(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>> {
+    pub fn merges(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
         if self.ranks == Ranks::Merges {
             return Ok(self.merges.clone());
         }
-        let pairs = self.pairs(vocab, go_on)?;
+        let pairs = self.pairs(vocab, keep_going)?;
         let mut merges: Vec<_> = pairs.iter().map(|(left, right, merge)| (left, right, merge.result)).collect();
         merges.sort_unstable_by_key(|merge| merge.2);
         Ok(merges)
@@ -228,7 +228,7 @@ impl Bpe {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
@@ -239,9 +239,9 @@ impl Bpe {
         self.symbols(pretoken, scratch, out)?;
         if self.longest > 0 && self.pairs.get().is_none() {
             let contents = Contents { vocab, longest: self.longest };
-            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), go_on, scratch, out);
+            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), keep_going, scratch, out);
         }
-        self.merger(vocab, go_on)?.run(pretoken.len(), go_on, scratch, out)
+        self.merger(vocab, keep_going)?.run(pretoken.len(), keep_going, scratch, out)
     }
 
     /// The entry that a pretoken is, whatever the merges say.

@@ -11,8 +11,8 @@ use super::bpe::Bpe;
 use super::merging::{join, write};
 use super::noise::Noise;
 use super::{Out, Scratch};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::Vocab;
 
 impl Bpe {
@@ -25,17 +25,17 @@ impl Bpe {
         vocab: &Vocab,
         pretoken: &[u8],
         noise: &mut Noise,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         self.symbols(pretoken, scratch, out)?;
         let Scratch { symbols, nodes, heap, starts, .. } = scratch;
-        let merger = self.merger(vocab, go_on)?;
+        let merger = self.merger(vocab, keep_going)?;
         merger.fill(symbols, nodes, heap)?;
-        let (mut looks, mut passed) = (Looks::new(go_on), Vec::new());
+        let (mut cancel, mut passed) = (CancelCheck::new(keep_going), Vec::new());
         while let Some(Reverse(entry)) = heap.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if noise.drops() {
                 passed.push(Reverse(entry));
                 continue;

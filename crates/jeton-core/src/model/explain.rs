@@ -17,8 +17,8 @@ use super::pairs::Pairs;
 use super::pieces::Pieces;
 use super::{Model, Scratch};
 use crate::alphabet::EndOfWord;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
 /// How many competing pairs a step names. Three fit a line of a terminal.
@@ -115,10 +115,10 @@ impl Bpe {
     ///
     /// # Errors
     /// As [`Bpe::encode`].
-    pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
+    pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], keep_going: KeepGoing<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        story(&self.merger(vocab, go_on)?, symbols, starts, go_on, |_, _| {}).map(|(story, _)| story)
+        story(&self.merger(vocab, keep_going)?, symbols, starts, keep_going, |_, _| {}).map(|(story, _)| story)
     }
 }
 
@@ -128,7 +128,7 @@ impl Pieces {
     ///
     /// # Errors
     /// As [`Pieces::encode`].
-    pub fn explain(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>) -> Result<Option<Story>> {
+    pub fn explain(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Option<Story>> {
         if self.has_odd() {
             return Ok(None);
         }
@@ -140,13 +140,14 @@ impl Pieces {
                 halves.insert(result, len);
             }
         };
-        let (mut story, last) = story(&self.merger(vocab, go_on)?, scratch.symbols, scratch.starts, go_on, seen)?;
-        let mut looks = Looks::new(go_on);
+        let (mut story, last) =
+            story(&self.merger(vocab, keep_going)?, scratch.symbols, scratch.starts, keep_going, seen)?;
+        let mut cancel = CancelCheck::new(keep_going);
         let ends = last.iter().skip(1).map(|symbol| symbol.1).chain([text.len()]);
         let mut stack: Vec<_> = last.iter().zip(ends).map(|(&(id, start), end)| (id, start, end)).collect();
         stack.reverse(); // what comes first on top
         while let Some((id, start, end)) = stack.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some(&len) = halves.get(&id) else { continue };
             let middle = start + len;
             let part = |start, end| (self.symbol_of(vocab, &text[start..end]), start, end);
@@ -166,13 +167,13 @@ impl Model {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn explain_entry(&self, vocab: &Vocab, id: u32, go_on: GoOn<'_>) -> Result<Option<Story>> {
+    pub fn explain_entry(&self, vocab: &Vocab, id: u32, keep_going: KeepGoing<'_>) -> Result<Option<Story>> {
         let content = vocab.content(id);
         let story = match self {
             Self::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
-                model.explain(vocab, content, go_on).map(Some)
+                model.explain(vocab, content, keep_going).map(Some)
             }
-            Self::Pieces(model) => model.explain(vocab, content, go_on),
+            Self::Pieces(model) => model.explain(vocab, content, keep_going),
             _ => Ok(None),
         };
         match story {
@@ -188,7 +189,7 @@ fn story(
     merger: &Merger<'_, Pairs>,
     symbols: Vec<u32>,
     starts: Vec<usize>,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
     mut seen: impl FnMut(u32, usize),
 ) -> Result<(Story, Vec<(u32, usize)>)> {
     let mut steps = Vec::new();
@@ -203,9 +204,9 @@ fn story(
         }
     };
     (0..nodes.len() as u32).for_each(|at| offered(&nodes, &mut candidates, at));
-    let mut looks = Looks::new(go_on);
+    let mut cancel = CancelCheck::new(keep_going);
     while let Some(Reverse(entry)) = heap.pop() {
-        looks.now_and_then()?;
+        cancel.check()?;
         let (rank, at) = ((entry >> 32) as u32, entry as u32);
         let Some(merge) = merger.live(&nodes, rank, at) else { continue };
         let Some(merged) = candidate(merger, &nodes, at) else { continue };

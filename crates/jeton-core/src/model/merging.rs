@@ -14,8 +14,8 @@ use std::collections::BinaryHeap;
 use super::pairs::{Merge, Pairs};
 use super::sweep::Sweep;
 use super::{Out, Scratch};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 
 /// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways cost the same
 /// within noise, and almost no pretoken is longer.
@@ -72,13 +72,19 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the pretoken.
-    pub(super) fn run(&self, len: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    pub(super) fn run(
+        &self,
+        len: usize,
+        keep_going: KeepGoing<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         if scratch.symbols.len() <= SHORT {
-            self.part(len, go_on, scratch, out)
+            self.part(len, keep_going, scratch, out)
         } else if let Some(word_start) = self.word_start {
-            self.words(word_start, len, go_on, scratch, out)
+            self.words(word_start, len, keep_going, scratch, out)
         } else {
-            self.long(len, go_on, scratch, out)
+            self.long(len, keep_going, scratch, out)
         }
     }
 
@@ -88,15 +94,15 @@ impl<L: Look> Merger<'_, L> {
         &self,
         word_start: u32,
         len: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let (symbols, starts) = (std::mem::take(&mut scratch.symbols), std::mem::take(&mut scratch.starts));
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut from = 0;
         while from < symbols.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let mut to = from + 1;
             while to < symbols.len() && (symbols[to] != word_start || symbols[to - 1] == word_start) {
                 to += 1;
@@ -109,16 +115,16 @@ impl<L: Look> Merger<'_, L> {
                 scratch.starts.extend_from_slice(&starts[from..to]);
                 end = starts.get(to).copied().unwrap_or(len);
             }
-            self.part(end, go_on, scratch, out)?;
+            self.part(end, keep_going, scratch, out)?;
             from = to;
         }
         (scratch.symbols, scratch.starts) = (symbols, starts);
         Ok(())
     }
 
-    fn part(&self, end: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    fn part(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > SHORT {
-            return self.long(end, go_on, scratch, out);
+            return self.long(end, keep_going, scratch, out);
         }
         let Scratch { symbols, ranks, starts, .. } = scratch;
         if let Some(ends) = &mut out.ends {
@@ -160,17 +166,17 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// The same for many symbols, straight into `out`.
-    fn long(&self, end: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    fn long(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > 2 * STRETCH {
             let symbols = std::mem::take(&mut scratch.symbols);
-            let done = self.by_stretches(&symbols, end, go_on, scratch, out);
+            let done = self.by_stretches(&symbols, end, keep_going, scratch, out);
             scratch.symbols = symbols;
             if done? {
                 return Ok(());
             }
         }
         let Scratch { symbols, nodes, sweep, starts, .. } = scratch;
-        self.merge(symbols, go_on, nodes, sweep)?;
+        self.merge(symbols, keep_going, nodes, sweep)?;
         write(nodes, starts, end, out);
         Ok(())
     }
@@ -184,7 +190,7 @@ impl<L: Look> Merger<'_, L> {
         &self,
         symbols: &[u32],
         end: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
@@ -195,19 +201,19 @@ impl<L: Look> Merger<'_, L> {
         let mut reached = 0; // where all before held once
         let mut known = 0..0;
         let mut good = None; // the last two that stayed beside each other
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < symbols.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let to = symbols.len().min(at + STRETCH);
             if symbols[known.clone()] != symbols[at..to] {
-                self.merge(&symbols[at..to], go_on, nodes, sweep)?;
+                self.merge(&symbols[at..to], keep_going, nodes, sweep)?;
                 known = at..to;
             }
             let width = (nodes[0].next as usize).min(to - at);
             if let Some(&last) = kept.last() {
                 let pair = (out.ids[out.len() - 1], nodes[0].id);
                 if good != Some(pair) {
-                    self.merge(&symbols[last as usize..at + width], go_on, &mut joint.0, &mut joint.1)?;
+                    self.merge(&symbols[last as usize..at + width], keep_going, &mut joint.0, &mut joint.1)?;
                     let boundary = at - last as usize;
                     let stays = joint.0[0].next as usize == boundary && joint.0[boundary].next == NONE;
                     if !stays {
@@ -243,10 +249,16 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// Merges all of `symbols`, in a list.
-    fn merge(&self, symbols: &[u32], go_on: GoOn<'_>, nodes: &mut Vec<Node>, sweep: &mut Sweep) -> Result<()> {
+    fn merge(
+        &self,
+        symbols: &[u32],
+        keep_going: KeepGoing<'_>,
+        nodes: &mut Vec<Node>,
+        sweep: &mut Sweep,
+    ) -> Result<()> {
         link(symbols, nodes)?;
         sweep.clear();
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for (at, pair) in (0..).zip(symbols.windows(2)) {
             let rank = self.rank(pair[0], pair[1]);
             if rank != NONE {
@@ -254,7 +266,7 @@ impl<L: Look> Merger<'_, L> {
             }
         }
         while let Some((rank, at)) = sweep.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some(merge) = self.live(nodes, rank, at) else { continue };
             let before = join(nodes, at, merge.result);
             for place in [before, at] {

@@ -9,8 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::interrupt::GoOn;
 use crate::vocab::Vocab;
 
 pub mod bpe;
@@ -177,25 +177,25 @@ impl Model {
     /// Appends the ids of one pretoken.
     ///
     /// # Errors
-    /// `Text` for what the model cannot take; `Interrupted` when `go_on` returns false.
+    /// `Text` for what the model cannot take; `Interrupted` when `keep_going` returns false.
     #[inline]
     pub fn encode(
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         match self {
-            Self::Bpe(model) => model.encode(vocab, pretoken, go_on, scratch, out),
+            Self::Bpe(model) => model.encode(vocab, pretoken, keep_going, scratch, out),
             _ if pretoken.is_empty() => Ok(()),
-            Self::Pieces(model) => model.encode(vocab, pretoken, go_on, scratch, out),
-            Self::Unigram(model) => model.encode(pretoken, go_on, scratch, out),
-            Self::WordPiece(model) => model.encode(pretoken, go_on, out),
+            Self::Pieces(model) => model.encode(vocab, pretoken, keep_going, scratch, out),
+            Self::Unigram(model) => model.encode(pretoken, keep_going, scratch, out),
+            Self::WordPiece(model) => model.encode(pretoken, keep_going, out),
             Self::WordLevel(model) => model.encode(vocab, pretoken, out),
-            Self::Words(model) => model.encode(vocab, pretoken, go_on, out),
-            Self::Chars(model) => model.encode(vocab, pretoken, go_on, out),
+            Self::Words(model) => model.encode(vocab, pretoken, keep_going, out),
+            Self::Chars(model) => model.encode(vocab, pretoken, keep_going, out),
         }
     }
 
@@ -208,7 +208,7 @@ impl Model {
         vocab: &Vocab,
         pretoken: &[u8],
         noise: &mut Noise,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
@@ -216,10 +216,12 @@ impl Model {
             return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", noise.dropout)));
         }
         match self {
-            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => self.encode(vocab, pretoken, go_on, scratch, out),
-            Self::Bpe(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
-            Self::Pieces(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
-            Self::Unigram(model) => model.sample(pretoken, noise, go_on, out),
+            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => {
+                self.encode(vocab, pretoken, keep_going, scratch, out)
+            }
+            Self::Bpe(model) => model.sample(vocab, pretoken, noise, keep_going, scratch, out),
+            Self::Pieces(model) => model.sample(vocab, pretoken, noise, keep_going, scratch, out),
+            Self::Unigram(model) => model.sample(pretoken, noise, keep_going, out),
             _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),
         }
     }
@@ -233,10 +235,10 @@ impl Model {
         pretoken: &[u8],
         n: usize,
         special: Specials<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Vec<Segmentation>> {
         match self {
-            Self::Unigram(model) => model.nbest(pretoken, n, special, go_on),
+            Self::Unigram(model) => model.nbest(pretoken, n, special, keep_going),
             _ => Err(Error::config("only Unigram models rank segmentations")),
         }
     }
@@ -288,11 +290,11 @@ impl Model {
     /// Makes what the first text needs and what takes as long as the vocabulary is large.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
-    pub fn prepare(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<()> {
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn prepare(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<()> {
         match self {
-            Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, go_on).map(drop),
-            Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, go_on).map(drop),
+            Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, keep_going).map(drop),
+            Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, keep_going).map(drop),
             _ => Ok(()),
         }
     }

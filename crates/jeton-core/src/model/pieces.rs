@@ -28,8 +28,8 @@ use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::words::added_trie;
 use super::{Out, Scratch};
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -125,7 +125,7 @@ impl Pieces {
     ///
     /// # Errors
     /// `Interrupted` while it is made.
-    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+    pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
@@ -141,14 +141,14 @@ impl Pieces {
             }
             true
         };
-        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], go_on)?;
+        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], keep_going)?;
         Ok(self.pairs.get_or_init(|| made))
     }
 
     /// # Errors
     /// As [`Pieces::pairs`].
-    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
+    pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
     /// The id of a symbol; of one that is no piece, the unknown token's.
@@ -167,21 +167,26 @@ impl Pieces {
         &self,
         vocab: &Vocab,
         text: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let is_plain = self.symbols(vocab, text, scratch)?;
         if self.has_odd || self.has_unused {
-            return self.by_the_rule(vocab, text, None, go_on, scratch, out);
+            return self.by_the_rule(vocab, text, None, keep_going, scratch, out);
         }
         if is_plain {
-            return self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, out);
+            return self.merger(vocab, keep_going)?.run(text.len(), keep_going, scratch, out);
         }
         let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
         ids.clear();
         ends.clear();
-        self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
+        self.merger(vocab, keep_going)?.run(
+            text.len(),
+            keep_going,
+            scratch,
+            &mut Out::with_ends(&mut ids, &mut ends),
+        )?;
         let mut writer = Writer::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
@@ -203,12 +208,12 @@ impl Pieces {
         vocab: &Vocab,
         text: &[u8],
         noise: &mut Noise,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         self.symbols(vocab, text, scratch)?;
-        self.by_the_rule(vocab, text, Some(noise), go_on, scratch, out)
+        self.by_the_rule(vocab, text, Some(noise), keep_going, scratch, out)
     }
 
     /// The initial symbols and their starts; whether all of them are pieces that may merge.
@@ -250,15 +255,15 @@ impl Pieces {
         vocab: &Vocab,
         text: &[u8],
         mut noise: Option<&mut Noise>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
         link(symbols, nodes)?;
         agenda.clear();
-        let pairs = if self.has_odd || noise.is_some() { None } else { Some(self.pairs(vocab, go_on)?) };
-        let mut looks = Looks::new(go_on);
+        let pairs = if self.has_odd || noise.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
+        let mut cancel = CancelCheck::new(keep_going);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
         let pair = |nodes: &[Node], left: u32| {
             let node = nodes.get(left as usize).filter(|node| node.id != NONE)?;
@@ -281,7 +286,7 @@ impl Pieces {
         };
         (0..nodes.len() as u32).for_each(|left| offer(nodes, agenda, left));
         while let Some(Reverse((entry, size))) = agenda.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let left = entry as u32;
             let Some((merge, ..)) = pair(nodes, left).filter(|&(_, now, _)| now == size) else { continue };
             if noise.as_mut().is_some_and(|noise| noise.drops()) {
@@ -298,7 +303,7 @@ impl Pieces {
             let Node { id, next, .. } = nodes[at as usize];
             stack.push((id, starts[at as usize], starts.get(next as usize).copied().unwrap_or(text.len())));
             while let Some((id, start, end)) = stack.pop() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 let left = parts.get(&id).filter(|_| vocab.kind(id) == Kind::Unused);
                 match left {
                     Some(len) => {

@@ -28,8 +28,8 @@ use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::{Out, Scratch, Specials};
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
 /// What an unknown character costs beyond the worst piece.
@@ -182,11 +182,16 @@ impl Unigram {
     ///
     /// # Errors
     /// As [`Unigram::encode`].
-    pub(super) fn best_path(&self, text: &[u8], special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<(u32, usize)>> {
+    pub(super) fn best_path(
+        &self,
+        text: &[u8],
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(u32, usize)>> {
         utf8(text)?;
         let mut path = Vec::new();
         let mut at = 0;
-        self.search::<false>(text, &mut 0.0, special, go_on, &mut Ways::default(), |id, end, _| {
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut Ways::default(), |id, end, _| {
             while id == NO_ID && at + char_len(text, at) < end {
                 at += char_len(text, at);
                 path.push((id, at));
@@ -202,13 +207,19 @@ impl Unigram {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8, and for a character that is no piece, if nothing stands in; `Interrupted`.
-    pub fn encode(&self, text: &[u8], go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(
+        &self,
+        text: &[u8],
+        keep_going: KeepGoing<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         utf8(text)?;
         let special = out.special;
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
-        self.search::<false>(text, &mut 0.0, special, go_on, &mut scratch.ways, each)?;
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.ways, each)?;
         writer.finish()
     }
 
@@ -227,7 +238,7 @@ impl Unigram {
         (word, is_text): (&[u8], bool),
         asks: bool,
         sum: &mut f64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
@@ -238,7 +249,7 @@ impl Unigram {
         let mut writer = Writer::new(&self.unknown, word, out);
         if !asks {
             let each = |id, end, _| self.put(id, end, &mut writer);
-            self.search::<false>(word, sum, special, go_on, ways, each)?;
+            self.search::<false>(word, sum, special, keep_going, ways, each)?;
             writer.finish()?;
             return Ok(false);
         }
@@ -246,7 +257,7 @@ impl Unigram {
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
-        self.search::<true>(word, sum, special, go_on, ways, |id, end, lead| {
+        self.search::<true>(word, sum, special, keep_going, ways, |id, end, lead| {
             lasts &= id != NO_ID && !self.entries[id as usize].is_user_defined && lead > 2.0 * chars * rounded;
             self.put(id, end, &mut writer)
         })?;
@@ -270,15 +281,15 @@ impl Unigram {
         text: &[u8],
         sum: &mut f64,
         special: Specials<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         ways: &mut Ways,
         mut each: impl FnMut(u32, usize, f64) -> Result<()>,
     ) -> Result<()> {
         check_len(text)?;
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut from = 0;
         while from < text.len() {
-            let end = self.window::<LEADS>(text, from, *sum, special, &mut looks, ways)?;
+            let end = self.window::<LEADS>(text, from, *sum, special, &mut cancel, ways)?;
             let Ways { best, leads, path } = &mut *ways;
             let mut at = end - from;
             *sum = best[at].score;
@@ -302,7 +313,7 @@ impl Unigram {
         from: usize,
         sum: f64,
         special: Specials<'_>,
-        looks: &mut Looks<'_>,
+        cancel: &mut CancelCheck<'_>,
         ways: &mut Ways,
     ) -> Result<usize> {
         let text = &text[from..];
@@ -334,7 +345,7 @@ impl Unigram {
         };
         let (mut start, mut reached) = (0, 0);
         while start < text.len() && (start < WINDOW || reached > start) {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.single && best[start].score < REBASE {
                 let base = best[start].score;
                 best[start..=reached].iter_mut().for_each(|place| place.score = self.round(place.score - base));
@@ -351,7 +362,7 @@ impl Unigram {
                     if entry.is_special && !special.has(id) {
                         continue;
                     }
-                    looks.now_and_then()?;
+                    cancel.check()?;
                     is_char_known |= end == next;
                     reached = reached.max(end);
                     if end >= best.len() {

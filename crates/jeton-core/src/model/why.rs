@@ -11,8 +11,8 @@ use super::unigram::{Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
 use super::words::WordPiece;
 use super::Specials;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 
 /// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
 const SHORT: usize = 1 << 14;
@@ -71,13 +71,14 @@ impl Unigram {
     ///
     /// # Errors
     /// As [`Unigram::encode`].
-    pub fn ways(&self, text: &[u8], most: usize, special: Specials<'_>, go_on: GoOn<'_>) -> Result<Ways> {
-        let path = self.best_path(text, special, go_on)?;
-        let others = if text.len() <= SHORT { self.best_paths(text, OTHERS + 1, special, go_on)? } else { Vec::new() };
+    pub fn ways(&self, text: &[u8], most: usize, special: Specials<'_>, keep_going: KeepGoing<'_>) -> Result<Ways> {
+        let path = self.best_path(text, special, keep_going)?;
+        let others =
+            if text.len() <= SHORT { self.best_paths(text, OTHERS + 1, special, keep_going)? } else { Vec::new() };
         let others = others.into_iter().filter(|(other, _)| *other != path).take(OTHERS);
         let others = others.map(|(path, score)| Way { score, ..self.way(text, &path) }).collect();
         let (mut pieces, mut num_pieces, mut start) = (Vec::new(), 0, 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while start < text.len() {
             let next = start + char_len(text, start);
             let mut is_char_known = false;
@@ -88,14 +89,14 @@ impl Unigram {
                 }
             };
             for (end, id) in self.pieces(text, start, special) {
-                looks.now_and_then()?;
+                cancel.check()?;
                 is_char_known |= end == next;
                 tell(end, id);
             }
             if !is_char_known {
                 tell(next, NO_ID);
             }
-            looks.now_and_then()?;
+            cancel.check()?;
             start = next;
         }
         Ok(Ways { pieces, num_pieces, best: self.way(text, &path), others })
@@ -120,11 +121,11 @@ impl WordPiece {
     ///
     /// # Errors
     /// As [`WordPiece::encode`].
-    pub fn attempts(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Attempts> {
+    pub fn attempts(&self, pretoken: &[u8], keep_going: KeepGoing<'_>) -> Result<Attempts> {
         let mut attempts = Attempts { is_too_long: self.is_too_long(pretoken)?, ..Attempts::default() };
-        let (mut at, mut looks) = (0, Looks::new(go_on));
+        let (mut at, mut cancel) = (0, CancelCheck::new(keep_going));
         while at < pretoken.len() && !attempts.is_too_long {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some((end, id)) = self.longest(pretoken, at) else {
                 utf8(pretoken)?;
                 attempts.stuck_at = Some(at);

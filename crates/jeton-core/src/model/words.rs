@@ -14,8 +14,8 @@ use super::trie::Trie;
 use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
 use super::Out;
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
 /// A pretoken is an entry, or unknown.
@@ -63,12 +63,12 @@ impl Words {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8.
-    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, out), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let starts = text_str.match_indices(WORD_START).map(|(at, _)| at).filter(|&at| at > 0);
         for end in starts.chain([text.len()]) {
-            looks.now_and_then()?;
+            cancel.check()?;
             match self.added.find(vocab, &text[start..end]).filter(|&id| vocab.kind(id) != Kind::Unused) {
                 Some(id) => writer.known(id, end)?,
                 None => writer.unknown(end)?,
@@ -97,12 +97,12 @@ impl Chars {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8.
-    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         let (mut writer, mut at) = (Writer::new(&self.unknown, text, out), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < text.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let next = at + char_len(text, at);
             let user_defined = self.added.longest(text, at);
             let known = || vocab.find(&text[at..next], false).filter(|&id| vocab.kind(id) == Kind::Token);
@@ -165,12 +165,12 @@ impl WordPiece {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8; `Interrupted`.
-    pub fn encode(&self, pretoken: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, pretoken: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let is_long = self.is_too_long(pretoken)?;
         let (before, mut at) = (out.len(), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < pretoken.len() && !is_long {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some((end, id)) = self.longest(pretoken, at) else { break };
             out.push(id, end);
             at = end;

@@ -12,9 +12,9 @@ use unicode_normalization::char::decompose_canonical;
 use super::edit;
 use super::forms::Form;
 use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
+use crate::cancel::CancelCheck;
 use crate::draft::Draft;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Which of its steps it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,33 +26,33 @@ pub(super) struct Bert {
 }
 
 impl Bert {
-    pub(super) fn apply(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn apply(self, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if draft.text().is_ascii() {
-            return edit::bert_ascii(draft, self.clean, self.lowercase, looks);
+            return edit::bert_ascii(draft, self.clean, self.lowercase, cancel);
         }
         if draft.is_traced() {
-            return self.step_by_step(draft, looks);
+            return self.step_by_step(draft, cancel);
         }
         draft.rewrite(|_, writer| {
             let mut done = Ok(());
-            writer.replace_all(|old, text| done = self.spell(old, text, looks));
+            writer.replace_all(|old, text| done = self.spell(old, text, cancel));
             done
         })
     }
 
-    fn step_by_step(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    fn step_by_step(self, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.clean {
-            edit::clean(draft, looks)?;
+            edit::clean(draft, cancel)?;
         }
         if self.chinese {
-            edit::space_chinese(draft, looks)?;
+            edit::space_chinese(draft, cancel)?;
         }
         if self.accents {
-            draft.rewrite(|old, writer| Form::Nfd.write(old, writer, looks))?;
-            edit::drop_with(NONSPACING, draft, looks)?;
+            draft.rewrite(|old, writer| Form::Nfd.write(old, writer, cancel))?;
+            edit::drop_with(NONSPACING, draft, cancel)?;
         }
         if self.lowercase {
-            edit::lowercase(draft, looks)?;
+            edit::lowercase(draft, cancel)?;
         }
         Ok(())
     }
@@ -69,11 +69,11 @@ impl Bert {
     }
 
     /// Appends to `text` what becomes of `old`, in one pass.
-    fn spell(self, old: &str, text: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+    fn spell(self, old: &str, text: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let (properties, touched) = (Properties::get(), self.touched());
         let mut copied = 0;
         for (at, c) in old.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let bits = properties.of(c) & touched;
             if bits == 0 || at < copied {
                 continue;
@@ -91,7 +91,7 @@ impl Bert {
             let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
             copied = at + len;
             let mut between = Draft::new(&old[at..copied], false)?;
-            self.step_by_step(&mut between, looks)?;
+            self.step_by_step(&mut between, cancel)?;
             text.push_str(between.text());
         }
         text.push_str(&old[copied..]);
@@ -144,11 +144,11 @@ mod tests {
     fn both(bert: Bert, text: &str) -> [String; 2] {
         [false, true].map(|traced| {
             let mut draft = Draft::new(text, traced).unwrap();
-            let looks = &mut Looks::new(&|| true);
+            let cancel = &mut CancelCheck::new(&|| true);
             if traced {
-                bert.step_by_step(&mut draft, looks).unwrap();
+                bert.step_by_step(&mut draft, cancel).unwrap();
             } else {
-                bert.apply(&mut draft, looks).unwrap();
+                bert.apply(&mut draft, cancel).unwrap();
             }
             draft.text().to_owned()
         })

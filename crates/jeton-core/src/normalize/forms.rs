@@ -11,9 +11,9 @@
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
 
 use super::properties::{Properties, NFC, NFD, NFKC, NFKD};
+use crate::cancel::CancelCheck;
 use crate::draft::Writer;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// A normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Form {
     }
 
     /// Writes the form of one piece.
-    pub(super) fn write(self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn write(self, old: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let properties = Properties::get();
         let mut run = Run { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
         let mut at = 0;
@@ -62,7 +62,7 @@ impl Form {
                 if properties.of(c) & self.unstable() == 0 && (index > 0 || held.is_none()) {
                     break;
                 }
-                run.take(c, writer, looks)?;
+                run.take(c, writer, cancel)?;
                 at += c.len_utf8();
             }
             run.finish(writer);
@@ -82,8 +82,8 @@ struct Run {
 }
 
 impl Run {
-    fn take(&mut self, c: char, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
-        looks.now_and_then()?;
+    fn take(&mut self, c: char, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        cancel.check()?;
         if self.properties.of(c) & self.form.decomposed() == 0 {
             self.order(writer);
             self.pending.push((0, c, 0));
@@ -166,7 +166,7 @@ mod tests {
 
     fn of(form: Form, text: &str) -> String {
         let mut draft = Draft::new(text, true).unwrap();
-        draft.rewrite(|old, writer| form.write(old, writer, &mut Looks::new(&|| true))).unwrap();
+        draft.rewrite(|old, writer| form.write(old, writer, &mut CancelCheck::new(&|| true))).unwrap();
         assert_eq!(draft.origins().len(), draft.text().len());
         draft.text().to_owned()
     }

@@ -36,9 +36,9 @@ use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use serde_json::Value;
 
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
@@ -121,21 +121,21 @@ impl Normalizer {
     ///
     /// # Errors
     /// [`Error::text`] where a regex spends its budget, and `Interrupted`.
-    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
-        let looks = &mut looks;
+    pub fn apply(&self, draft: &mut Draft, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
+        let cancel = &mut cancel;
         match &self.0 {
-            Part::Form(form) => draft.rewrite(|old, writer| form.write(old, writer, looks)),
-            Part::Lowercase => edit::lowercase(draft, looks),
+            Part::Form(form) => draft.rewrite(|old, writer| form.write(old, writer, cancel)),
+            Part::Lowercase => edit::lowercase(draft, cancel),
             Part::Strip { left, right } => edit::strip(draft, *left, *right),
-            Part::StripAccents => edit::drop_with(properties::MARK, draft, looks),
-            Part::Nmt => edit::nmt(draft, looks),
-            Part::Bert(part) => part.apply(draft, looks),
+            Part::StripAccents => edit::drop_with(properties::MARK, draft, cancel),
+            Part::Nmt => edit::nmt(draft, cancel),
+            Part::Bert(part) => part.apply(draft, cancel),
             Part::Prepend(text) => edit::prepend(draft, text),
-            Part::ByteLevel => edit::byte_level(draft, looks),
-            Part::Replace(replace) => draft.rewrite(|old, writer| replace.write(old, writer, looks)),
-            Part::Precompiled(map) => draft.rewrite(|old, writer| precompiled::write(map, old, writer, looks)),
-            Part::SentencePiece(part) => draft.rewrite(|old, writer| part.write(old, writer, looks)),
+            Part::ByteLevel => edit::byte_level(draft, cancel),
+            Part::Replace(replace) => draft.rewrite(|old, writer| replace.write(old, writer, cancel)),
+            Part::Precompiled(map) => draft.rewrite(|old, writer| precompiled::write(map, old, writer, cancel)),
+            Part::SentencePiece(part) => draft.rewrite(|old, writer| part.write(old, writer, cancel)),
         }
     }
 }

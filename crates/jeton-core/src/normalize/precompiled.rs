@@ -10,25 +10,25 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::charsmap::Charsmap;
+use crate::cancel::CancelCheck;
 use crate::draft::Writer;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Graphemes of this many bytes and more are looked up by character only.
 const LONG: usize = 6;
 
 /// Writes one piece.
-pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let mut changes = Changes { last: None, lags: false };
     let mut at = 0;
     while at < old.len() {
         let plain = plain_run(map, &old[at..]);
         if plain > 0 {
-            changes.copy(&old[at..at + plain], writer, looks)?;
+            changes.copy(&old[at..at + plain], writer, cancel)?;
             at += plain;
             continue;
         }
-        looks.now_and_then()?;
+        cancel.check()?;
         writer.check()?;
         let grapheme = old[at..].graphemes(true).next().unwrap_or(&old[at..]);
         at += grapheme.len();
@@ -39,7 +39,7 @@ pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &
             }
         }
         for (start, c) in grapheme.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             match map.prefixes(&grapheme[start..start + c.len_utf8()]).next() {
                 Some((_, new)) => changes.replace(&grapheme[start..start + c.len_utf8()], new, writer),
                 None => changes.push(c, 0, writer),
@@ -93,10 +93,10 @@ impl Changes {
         }
     }
 
-    fn copy(&mut self, run: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    fn copy(&mut self, run: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.lags {
             for c in run.chars() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 self.push(c, 0, writer);
             }
             return Ok(());

@@ -10,9 +10,9 @@
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
 
 use super::charsmap::Charsmap;
+use crate::cancel::CancelCheck;
 use crate::draft::Writer;
 use crate::error::{Error, Result};
-use crate::interrupt::Looks;
 
 /// What stands for a space in pieces.
 const MARK: &str = "\u{2581}";
@@ -193,12 +193,12 @@ impl SentencePiece {
     }
 
     /// Writes one piece.
-    pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let options = self.options;
         let space = if options.escape_whitespaces { MARK } else { " " };
         let mut at = 0;
         while options.remove_extra_whitespaces && at < old.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             match self.prefix(&old[at..])? {
                 (taken, " ") => {
                     writer.replace(taken, "");
@@ -216,7 +216,7 @@ impl SentencePiece {
         let mut after_space = options.remove_extra_whitespaces;
         let is_simple = options.escape_whitespaces && !writer.is_traced();
         while at < old.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if is_simple && self.simple[usize::from(old.as_bytes()[at])] {
                 let taken = self.write_simple(&old[at..], &mut after_space, writer);
                 if taken > 0 {

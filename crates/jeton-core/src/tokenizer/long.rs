@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use super::segments::Segment;
 use super::{Permit, Tokenizer};
 use crate::buffer_pool;
+use crate::cancel::KeepGoing;
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::GoOn;
 use crate::model::{Scratch, Specials};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
@@ -150,9 +150,9 @@ impl Tokenizer {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
-            let work = |_, go_on: GoOn<'_>| {
+            let work = |_, keep_going: KeepGoing<'_>| {
                 let out = Written::new(counts_only, expected(bytes));
-                self.run(permit, out, go_on, |run| self.run_text(text, permit, run))
+                self.run(permit, out, keep_going, |run| self.run_text(text, permit, run))
             };
             parallel::jobs(1, 1, watch, work).pop().unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
         } else {
@@ -167,9 +167,9 @@ impl Tokenizer {
         if matches!(error.kind(), ErrorKind::Interrupted) {
             return Err(error);
         }
-        let plain = |_, go_on: GoOn<'_>| {
+        let plain = |_, keep_going: KeepGoing<'_>| {
             let mut ids = Vec::new();
-            self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
+            self.encode(text.bytes, permit, keep_going, &mut Scratch::default(), &mut ids)?;
             Ok(Written { count: ids.len(), ids, ..Written::default() })
         };
         parallel::jobs(1, 1, watch, plain).pop().unwrap_or(Err(error))
@@ -180,13 +180,13 @@ impl Tokenizer {
         &self,
         permit: &Permit<'_>,
         mut out: Written,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
-            let mut run = Run { vocab, model, special, encoder, worker, go_on, out: &mut out };
+            let mut run = Run { vocab, model, special, encoder, worker, keep_going, out: &mut out };
             work(&mut run)?;
             run.flush()
         })?;
@@ -204,7 +204,7 @@ impl Tokenizer {
             if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), valid) {
                 return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
             }
-            let go_on = run.go_on;
+            let keep_going = run.keep_going;
             let mut each = |segment: Segment<'_>| match segment.added {
                 Some(id) => {
                     run.known(id);
@@ -213,8 +213,8 @@ impl Tokenizer {
                 None => run.pretoken(segment.bytes, segment.is_text),
             };
             match valid {
-                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, go_on, &mut each),
-                None => self.pretokens(text.bytes, span, permit, false, go_on, &mut each),
+                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, keep_going, &mut each),
+                None => self.pretokens(text.bytes, span, permit, false, keep_going, &mut each),
             }
         })
     }
@@ -250,10 +250,10 @@ impl Tokenizer {
             // Of one thread's work each part would be copied.
             let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
             let parts = parallel::plan(&texts, pretokenizer, parts)?;
-            let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
+            let work = |part: &Part<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
                 let out = lists.out(counts_only, text.len() / parts.len());
-                let written = self.run(permit, out, go_on, |run| {
+                let written = self.run(permit, out, keep_going, |run| {
                     landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
                     Ok(())
                 })?;
@@ -282,10 +282,10 @@ impl Tokenizer {
         // One thread writes its ids one after the other, and nothing has to be joined.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
         let lists = Lists::default();
-        let small = |group: usize, go_on: GoOn<'_>| {
+        let small = |group: usize, keep_going: KeepGoing<'_>| {
             let texts = &texts[groups[group].clone()];
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
-            self.run(permit, lists.out(false, bytes), go_on, |run| {
+            self.run(permit, lists.out(false, bytes), keep_going, |run| {
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
@@ -311,7 +311,7 @@ impl Tokenizer {
             }
             let many = groups[from..].iter().take_while(|group| !is_long(group)).count();
             let mut failed = None;
-            let job = |i, go_on: GoOn<'_>| small(from + i, go_on);
+            let job = |i, keep_going: KeepGoing<'_>| small(from + i, keep_going);
             parallel::jobs_in_order(many, threads, watch, job, |i, result| {
                 match result {
                     Ok(written) if failed.is_none() => lists.keep(all.append(written)),

@@ -25,10 +25,10 @@ pub use permit::{Permission, Permit};
 pub use segments::{Place, Segment};
 pub use spans::{Chunk, Encoding};
 
+use crate::cancel::KeepGoing;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::interrupt::GoOn;
 use crate::model::{Model, Noise, Out, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
@@ -110,13 +110,13 @@ impl Tokenizer {
         &self,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         // Traced where an error tells the place.
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
-            self.encode_segment(&segment, go_on, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
+            self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
     }
 
@@ -124,15 +124,21 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn sample(&self, text: &[u8], permit: &Permit<'_>, noise: &mut Noise, go_on: GoOn<'_>) -> Result<Vec<u32>> {
+    pub fn sample(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        noise: &mut Noise,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
             match segment.added {
                 Some(id) => out.ids.push(id),
                 None => self
                     .model
-                    .sample(&self.vocab, segment.bytes, noise, go_on, &mut scratch, &mut out)
+                    .sample(&self.vocab, segment.bytes, noise, keep_going, &mut scratch, &mut out)
                     .map_err(|error| segment.located(error))?,
             }
             Ok(())
@@ -144,14 +150,20 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Model::nbest`].
-    pub fn nbest(&self, text: &[u8], permit: &Permit<'_>, n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
+    pub fn nbest(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        n: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(Vec<u32>, f64)>> {
         let mut segments = Vec::new(); // of each its own best, and which of the best so far each of the best goes on from
         let mut best = vec![(0.0, 0, 0)]; // score, which of the best so far, which of the segment's own
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
                 None => {
-                    let best = self.model.nbest(segment.bytes, n, permit.specials(), go_on);
+                    let best = self.model.nbest(segment.bytes, n, permit.specials(), keep_going);
                     best.map_err(|error| segment.located(error))?
                 }
             };
@@ -184,7 +196,7 @@ impl Tokenizer {
     fn encode_segment(
         &self,
         segment: &Segment<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
@@ -198,7 +210,7 @@ impl Tokenizer {
             }
             None => self
                 .model
-                .encode(&self.vocab, segment.bytes, go_on, scratch, out)
+                .encode(&self.vocab, segment.bytes, keep_going, scratch, out)
                 .map_err(|error| segment.located(error)),
         }
     }

@@ -7,10 +7,10 @@
 
 use super::{Permit, Tokenizer};
 use crate::byte_alphabet;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::draft::{Draft, Origin};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
-use crate::interrupt::{GoOn, Looks};
 use crate::pretokenize::{Pretokenizer, Span};
 
 /// A part of a text.
@@ -68,13 +68,13 @@ impl Tokenizer {
     /// Calls `each` with the segments of `text`, in order. `traced`: segments know where their bytes come from.
     ///
     /// # Errors
-    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `go_on` returns false; what `each` and the stages return.
+    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `keep_going` returns false; what `each` and the stages return.
     pub fn for_each_segment(
         &self,
         text: &[u8],
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         mut each: impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         self.stretches(text, permit, |span, id| match id {
@@ -82,7 +82,7 @@ impl Tokenizer {
                 let bytes = &text[span.start..span.end];
                 each(Segment { bytes, is_text: false, added: Some(id), place: Place::At(span.start) })
             }
-            None => self.pretokens(text, span, permit, traced, go_on, &mut each),
+            None => self.pretokens(text, span, permit, traced, keep_going, &mut each),
         })
     }
 
@@ -93,7 +93,7 @@ impl Tokenizer {
         stretch: Span,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
@@ -105,7 +105,7 @@ impl Tokenizer {
             }
         };
         if let Ok(valid) = std::str::from_utf8(&text[stretch.start..stretch.end]) {
-            return self.pretokens_of_text(valid, stretch.start, permit, traced, go_on, each);
+            return self.pretokens_of_text(valid, stretch.start, permit, traced, keep_going, each);
         }
         let mut at = stretch.start;
         let mut broken_from = at; // start of the present run of bytes that are not UTF-8
@@ -113,7 +113,7 @@ impl Tokenizer {
             let valid = chunk.valid();
             if !valid.is_empty() {
                 broken(broken_from, at, each)?;
-                self.pretokens_of_text(valid, at, permit, traced, go_on, each)?;
+                self.pretokens_of_text(valid, at, permit, traced, keep_going, each)?;
                 at += valid.len();
                 broken_from = at;
             }
@@ -129,13 +129,13 @@ impl Tokenizer {
         at: usize,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         match &self.plain {
             _ if text.is_empty() => Ok(()),
-            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, go_on, each),
-            None => self.drafted(text, at, permit, traced, go_on, each),
+            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, keep_going, each),
+            None => self.drafted(text, at, permit, traced, keep_going, each),
         }
     }
 
@@ -146,10 +146,10 @@ impl Tokenizer {
         at: usize,
         pretokenizer: &Pretokenizer,
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let segment = |start: usize, end: usize, added| {
             let bytes = &text.as_bytes()[start..end];
             Segment { bytes, is_text: true, added, place: Place::At(at + start) }
@@ -158,9 +158,9 @@ impl Tokenizer {
             for span in pretokenizer.spans(&text[start..end]) {
                 let span = span.map_err(|error| error.shifted(at + start))?;
                 each(segment(start + span.start, start + span.end, None))?;
-                looks.now_and_then()?;
+                cancel.check()?;
             }
-            looks.look()
+            cancel.check_now()
         };
         let mut start = 0;
         for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
@@ -179,13 +179,13 @@ impl Tokenizer {
         at: usize,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, go_on).map_err(located)?;
+            normalizer.apply(&mut draft, keep_going).map_err(located)?;
         }
         match permit.normalized() {
             Some(matcher) => {
@@ -201,7 +201,9 @@ impl Tokenizer {
             })?,
         }
         let mut written = vec![0; self.splitters.len()];
-        self.split(draft, 0, &mut written, at, go_on, &mut |draft| self.drafted_segments(draft, at, go_on, each))
+        self.split(draft, 0, &mut written, at, keep_going, &mut |draft| {
+            self.drafted_segments(draft, at, keep_going, each)
+        })
     }
 
     /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many pieces. `written`: what each
@@ -212,17 +214,17 @@ impl Tokenizer {
         stage: usize,
         written: &mut [usize],
         at: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut dyn FnMut(&Draft) -> Result<()>,
     ) -> Result<()> {
         let Some(splitter) = self.splitters.get(stage) else { return each(&draft) };
         if draft.is_large() {
-            return draft.groups().try_for_each(|group| self.split(group, stage, written, at, go_on, each));
+            return draft.groups().try_for_each(|group| self.split(group, stage, written, at, keep_going, each));
         }
         draft.comes_after(written[stage]);
-        splitter.apply(&mut draft, go_on).map_err(|error| error.shifted(at))?;
+        splitter.apply(&mut draft, keep_going).map_err(|error| error.shifted(at))?;
         written[stage] += draft.text().len();
-        self.split(draft, stage + 1, written, at, go_on, each)
+        self.split(draft, stage + 1, written, at, keep_going, each)
     }
 
     /// Calls `each` with the pieces of a draft.
@@ -230,13 +232,13 @@ impl Tokenizer {
         &self,
         draft: &Draft,
         at: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes, mut origins) = (Vec::new(), Vec::new());
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for piece in draft.pieces() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let spelled = &draft.text()[piece.range()];
             let traces = draft.origins().get(piece.range()).unwrap_or_default();
             let place = |origins| match draft.is_traced() {

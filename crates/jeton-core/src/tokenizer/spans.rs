@@ -6,9 +6,9 @@
 //! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
 use super::{Permit, Place, Segment, Tokenizer};
+use crate::cancel::KeepGoing;
 use crate::draft::Origin;
 use crate::error::Result;
-use crate::interrupt::GoOn;
 use crate::model::{Out, Scratch};
 use crate::postprocess::Item;
 use crate::vocab::Vocab;
@@ -49,8 +49,8 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Encoding> {
-        self.encode_head_with_spans(text, permit, usize::MAX, go_on)
+    pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, keep_going: KeepGoing<'_>) -> Result<Encoding> {
+        self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
     /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model does not see the rest
@@ -63,14 +63,14 @@ impl Tokenizer {
         text: &[u8],
         permit: &Permit<'_>,
         most: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Encoding> {
         let mut placer = Placer::default();
-        self.for_each_segment(text, permit, true, go_on, |segment| {
+        self.for_each_segment(text, permit, true, keep_going, |segment| {
             if placer.encoding.ids.len() >= most {
                 return Ok(());
             }
-            self.place(&segment, text, permit, go_on, &mut placer)
+            self.place(&segment, text, permit, keep_going, &mut placer)
         })?;
         let Placer { mut encoding, offsets, cursor, .. } = placer;
         let mut seen = text;
@@ -98,7 +98,7 @@ impl Tokenizer {
         text: &[u8],
         permit: &Permit<'_>,
         template: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
     ) -> Result<()> {
         let items = self.template.single();
@@ -112,7 +112,7 @@ impl Tokenizer {
                 }
                 Item::Ids { .. } => {}
                 Item::Sequence { .. } => {
-                    let end = self.text_in_chunks(text, permit, go_on, each)?;
+                    let end = self.text_in_chunks(text, permit, keep_going, each)?;
                     left -= 1;
                     at = if left == 0 { text.len() } else { end };
                 }
@@ -126,7 +126,7 @@ impl Tokenizer {
         &self,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
     ) -> Result<usize> {
         let mut placer = Placer::default();
@@ -142,8 +142,8 @@ impl Tokenizer {
             encoding.pretokens.clear();
             Ok(())
         };
-        self.for_each_segment(text, permit, true, go_on, |segment| {
-            self.place(&segment, text, permit, go_on, &mut placer)?;
+        self.for_each_segment(text, permit, true, keep_going, |segment| {
+            self.place(&segment, text, permit, keep_going, &mut placer)?;
             if placer.encoding.ids.len() < CHUNK {
                 return Ok(());
             }
@@ -159,14 +159,14 @@ impl Tokenizer {
         segment: &Segment<'_>,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         placer: &mut Placer,
     ) -> Result<()> {
         let Placer { encoding, offsets, cursor, ends, own, scratch } = placer;
         let first = encoding.ids.len();
         ends.clear();
         let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, ends) };
-        self.encode_segment(segment, go_on, scratch, &mut out)?;
+        self.encode_segment(segment, keep_going, scratch, &mut out)?;
         own_bytes(segment, text, own);
         let mut start = 0;
         for &end in &*ends {

@@ -9,8 +9,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::memory::{List, Memory};
 use crate::simd;
 
@@ -63,13 +63,13 @@ impl Cells {
     ///
     /// # Errors
     /// As [`List::shrink`].
-    pub fn compact(&mut self, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    pub fn compact(&mut self, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let heavy = std::mem::take(&mut self.heavy);
         let mut heavy = heavy.into_iter().peekable();
         let (mut start, mut end) = (1, 1); // of the sequence, where it will be
         for at in 1..self.cells.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let cell = self.cells[at];
             if let Some((_, weight)) = heavy.next_if(|&(first, _)| first as usize == at) {
                 self.heavy.push((start, weight));

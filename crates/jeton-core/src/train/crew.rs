@@ -92,18 +92,18 @@ impl Board {
 
     fn work(&self, shard: usize) {
         let mut done = 0;
-        let mut looks = 0;
+        let mut cancel = 0;
         while !self.closed.load(Ordering::Relaxed) {
             if self.turn.load(Ordering::Acquire) == done {
-                looks += 1;
-                if looks < LOOKS {
+                cancel += 1;
+                if cancel < LOOKS {
                     std::hint::spin_loop();
                 } else {
                     std::thread::park(); // an `unpark` that came before is not lost
                 }
                 continue;
             }
-            (done, looks) = (done + 1, 0);
+            (done, cancel) = (done + 1, 0);
             let _finish = Finish(self);
             let job = *lock(&self.job);
             if let Err(error) = job.run(&mut lock(&self.shards[shard])) {
@@ -170,10 +170,10 @@ impl Crew<'_> {
                 job.run(&mut lock(shard))?;
             }
         }
-        let mut looks = 0;
+        let mut cancel = 0;
         while busy.load(Ordering::Acquire) > 0 {
-            looks += 1;
-            if looks < LOOKS {
+            cancel += 1;
+            if cancel < LOOKS {
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now(); // another program has the processor of who is still at work

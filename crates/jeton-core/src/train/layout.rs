@@ -10,8 +10,8 @@ use super::replay::{Replay, Scratch};
 use super::shard::Shard;
 use super::tokens::Tokens;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::memory::{self, Memory};
 use crate::parallel;
 
@@ -45,8 +45,8 @@ pub fn lay_out(
     }
     options.memory.trim_for(bytes * BYTES_A_CELL);
     let source = Source::new(beginning, options);
-    let job = |i: usize, go_on: GoOn<'_>| {
-        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, go_on)
+    let job = |i: usize, keep_going: KeepGoing<'_>| {
+        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, keep_going)
     };
     let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
@@ -106,25 +106,25 @@ fn lay_out_range(
     replay: &Replay<'_>,
     num_ids: usize,
     memory: &Memory,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
     let mut sequences = Sequences { cells: Cells::with_capacity(0, memory)?, uses: memory::filled(0, num_ids)? };
-    let mut looks = Looks::new(go_on);
+    let mut cancel = CancelCheck::new(keep_going);
     if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
         let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
         let room: usize = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len() + 1).sum();
         check_cells(room)?; // before the memory is allocated
         sequences.cells = Cells::with_capacity(room, memory)?;
         for (pretoken, count) in pretokens() {
-            looks.now_and_then()?;
+            cancel.check()?;
             sequences.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
         }
         return Ok(sequences);
     }
     let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
     for (pretoken, count) in pretokens() {
-        looks.now_and_then()?;
+        cancel.check()?;
         ids.clear();
         match source {
             Source::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,

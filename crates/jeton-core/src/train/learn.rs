@@ -36,9 +36,9 @@ use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
 use crate::alphabet::{EndOfWord, Level};
+use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::interrupt::GoOn;
 use crate::memory::{self, Memory};
 use crate::parallel;
 use crate::simd;
@@ -318,7 +318,7 @@ impl<'a> Learner<'a> {
         let num_shards = self.board.shards().len();
         let cells = self.num_cells();
         let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 1 } else { num_shards };
-        let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
+        let survey = |i: usize, keep_going: KeepGoing<'_>| self.board.shard(i).survey(num_ids, keep_going);
         parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
         (self.pairs, self.index) = (Vec::new(), HashTable::new());
         for shard in self.board.shards() {
@@ -332,12 +332,12 @@ impl<'a> Learner<'a> {
         for Pair { left, right, count } in all {
             self.born(left, right, count)?;
         }
-        let list = |i: usize, go_on: GoOn<'_>| {
+        let list = |i: usize, keep_going: KeepGoing<'_>| {
             let mut shard = self.board.shard(i);
             let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
             let mut known = memory::with_capacity(shard.survey.pairs.len())?;
             known.extend(shard.survey.pairs.iter().map(listed));
-            shard.list_survey(&known, self.pairs.len(), go_on)
+            shard.list_survey(&known, self.pairs.len(), keep_going)
         };
         parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
         self.rebuild_queue()
@@ -357,8 +357,8 @@ impl<'a> Learner<'a> {
             self.pairs[pair as usize].count = count;
         }
         let num_shards = self.board.shards().len();
-        let compact = |i: usize, go_on: GoOn<'_>| {
-            self.board.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), go_on)
+        let compact = |i: usize, keep_going: KeepGoing<'_>| {
+            self.board.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), keep_going)
         };
         parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
         self.tokens.compact();

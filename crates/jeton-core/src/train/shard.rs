@@ -10,9 +10,9 @@
 use hashbrown::HashTable;
 
 use super::cells::Cells;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::interrupt::{GoOn, Looks};
 use crate::memory::{self, List, Memory, PAGE};
 use crate::simd;
 
@@ -218,15 +218,15 @@ impl Shard {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn survey(&mut self, num_ids: usize, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    pub fn survey(&mut self, num_ids: usize, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let mut survey = Survey::new(num_ids)?;
         for (at, left, right) in self.cells.pairs() {
             let position = survey.position(left, right)?;
             let (_, weight, places) = &mut survey.pairs[position];
             *weight += self.cells.weight(at);
             *places += 1;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         self.survey = survey;
         Ok(())
@@ -236,8 +236,8 @@ impl Shard {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let mut survey = std::mem::take(&mut self.survey);
         self.places = memory::filled(Places::default(), num_pairs)?;
         let mut total = 0;
@@ -253,7 +253,7 @@ impl Shard {
             let pair = survey.position(left, right).map(|position| listed[position]);
             (!matches!(pair, Ok(UNLISTED))).then(|| pair.map(|pair| (pair, at)))
         });
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
     /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered anew.
@@ -264,16 +264,16 @@ impl Shard {
         &mut self,
         listed: impl Fn(u32, u32) -> Option<u32>,
         num_pairs: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<()> {
         self.postings.clear();
-        self.cells.compact(go_on)?;
-        let mut looks = Looks::new(go_on);
+        self.cells.compact(keep_going)?;
+        let mut cancel = CancelCheck::new(keep_going);
         self.places = memory::filled(Places::default(), num_pairs)?;
         let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
         for (_, pair) in self.cells.pairs().filter_map(listed) {
             self.places[pair].len += 1;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         let mut total = 0;
         for places in &mut self.places {
@@ -282,7 +282,7 @@ impl Shard {
         }
         let Self { cells, postings, places, memory, visits, .. } = self;
         let found = cells.pairs().filter_map(listed).map(|(at, pair)| Ok((pair as u32, at)));
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
     /// There are now so many pairs in all.
@@ -427,7 +427,7 @@ fn fill_postings(
     total: usize,
     memory: &Memory,
     visits: &mut Visits,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     let (number, ..) = room(postings, total, memory)?;
     let block = &mut postings[number as usize];
@@ -443,7 +443,7 @@ fn fill_postings(
         for found in found {
             let (pair, at) = found?;
             write(places, pair, at);
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         return Ok(());
     }
@@ -466,12 +466,12 @@ fn fill_postings(
         partitioned[*end] = (pair, at);
         *end += 1;
         visits.one(memory);
-        looks.now_and_then()?;
+        cancel.check()?;
     }
     for &(pair, at) in &*partitioned {
         write(places, pair, at);
         visits.one(memory);
-        looks.now_and_then()?;
+        cancel.check()?;
     }
     Ok(())
 }

@@ -14,8 +14,8 @@
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use super::units::Units;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::Vocab;
 
 /// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
@@ -161,7 +161,7 @@ impl Tables<'_> {
         text: &[u8],
         window: &mut Window,
         joint: &mut Window,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         out: &mut Vec<u32>,
     ) -> Result<bool> {
         let from = out.len();
@@ -169,9 +169,9 @@ impl Tables<'_> {
         let mut reached = 0; // where all before held once; up to there, giving back goes on doubling, so that it ends
         let mut known = Known::default();
         let mut good = None; // the last joint that held
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         loop {
-            looks.now_and_then()?;
+            cancel.check()?;
             let rest = &text[at..];
             // The same bytes, and one more, which the last character's symbols may have depended on.
             let is_known = known.bytes > 0

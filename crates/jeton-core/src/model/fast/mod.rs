@@ -32,8 +32,8 @@ use super::trie::Trie;
 use super::words::added_trie;
 use super::Model;
 use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
+use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::interrupt::GoOn;
 use crate::seams::Seams;
 use crate::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
@@ -125,13 +125,13 @@ impl Fast {
     /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or is too large.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
-    pub fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Option<Self>> {
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Option<Self>> {
         let pairs = match model {
             Model::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
-                model.pairs(vocab, go_on)?
+                model.pairs(vocab, keep_going)?
             }
-            Model::Pieces(model) if model.only_merges() => model.pairs(vocab, go_on)?,
+            Model::Pieces(model) if model.only_merges() => model.pairs(vocab, keep_going)?,
             _ => return Ok(None),
         };
         Ok(Self::of_pairs(vocab, model, pairs))
@@ -171,7 +171,7 @@ impl Fast {
         &self,
         vocab: &Vocab,
         entries: impl Iterator<Item = (&'a [u8], u32)>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Vec<u32>> {
         let (mut text, mut jobs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (content, id) in entries.filter(|entry| std::str::from_utf8(entry.0).is_ok()) {
@@ -185,7 +185,7 @@ impl Fast {
             ids.push(id);
         }
         let (mut tokens, mut found) = (Vec::new(), vec![Found::default(); ids.len()]);
-        self.merge(vocab, &text, &jobs, go_on, &mut Bench::default(), &mut tokens, &mut found)?;
+        self.merge(vocab, &text, &jobs, keep_going, &mut Bench::default(), &mut tokens, &mut found)?;
         let is_own = |&(id, found): &(u32, Found)| found.len == 1 && tokens[found.start as usize] == id;
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
@@ -199,11 +199,11 @@ impl Fast {
     ///
     /// # Errors
     /// As [`Fast::merge`].
-    pub fn seams(&self, vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Seams> {
+    pub fn seams(&self, vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Seams> {
         let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
         let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
-        let made: HashSet<u32> = self.made(vocab, ended(), go_on)?.into_iter().collect();
+        let made: HashSet<u32> = self.made(vocab, ended(), keep_going)?.into_iter().collect();
         let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
         Ok(Seams::new(vocab.iter().map(|entry| entry.2), wholes))
     }
@@ -211,14 +211,14 @@ impl Fast {
     /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
+    /// `Interrupted` when `keep_going` returns false.
     #[allow(clippy::too_many_arguments)] // all of it is the caller's memory
     pub fn merge(
         &self,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
@@ -227,14 +227,23 @@ impl Fast {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
             Detected::Avx512(proof) => unsafe {
-                self.merge_avx512(proof, vocab, text, jobs, go_on, bench, tokens, found)
+                self.merge_avx512(proof, vocab, text, jobs, keep_going, bench, tokens, found)
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe { self.merge_avx2(proof, vocab, text, jobs, go_on, bench, tokens, found) },
-            Detected::Portable => {
-                self.merge_at::<Array<16>, Array<32>, Array<64>>((), vocab, text, jobs, go_on, bench, tokens, found)
-            }
+            Detected::Avx2(proof) => unsafe {
+                self.merge_avx2(proof, vocab, text, jobs, keep_going, bench, tokens, found)
+            },
+            Detected::Portable => self.merge_at::<Array<16>, Array<32>, Array<64>>(
+                (),
+                vocab,
+                text,
+                jobs,
+                keep_going,
+                bench,
+                tokens,
+                found,
+            ),
         }
     }
 
@@ -247,13 +256,13 @@ impl Fast {
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
         use row::Avx2;
-        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
+        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -265,13 +274,13 @@ impl Fast {
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
         use row::Avx512;
-        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
+        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[inline(always)]
@@ -282,7 +291,7 @@ impl Fast {
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
@@ -301,7 +310,7 @@ impl Fast {
                 }
                 let start = tokens.len();
                 let tables = Tables { vocab, units: &self.units, ranks: &self.ranks, results: &self.results };
-                if tables.encode_long(pretoken, window, joint, go_on, tokens)? {
+                if tables.encode_long(pretoken, window, joint, keep_going, tokens)? {
                     found[job.slot as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
                 continue;

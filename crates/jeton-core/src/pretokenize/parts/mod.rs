@@ -22,9 +22,9 @@ mod ruby;
 use serde::Deserialize;
 
 use super::{to_oniguruma, Kind, Pretokenizer};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 use rewrite::Metaspace;
@@ -197,34 +197,34 @@ impl Splitter {
     /// Cuts every free piece of a draft, and rewrites it where the part does so.
     ///
     /// # Errors
-    /// `Text` for a regex that needs too many steps; `Interrupted` when `go_on` returns false.
-    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
-        let looks = &mut Looks::new(go_on);
+    /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.
+    pub fn apply(&self, draft: &mut Draft, keep_going: KeepGoing<'_>) -> Result<()> {
+        let cancel = &mut CancelCheck::new(keep_going);
         match &self.0 {
             Part::Bert => {
-                at_characters(draft, Behavior::Removed, looks, char::is_whitespace)?;
+                at_characters(draft, Behavior::Removed, cancel, char::is_whitespace)?;
                 let punctuation = characters::punctuation();
-                at_characters(draft, Behavior::Isolated, looks, |c| punctuation.has(c))
+                at_characters(draft, Behavior::Isolated, cancel, |c| punctuation.has(c))
             }
             Part::ByteLevel { add_prefix_space, pattern } => {
                 if *add_prefix_space {
                     rewrite::add_prefix_space(draft)?;
                 }
                 if let Some(pattern) = pattern {
-                    at_matches(draft, pattern, Behavior::Isolated, false, looks)?;
+                    at_matches(draft, pattern, Behavior::Isolated, false, cancel)?;
                 }
-                rewrite::to_byte_alphabet(draft, looks)
+                rewrite::to_byte_alphabet(draft, cancel)
             }
-            Part::Delimiter(delimiter) => at_characters(draft, Behavior::Removed, looks, |c| c == *delimiter),
+            Part::Delimiter(delimiter) => at_characters(draft, Behavior::Removed, cancel, |c| c == *delimiter),
             Part::Digits(behavior) => {
                 let number = characters::number();
-                at_characters(draft, *behavior, looks, |c| number.has(c))
+                at_characters(draft, *behavior, cancel, |c| number.has(c))
             }
-            Part::FixedLength(length) => every(*length, draft, looks),
+            Part::FixedLength(length) => every(*length, draft, cancel),
             Part::Metaspace(metaspace) => {
-                metaspace.rewrite(draft, looks)?;
+                metaspace.rewrite(draft, cancel)?;
                 match metaspace.split() {
-                    Some(mark) => at_characters(draft, Behavior::MergedWithNext, looks, |c| c == mark),
+                    Some(mark) => at_characters(draft, Behavior::MergedWithNext, cancel, |c| c == mark),
                     None => Ok(()),
                 }
             }
@@ -234,7 +234,7 @@ impl Splitter {
                     return Ok(());
                 }
                 for span in pattern.spans(text) {
-                    looks.now_and_then()?;
+                    cancel.check()?;
                     let span = span.map_err(|error| error.shifted(place))?;
                     parts.push(span.start, span.end, None);
                 }
@@ -242,17 +242,17 @@ impl Splitter {
             }),
             Part::Punctuation(behavior) => {
                 let punctuation = characters::punctuation();
-                at_characters(draft, *behavior, looks, |c| punctuation.has(c))
+                at_characters(draft, *behavior, cancel, |c| punctuation.has(c))
             }
-            Part::Scripts => at_scripts(draft, looks),
+            Part::Scripts => at_scripts(draft, cancel),
             Part::Split { finder: Finder::Text(text), behavior, invert } => {
-                at_text(draft, text, *behavior, *invert, looks)
+                at_text(draft, text, *behavior, *invert, cancel)
             }
             Part::Split { finder: Finder::Regex(pattern), behavior, invert } => {
-                at_matches(draft, pattern, *behavior, *invert, looks)
+                at_matches(draft, pattern, *behavior, *invert, cancel)
             }
-            Part::Whitespace => words_and_symbols(draft, looks),
-            Part::WhitespaceSplit => at_characters(draft, Behavior::Removed, looks, char::is_whitespace),
+            Part::Whitespace => words_and_symbols(draft, cancel),
+            Part::WhitespaceSplit => at_characters(draft, Behavior::Removed, cancel, char::is_whitespace),
         }
     }
 }
@@ -298,12 +298,12 @@ fn is_one_character(text: &str) -> bool {
 fn at_characters(
     draft: &mut Draft,
     behavior: Behavior,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
     is_match: impl Fn(char) -> bool,
 ) -> Result<()> {
     at_stretches(draft, behavior, false, |_, text, found| {
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if is_match(c) {
                 found(at, at + c.len_utf8());
             }
@@ -317,12 +317,12 @@ fn at_matches(
     pattern: &Pretokenizer,
     behavior: Behavior,
     invert: bool,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     at_stretches(draft, behavior, invert, |start, text, found| {
         let mut spans = pattern.spans(text);
         while let Some(span) = spans.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let span = span.map_err(|error| error.shifted(start))?;
             if spans.is_match {
                 found(span.start, span.end);
@@ -332,11 +332,17 @@ fn at_matches(
     })
 }
 
-fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, looks: &mut Looks<'_>) -> Result<()> {
+fn at_text(
+    draft: &mut Draft,
+    wanted: &str,
+    behavior: Behavior,
+    invert: bool,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
     at_stretches(draft, behavior, invert, |_, text, found| {
         // The empty text is found before, between and after all characters, there as here.
         for (at, matched) in text.match_indices(wanted) {
-            looks.now_and_then()?;
+            cancel.check()?;
             found(at, at + matched.len());
         }
         Ok(())
@@ -344,13 +350,13 @@ fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, lo
 }
 
 /// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space goes.
-fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+fn words_and_symbols(draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let word = characters::word();
     draft.cut(|_, text, parts| {
         let mut start = 0;
         let mut was = None; // whether the part so far is a word; none for white space
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
             if is != was {
                 if was.is_some() {
@@ -367,12 +373,12 @@ fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// Cuts where the script changes. What comes before the first character that has a script is dropped, as HF drops it.
-fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+fn at_scripts(draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let scripts = Scripts::get();
     draft.cut(|_, text, parts| {
         let (mut start, mut last) = (text.len(), 0);
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let script = scripts.of(c);
             if script != 0 && script != last {
                 parts.push(start, at, None);
@@ -385,11 +391,11 @@ fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// Cuts after every `length` characters.
-fn every(length: usize, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+fn every(length: usize, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
     draft.cut(|_, text, parts| {
         let mut starts = text.char_indices().map(|(at, _)| at).step_by(length).peekable();
         while let Some(start) = starts.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             parts.push(start, starts.peek().copied().unwrap_or(text.len()), None);
         }
         Ok(())

@@ -6,9 +6,9 @@
 use serde::Deserialize;
 
 use crate::byte_alphabet::{self, stand_in};
+use crate::cancel::CancelCheck;
 use crate::draft::{Draft, Writer};
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Puts `mark` before the next character: it takes the place of that one, which is put anew.
 fn prepend(mark: char, writer: &mut Writer<'_>) {
@@ -30,15 +30,15 @@ pub(super) fn add_prefix_space(draft: &mut Draft) -> Result<()> {
 }
 
 /// Spells every byte of every piece as its stand-in.
-pub(super) fn to_byte_alphabet(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn to_byte_alphabet(draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
     draft.rewrite(|text, writer| {
         if !writer.is_traced() {
-            looks.now_and_then()?;
+            cancel.check()?;
             writer.replace_all(|text, out| byte_alphabet::spell(text.as_bytes(), out));
             return Ok(());
         }
         for c in text.chars() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let mut change = 0;
             for byte in c.encode_utf8(&mut [0; 4]).bytes() {
                 writer.put(stand_in(byte), change);
@@ -97,7 +97,7 @@ impl Metaspace {
     }
 
     /// Writes the marks.
-    pub(super) fn rewrite(&self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn rewrite(&self, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let free = draft.pieces().iter().filter(|piece| piece.id.is_none());
         let starts_input: Vec<bool> = free.map(|piece| piece.origin.start == 0).collect();
         let mut starts_input = starts_input.into_iter();
@@ -112,7 +112,7 @@ impl Metaspace {
                 prepend(self.mark, writer);
             }
             while let Some(next) = writer.rest().find(' ') {
-                looks.now_and_then()?;
+                cancel.check()?;
                 writer.copy(next);
                 writer.put(self.mark, 0);
             }

@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 
 use super::run::Source;
 use super::table::Counts;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 
 /// Where merged pretokens go.
 pub trait Sink {
@@ -93,7 +93,7 @@ impl Eq for Head {}
 pub fn merge(
     sources: &mut [Box<dyn Source + Send + '_>],
     min_count: u64,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
     sink: &mut impl Sink,
 ) -> Result<Dropped> {
     let mut heap = BinaryHeap::with_capacity(sources.len());
@@ -103,10 +103,10 @@ pub fn merge(
             heap.push(Reverse(Head { pretoken, count, first, source }));
         }
     }
-    let (mut dropped, mut looks) = (Dropped::default(), Looks::new(go_on));
+    let (mut dropped, mut cancel) = (Dropped::default(), CancelCheck::new(keep_going));
     let mut pretoken = Vec::new();
     while let Some(Reverse(head)) = heap.peek() {
-        looks.now_and_then()?;
+        cancel.check()?;
         pretoken.clone_from(&head.pretoken);
         let (mut sum, mut earliest) = (0u64, u64::MAX);
         while let Some(mut head) = heap.peek_mut().filter(|head| head.0.pretoken == pretoken) {

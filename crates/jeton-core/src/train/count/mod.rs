@@ -33,8 +33,8 @@ mod worker;
 
 use std::sync::Mutex;
 
+use crate::cancel::KeepGoing;
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::GoOn;
 use crate::memory::Memory;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
@@ -140,8 +140,8 @@ impl Counter {
         let stages = &self.stages;
         let mut landing = None;
         for group in parts.chunks(threads) {
-            landing = round(&mut self.workers, group, landing, watch, |worker, part, go_on| {
-                worker.count(part, stages, segments, go_on)
+            landing = round(&mut self.workers, group, landing, watch, |worker, part, keep_going| {
+                worker.count(part, stages, segments, keep_going)
             })?;
         }
         Ok(())
@@ -161,8 +161,8 @@ impl Counter {
     ///
     /// # Errors
     /// What `sink` returns, and `Interrupted`; then the counter is of no use.
-    pub fn spill(&mut self, go_on: GoOn<'_>, sink: &mut impl Sink) -> Result<()> {
-        self.merge_with(Vec::new(), 0, go_on, sink).map(drop)
+    pub fn spill(&mut self, keep_going: KeepGoing<'_>, sink: &mut impl Sink) -> Result<()> {
+        self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
     /// The same together with what was given away before, where pretokens that occur less than `min_count` times are dropped.
@@ -173,12 +173,12 @@ impl Counter {
         &mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         sink: &mut impl Sink,
     ) -> Result<Dropped> {
         let mut tables: Vec<_> = self.workers.drain(..).map(Worker::into_counts).collect();
         let sorting: Vec<_> = tables.iter_mut().map(Mutex::new).collect();
-        let sort = |at: usize, _: GoOn<'_>| {
+        let sort = |at: usize, _: KeepGoing<'_>| {
             if let Ok(mut table) = sorting[at].lock() {
                 table.sort_by_bytes();
             }
@@ -188,7 +188,7 @@ impl Counter {
         drop(sorting);
         let mut sources = runs;
         sources.extend(tables.iter().map(|table| Box::new(table.sorted()) as Box<dyn Source + Send + '_>));
-        merge::merge(&mut sources, min_count, go_on, sink)
+        merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
     /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
@@ -201,7 +201,7 @@ impl Counter {
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
         memory: &Memory,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(Counts, Totals, Dropped)> {
         let end = self.end();
         let (mut counts, mut dropped): (Counts, Dropped);
@@ -209,11 +209,11 @@ impl Counter {
             counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
             dropped = Dropped::default();
             if min_count > 1 {
-                dropped = counts.drop_rare(min_count, go_on)?;
+                dropped = counts.drop_rare(min_count, keep_going)?;
             }
         } else {
             counts = Counts::within(&memory.in_files());
-            dropped = self.merge_with(runs, min_count, go_on, &mut counts)?;
+            dropped = self.merge_with(runs, min_count, keep_going, &mut counts)?;
             counts.sort_by_place()?;
         }
         counts.ends_at(end);
@@ -237,7 +237,7 @@ fn round<'t>(
     let parts: Vec<Part<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
     // Of each worker what it has counted in this round: a part that began at a wrong place is taken back.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
-    let landings = parallel::run(&parts, watch, |part, go_on| {
+    let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
         let mut seat = seats.get(part.index).and_then(|seat| seat.lock().ok()).ok_or_else(lost)?;
         let (worker, done) = &mut *seat;
@@ -245,7 +245,7 @@ fn round<'t>(
             worker.undo(mark, |worker| count(worker, &wrong, &|| true).map(drop))?;
         }
         *done = Some((*part, worker.mark()));
-        let landing = count(worker, part, go_on)?;
+        let landing = count(worker, part, keep_going)?;
         Ok((landing, landing))
     })?;
     Ok(landings.last().copied().or(landing))

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::byte_alphabet;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::special::{Added, Matcher};
@@ -135,13 +135,18 @@ impl Parts {
     ///
     /// # Errors
     /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
-    pub fn for_each(&self, text: &str, go_on: GoOn<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub fn for_each(
+        &self,
+        text: &str,
+        keep_going: KeepGoing<'_>,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         if self.skips.has(text) {
             return Ok(());
         }
         let mut draft = Draft::new(text, self.is_traced)?;
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, go_on)?;
+            normalizer.apply(&mut draft, keep_going)?;
         }
         match &self.cuts {
             Some(matcher) => matcher.cut(&mut draft)?,
@@ -151,13 +156,13 @@ impl Parts {
             })?,
         }
         for splitter in &self.splitters {
-            splitter.apply(&mut draft, go_on)?;
+            splitter.apply(&mut draft, keep_going)?;
         }
         let mut bytes = Vec::new();
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut pieces = draft.pieces().iter().peekable();
         while let Some(piece) = pieces.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if let Some(id) = piece.id {
                 if id == BOUNDARY.0 {
                     each(BOUNDARY.1)?;

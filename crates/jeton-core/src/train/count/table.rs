@@ -18,9 +18,9 @@
 use std::sync::Mutex;
 
 use super::run::Source;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::interrupt::{GoOn, Looks};
 use crate::memory::{self, List, Memory};
 use crate::pages::Table;
 use crate::{parallel, simd};
@@ -168,10 +168,10 @@ impl Counts {
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
-    pub fn copy(&self, memory: &Memory, go_on: GoOn<'_>) -> Result<Self> {
-        Looks::new(go_on).look()?;
+    pub fn copy(&self, memory: &Memory, keep_going: KeepGoing<'_>) -> Result<Self> {
+        CancelCheck::new(keep_going).check_now()?;
         let entries = self.entries.copy(memory)?;
-        Looks::new(go_on).look()?;
+        CancelCheck::new(keep_going).check_now()?;
         let arena = self.arena.copy(memory)?;
         Ok(Self { entries, arena, slots: Table::default(), end: self.end, hash: self.hash })
     }
@@ -419,12 +419,12 @@ impl Counts {
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`, and then it is of no use.
-    pub fn merge(&mut self, other: &Self, go_on: GoOn<'_>) -> Result<()> {
+    pub fn merge(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let before = self.end;
         let all = before.checked_add(other.end).ok_or_else(|| Error::training("counts of more than 2^64 places"))?;
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count, place) in other.places() {
-            looks.now_and_then()?;
+            cancel.check()?;
             self.add_at(pretoken, count, before + place)?;
         }
         self.end = all;
@@ -523,15 +523,19 @@ impl Counts {
     ///
     /// # Errors
     /// `Interrupted`, and then it is of no use.
-    pub(super) fn retain(&mut self, go_on: GoOn<'_>, mut keep: impl FnMut(&[u8], &mut u64) -> bool) -> Result<()> {
+    pub(super) fn retain(
+        &mut self,
+        keep_going: KeepGoing<'_>,
+        mut keep: impl FnMut(&[u8], &mut u64) -> bool,
+    ) -> Result<()> {
         self.slots = Table::default();
         let mut entries = std::mem::take(&mut self.entries);
-        let (mut looks, mut done) = (Looks::new(go_on), Ok(()));
+        let (mut cancel, mut done) = (CancelCheck::new(keep_going), Ok(()));
         entries.retain_mut(|entry| {
             if done.is_err() {
                 return true;
             }
-            done = looks.now_and_then();
+            done = cancel.check();
             let mut count = entry.count;
             let stays = keep(self.bytes(entry), &mut count);
             entry.count = count;
@@ -555,7 +559,7 @@ impl Counts {
         let mut numbers = memory::filled(NOWHERE, other.len())?;
         let threads = threads.min(other.len() / job);
         let jobs: Vec<_> = numbers.chunks_mut(job).zip(other.entries.chunks(job)).map(Mutex::new).collect();
-        let look = |at: usize, _: GoOn<'_>| {
+        let look = |at: usize, _: KeepGoing<'_>| {
             let Ok(mut job) = jobs[at].lock() else { return Err(too_many()) };
             let (numbers, entries) = &mut *job;
             self.look_up(other, entries, numbers);

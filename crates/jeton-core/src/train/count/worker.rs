@@ -6,8 +6,8 @@
 
 use super::table::{Batch, Counts, Mark};
 use super::{Segment, Stages};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel::{Landing, Part};
 use crate::pretokenize::{Finder, Pretokenizer, Starts};
 
@@ -30,7 +30,7 @@ impl Worker {
         part: &Part<'_>,
         stages: &Stages,
         segments: &[Segment<'_>],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Landing> {
         let mut index = part.texts().start;
         part.for_each_range(|text, from, until| {
@@ -39,7 +39,7 @@ impl Worker {
                 Stages::Parts(parts) => {
                     let end = place + (text.len() as u64) * stages.places_a_byte();
                     let mut at = place;
-                    parts.for_each(text, go_on, |pretoken| {
+                    parts.for_each(text, keep_going, |pretoken| {
                         at += 1;
                         if at > end {
                             return Err(Error::text("the normalizer makes over 128 pretokens of a byte", 0));
@@ -49,8 +49,8 @@ impl Worker {
                     Ok(text.len())
                 }
                 Stages::Pattern(pattern) => match pattern.finder() {
-                    Some(finder) => self.windows(finder, text, from, until, place, go_on),
-                    None => self.spans(pattern, text, from, until, place, go_on),
+                    Some(finder) => self.windows(finder, text, from, until, place, keep_going),
+                    None => self.spans(pattern, text, from, until, place, keep_going),
                 },
             };
             let before = |error: Error| error.shifted(segments[..index].iter().map(|before| before.text.len()).sum());
@@ -68,11 +68,11 @@ impl Worker {
         from: usize,
         until: usize,
         place: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
         let mut from = from;
         while from < until.min(text.len()) {
-            if !go_on() {
+            if !keep_going() {
                 return Err(ErrorKind::Interrupted.into());
             }
             let rest = &text[from..];
@@ -101,16 +101,16 @@ impl Worker {
         from: usize,
         until: usize,
         place: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for span in pattern.spans_from(text, from) {
             let span = span?;
             if span.start >= until {
                 return Ok(span.start);
             }
             self.one(&text.as_bytes()[span.start..span.end], place + span.start as u64)?;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         Ok(text.len())
     }

@@ -9,8 +9,8 @@
 use super::expect::{for_each_chunk, Unknown};
 use super::pieces::{Node, Pieces, NONE};
 use super::words::Words;
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// The best ways through one text, and room for the next.
 struct Ways {
@@ -25,13 +25,13 @@ impl Ways {
         nodes: &[Node],
         unknown: Unknown,
         without: u32,
-        looks: &mut Looks<'_>,
+        cancel: &mut CancelCheck<'_>,
     ) -> Result<()> {
         self.best.clear();
         self.best.resize(longest.len() + 1, (f64::NEG_INFINITY, 0, NONE));
         self.best[0].0 = 0.0;
         for (start, &id) in longest.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let so_far = self.best[start].0;
             let (mut id, mut is_known) = (id, false);
             while id != NONE {
@@ -75,11 +75,11 @@ pub(super) fn frequencies(
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<u64>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
-    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
         let mut frequencies = vec![0u64; pieces.len()];
         let mut ways = Ways { best: Vec::new() };
         for i in chunk {
-            ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, looks)?;
+            ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, cancel)?;
             for id in ways.pieces().filter(|&id| id != NONE) {
                 let frequency = &mut frequencies[id as usize];
                 *frequency = frequency.saturating_add(words.weights[i]);
@@ -113,7 +113,7 @@ pub(super) struct Alternative {
 pub(super) fn alternatives(
     pieces: &Pieces,
     unknown: Unknown,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<Vec<Option<Alternative>>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
     let mut ways = Ways { best: Vec::new() };
@@ -123,7 +123,7 @@ pub(super) fn alternatives(
             found.push(None);
             continue;
         }
-        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, looks)?;
+        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, cancel)?;
         found.push(Some(Alternative { score: ways.best[length as usize].0, pieces: ways.pieces().collect() }));
     }
     Ok(found)

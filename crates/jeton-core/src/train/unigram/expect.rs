@@ -18,8 +18,8 @@ use std::ops::Range;
 use super::numbers::exp;
 use super::pieces::{Node, Pieces, NONE};
 use super::words::Words;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel;
 
 /// Chunks of the text, where there is work for so many.
@@ -50,10 +50,10 @@ pub(super) fn for_each_chunk<R: Send>(
     words: &Words,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(Range<usize>, &mut Looks<'_>) -> Result<R> + Sync,
+    work: impl Fn(Range<usize>, &mut CancelCheck<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let chunks = chunks(words);
-    let job = |i: usize, go_on: GoOn<'_>| work(chunks[i].clone(), &mut Looks::new(go_on));
+    let job = |i: usize, keep_going: KeepGoing<'_>| work(chunks[i].clone(), &mut CancelCheck::new(keep_going));
     parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
 }
 
@@ -80,10 +80,10 @@ pub(super) fn expected(
 ) -> Result<Vec<f64>> {
     let nodes = pieces.nodes(pieces.scores.iter().map(|&score| exp(score)));
     let probability = exp(unknown.score);
-    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
         let mut sums = Sums::new(&nodes, probability, unknown.id);
         for i in chunk {
-            sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, looks)?;
+            sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, cancel)?;
         }
         Ok(sums.expected)
     })?;
@@ -132,18 +132,18 @@ impl<'a> Sums<'a> {
     }
 
     /// Adds what is expected in a segment that stands `weight` times in the corpus.
-    fn segment(&mut self, longest: &[u32], weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+    fn segment(&mut self, longest: &[u32], weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if let &[id] = longest {
             if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {
                 *sum += weight;
             }
             return Ok(());
         }
-        self.forward(longest, looks)?;
-        self.backward(weight, looks)
+        self.forward(longest, cancel)?;
+        self.backward(weight, cancel)
     }
 
-    fn forward(&mut self, longest: &[u32], looks: &mut Looks<'_>) -> Result<()> {
+    fn forward(&mut self, longest: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let len = longest.len();
         self.alpha.clear();
         self.alpha.resize(len + 1, 0.0);
@@ -153,7 +153,7 @@ impl<'a> Sums<'a> {
         self.ends.clear();
         let (mut power, mut reached) = (0, 0);
         for (start, &id) in longest.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.alpha[start] < SMALL {
                 let window = &mut self.alpha[start..=reached];
                 if window.iter().all(|&sum| sum < SMALL) {
@@ -184,13 +184,13 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    fn backward(&mut self, weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+    fn backward(&mut self, weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let len = self.ends.len();
         self.rest.clear();
         self.rest.resize(len + 1, 0.0);
         self.rest[len] = 1.0 / self.alpha[len];
         for start in (0..len).rev() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.alpha[start] < NOTHING {
                 continue;
             }

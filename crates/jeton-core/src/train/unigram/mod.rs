@@ -35,8 +35,8 @@ mod words;
 use serde::Deserialize;
 
 use super::count::Counts;
+use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
-use crate::interrupt::Looks;
 use crate::parallel;
 use expect::Unknown;
 use numbers::digamma;
@@ -139,7 +139,7 @@ pub fn learn(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
     let threads = threads.max(1);
-    let read = |_: usize, go_on: &dyn Fn() -> bool| Words::new(counts, options, go_on);
+    let read = |_: usize, keep_going: &dyn Fn() -> bool| Words::new(counts, options, keep_going);
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
@@ -225,8 +225,9 @@ impl Learner<'_> {
 
     fn alternatives(&self, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Option<best::Alternative>>> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
-        let find =
-            |_: usize, go_on: &dyn Fn() -> bool| best::alternatives(&self.pieces, unknown, &mut Looks::new(go_on));
+        let find = |_: usize, keep_going: &dyn Fn() -> bool| {
+            best::alternatives(&self.pieces, unknown, &mut CancelCheck::new(keep_going))
+        };
         one(parallel::jobs(1, 1, &mut || watch(num), find))
     }
 

@@ -17,8 +17,8 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::words::{Symbol, Words, MANY};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel;
 
 /// Jobs that the suffixes are spread over, where there is work for so many.
@@ -63,10 +63,10 @@ impl Suffixes {
         let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
         let groups = groups(&sizes, words.symbols.len());
-        let work = |job: usize, go_on: GoOn<'_>| {
-            let mut looks = Looks::new(go_on);
-            let sorted = text.sorted(&groups[job], &sizes, &mut looks)?;
-            let candidates = text.candidates(&sorted, job as u32, most, &mut looks)?;
+        let work = |job: usize, keep_going: KeepGoing<'_>| {
+            let mut cancel = CancelCheck::new(keep_going);
+            let sorted = text.sorted(&groups[job], &sizes, &mut cancel)?;
+            let candidates = text.candidates(&sorted, job as u32, most, &mut cancel)?;
             Ok((sorted, candidates))
         };
         let (mut sorted, mut candidates) = (Vec::new(), Vec::new());
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
     }
 
     /// The suffixes whose first characters are in `group`, in order.
-    fn sorted(&self, group: &Range<usize>, sizes: &[usize], looks: &mut Looks<'_>) -> Result<Vec<u32>> {
+    fn sorted(&self, group: &Range<usize>, sizes: &[usize], cancel: &mut CancelCheck<'_>) -> Result<Vec<u32>> {
         let mut next = Vec::with_capacity(group.len()); // where the next suffix of each character goes
         let mut total = 0;
         for &size in &sizes[group.clone()] {
@@ -153,7 +153,7 @@ impl<'a> Text<'a> {
         }
         let mut sorted = vec![0; total];
         for (at, &symbol) in (0..).zip(&self.words.symbols) {
-            looks.now_and_then()?;
+            cancel.check()?;
             if group.contains(&(symbol as usize)) {
                 let place = &mut next[symbol as usize - group.start];
                 sorted[*place] = at;
@@ -162,18 +162,18 @@ impl<'a> Text<'a> {
         }
         let mut start = 0;
         for &size in &sizes[group.clone()] {
-            self.sort(&mut sorted[start..start + size], looks)?;
+            self.sort(&mut sorted[start..start + size], cancel)?;
             start += size;
         }
         Ok(sorted)
     }
 
     /// Sorts suffixes that begin with the same character.
-    fn sort(&self, suffixes: &mut [u32], looks: &mut Looks<'_>) -> Result<()> {
+    fn sort(&self, suffixes: &mut [u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let mut tasks = vec![(0..suffixes.len(), 1)];
         let mut keys: Vec<(u64, u32)> = Vec::new();
         while let Some((range, depth)) = tasks.pop() {
-            looks.look()?;
+            cancel.check_now()?;
             let part = &mut suffixes[range.clone()];
             keys.clear();
             keys.extend(part.iter().map(|&at| (self.number(at, depth), at)));
@@ -212,7 +212,13 @@ impl<'a> Text<'a> {
     }
 
     /// The best substrings that begin these suffixes.
-    fn candidates(&self, sorted: &[u32], job: u32, most: usize, looks: &mut Looks<'_>) -> Result<Vec<Candidate>> {
+    fn candidates(
+        &self,
+        sorted: &[u32],
+        job: u32,
+        most: usize,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<Vec<Candidate>> {
         let mut found = Vec::new();
         let mut offer = |last: usize, open: &Open| {
             let Open { length, first, count, next } = *open;
@@ -229,7 +235,7 @@ impl<'a> Text<'a> {
         };
         let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0, next: MANY }];
         for (i, &at) in sorted.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
             let segment = self.segment[at as usize] as usize;
             let (count, next) = (self.words.weights[segment], self.words.followers[segment]);

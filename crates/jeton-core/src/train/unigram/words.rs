@@ -16,8 +16,8 @@ use std::collections::HashSet;
 
 use super::valid::{Class, UNKNOWN};
 use super::Options;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::train::count::{Counts, END_OF_TEXT};
 
 /// A character of the text, by its index in [`Words::characters`].
@@ -63,16 +63,16 @@ impl Words {
     ///
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
-    pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
+    pub fn new(counts: &Counts, options: &Options, keep_going: KeepGoing<'_>) -> Result<Self> {
         let limits = &options.limits;
         let end = if options.slips && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
-        let mut looks = Looks::new(go_on);
-        let (characters, num_rare) = characters(counts, options, &mut looks)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        let (characters, num_rare) = characters(counts, options, &mut cancel)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
         }
-        let segments = segments(counts, &known, options, &mut looks)?;
+        let segments = segments(counts, &known, options, &mut cancel)?;
         let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
         sorted.sort_unstable();
         let mut words = Self {
@@ -101,7 +101,7 @@ impl Words {
             words.followers.push(follower);
             classes.clear();
             for c in text(segment)?.chars() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 let (symbol, class) = known.of[c as usize];
                 words.symbols.push(symbol);
                 classes.push(class);
@@ -162,11 +162,11 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
 
 /// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
 /// ones the lower code point first. In order; and the occurrences of all others.
-fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<(Vec<(char, u64)>, u64)> {
+fn characters(counts: &Counts, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
         for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let sum = &mut found[c as usize];
             *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
         }
@@ -191,7 +191,7 @@ fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Resu
 }
 
 /// The segments of all words, each with what follows it.
-fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks<'_>) -> Result<Counts> {
+fn segments(counts: &Counts, known: &Known, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<Counts> {
     let mut segments = Counts::default();
     let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
@@ -205,11 +205,11 @@ fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks
         starts.push(word.len());
         let mut at = 0;
         while at < classes.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             // Up to where no piece reaches that begins before.
             let (from, mut reach) = (at, at + 1);
             while at < reach {
-                looks.now_and_then()?;
+                cancel.check()?;
                 reach = reach.max(at + options.limits.longest(&classes[at..]));
                 at += 1;
             }
