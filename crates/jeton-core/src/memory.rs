@@ -1,23 +1,26 @@
 //! Lists that are in memory up to a limit, and in memory-mapped files beyond it.
 //!
-//! A list is a slice to its user wherever it is stored, and nothing that is computed depends on it. Pages of a mapped file that were touched
-//! count as memory of the process. While work runs, a thread checks every millisecond how much that is ([`Memory::keep`]), and loops that touch many
-//! pages check, too ([`Memory::look`]). Where it passes the limit, pages are released: their content stays in the system's page cache or on the
-//! disk, and to touch one again costs a page fault, about a microsecond.
+//! A list is a slice to its user wherever it is stored, and nothing that is computed depends on it. Pages of a mapped
+//! file that were touched count as memory of the process. While work runs, a thread checks every millisecond how much
+//! that is ([`Memory::keep`]), and loops that touch many pages check, too ([`Memory::look`]). Where it passes the
+//! limit, pages are released: their content stays in the system's page cache or on the disk, and to touch one again
+//! costs a page fault, about a microsecond.
 //!
-//! Only what exceeds the limit is released. The first bytes of the mapped lists, as many as fit, stay mapped ([`Shared::look`]), so that the number of
-//! page faults grows with the excess. To release all pages whenever the limit was passed made learning 20 times slower as soon as
-//! the lists did not fit.
+//! Only what exceeds the limit is released. The first bytes of the mapped lists, as many as fit, stay mapped
+//! ([`Shared::look`]), so that the number of page faults grows with the excess. To release all pages whenever the limit
+//! was passed made learning 20 times slower as soon as the lists did not fit.
 //!
-//! What the process held when the limit was made is not counted: a Python process with NumPy has 50 MB before it does anything.
+//! What the process held when the limit was made is not counted: a Python process with NumPy has 50 MB before it does
+//! anything.
 //!
-//! Invariant: a list's values do not depend on where it is stored. Every allocation is fallible. Files are made by [`Ground`].
+//! Invariant: a list's values do not depend on where it is stored. Every allocation is fallible. Files are made by
+//! [`Ground`].
 //!
-//! Fork: the registry of mapped lists has a lock that another thread may hold at that moment. A child process never takes it (see
-//! [`Shared::rooms`]); there, pages of mapped files are the system's to manage.
+//! Fork: the registry of mapped lists has a lock that another thread may hold at that moment. A child process never
+//! takes it (see [`Shared::rooms`]); there, pages of mapped files are the system's to manage.
 //!
-//! Cost: that of a `Vec` while a list is in memory. Left out: systems that do not report resident memory, on which mapped pages are the
-//! system's to manage.
+//! Cost: that of a `Vec` while a list is in memory. Left out: systems that do not report resident memory, on which
+//! mapped pages are the system's to manage.
 
 use std::alloc::{alloc, dealloc, realloc, Layout};
 use std::fmt;
@@ -31,7 +34,7 @@ use std::time::Duration;
 use hashbrown::HashTable;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::pages;
+use crate::huge_pages;
 
 /// Bytes of a list from which on a file is worth it.
 const LARGE: usize = 1 << 20;
@@ -39,8 +42,8 @@ const LARGE: usize = 1 << 20;
 /// What every page size divides, or is divided by: mapped files begin at multiples of it.
 pub const PAGE: usize = 4096;
 
-/// How often the thread of [`Memory::keep`] checks. Meanwhile a thread touches some ten megabytes, for the system maps neighbors of a
-/// touched page, too.
+/// How often the thread of [`Memory::keep`] checks. Meanwhile a thread touches some ten megabytes, for the system maps
+/// neighbors of a touched page, too.
 const EVERY: Duration = Duration::from_millis(1);
 
 /// Makes mapped files, and reports what is resident.
@@ -61,9 +64,10 @@ pub trait Ground: fmt::Debug + Send + Sync {
 /// A mapped file of this process's own.
 ///
 /// # Safety
-/// [`Room::start`] is the first of [`Room::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid for reads and writes through
-/// this pointer until the value is dropped. Neither changes while the value exists. Nothing else reads or writes these bytes, save a value
-/// that [`Room::grown`] made of it. [`Room::release`] changes no content.
+/// [`Room::start`] is the first of [`Room::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid for
+/// reads and writes through this pointer until the value is dropped. Neither changes while the value exists. Nothing
+/// else reads or writes these bytes, save a value that [`Room::grown`] made of it. [`Room::release`] changes no
+/// content.
 pub unsafe trait Room: fmt::Debug + Send + Sync {
     /// The first byte.
     fn start(&self) -> NonNull<u8>;
@@ -71,7 +75,8 @@ pub unsafe trait Room: fmt::Debug + Send + Sync {
     /// How many there are.
     fn bytes(&self) -> usize;
 
-    /// The same file with more bytes, mapped once more. It begins with the content of this one, which may no longer be used through this value.
+    /// The same file with more bytes, mapped once more. It begins with the content of this one, which may no longer be
+    /// used through this value.
     ///
     /// # Errors
     /// Of the system: the disk is full; then this value is as before.
@@ -114,8 +119,8 @@ impl Shared {
         self.limit / 2
     }
 
-    /// The mapped lists; `None` in a child process that was forked from the one that made the limit: another thread may have held the lock at
-    /// that moment, and nobody would release it.
+    /// The mapped lists; `None` in a child process that was forked from the one that made the limit: another thread may
+    /// have held the lock at that moment, and nobody would release it.
     fn rooms(&self) -> Option<MutexGuard<'_, Vec<Mapped>>> {
         (std::process::id() == self.process).then(|| self.rooms.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -127,11 +132,12 @@ impl Shared {
         }
     }
 
-    /// Releases mapped pages where they pass the limit. Half of it is always theirs: with less, other tables have passed the limit
-    /// already, and each visit would cost a fault.
+    /// Releases mapped pages where they pass the limit. Half of it is always theirs: with less, other tables have
+    /// passed the limit already, and each visit would cost a fault.
     ///
-    /// Three quarters of what mapped pages may take belong to the first pinned bytes, which are never released: of lists that are visited in no order
-    /// that is as good a choice as any, and the quarter that is left serves all other pages until it is full again.
+    /// Three quarters of what mapped pages may take belong to the first pinned bytes, which are never released: of
+    /// lists that are visited in no order that is as good a choice as any, and the quarter that is left serves all
+    /// other pages until it is full again.
     fn look(&self) {
         let Some(rooms) = self.rooms() else { return };
         if rooms.is_empty() {
@@ -151,7 +157,8 @@ impl Shared {
             pinned -= keep;
             room.release(keep);
         }
-        // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded meanwhile.
+        // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded
+        // meanwhile.
         let still = self.ground.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) > allowed {
             self.mapped_before.fetch_max(still - allowed / 4 * 3, Ordering::Relaxed);
@@ -187,7 +194,8 @@ impl Memory {
         Self { shared: Some(Arc::new(shared)), in_files: false }
     }
 
-    /// The same limit, for lists that are read in order: they are in files from the start, and none of their pages is pinned.
+    /// The same limit, for lists that are read in order: they are in files from the start, and none of their pages is
+    /// pinned.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
     }
@@ -302,8 +310,9 @@ pub fn reserve_slot<T>(table: &mut HashTable<T>, rehash: impl Fn(&T) -> u64) -> 
 
 /// A list that grows, in memory or in a file.
 ///
-/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. They belong to this list alone: to an allocation
-/// of the global allocator with the layout of `capacity` values (none where that is 0), or where there is a `room`, to it.
+/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. They belong to this
+/// list alone: to an allocation of the global allocator with the layout of `capacity` values (none where that is 0), or
+/// where there is a `room`, to it.
 pub struct List<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -364,8 +373,8 @@ impl<T: Copy> List<T> {
             // SAFETY: the size is not 0.
             unsafe { alloc(new) }
         } else {
-            // SAFETY: without a room the values are an allocation with the layout `old`; the new size is not 0, and `Layout::array` has checked
-            // that it does not overflow.
+            // SAFETY: without a room the values are an allocation with the layout `old`; the new size is not 0, and
+            // `Layout::array` has checked that it does not overflow.
             unsafe { realloc(self.start.as_ptr().cast(), old, new.size()) }
         };
         let before = self.bytes();
@@ -373,7 +382,7 @@ impl<T: Copy> List<T> {
         self.capacity = capacity;
         self.count(before, self.bytes());
         // SAFETY: these are the values of the allocation behind the first `len`; nothing else refers to them here.
-        pages::large(unsafe {
+        huge_pages::advise(unsafe {
             std::slice::from_raw_parts_mut(
                 self.start.as_ptr().cast::<MaybeUninit<T>>().add(self.len),
                 capacity - self.len,
@@ -398,8 +407,9 @@ impl<T: Copy> List<T> {
         }
         shared.add(&room, !self.memory.in_files);
         if self.room.is_none() {
-            // SAFETY: `len` values are initialized here (the invariant); the room has at least `capacity` ≥ `len` (checked above), it
-            // begins at a page, for which `grow` has checked the alignment of `T`, and is different memory.
+            // SAFETY: `len` values are initialized here (the invariant); the room has at least `capacity` ≥ `len`
+            // (checked above), it begins at a page, for which `grow` has checked the alignment of `T`, and is different
+            // memory.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }
@@ -454,8 +464,8 @@ impl<T: Copy> List<T> {
     pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
         self.reserve(values.len())?;
         values.take(self.capacity - self.len).for_each(|value| {
-            // SAFETY: `take` gives at most as many values as the capacity exceeds the length, whatever the iterator says of its length, and
-            // each adds one to the length.
+            // SAFETY: `take` gives at most as many values as the capacity exceeds the length, whatever the iterator
+            // says of its length, and each adds one to the length.
             unsafe { self.start.add(self.len).write(value) };
             self.len += 1;
         });
@@ -532,8 +542,8 @@ impl<T: Copy> Deref for List<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to the list (its invariant), which is borrowed as long as the slice; `start`
-        // is aligned and not null also where there are none.
+        // SAFETY: the first `len` values are initialized and belong to the list (its invariant), which is borrowed as
+        // long as the slice; `start` is aligned and not null also where there are none.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jeton_core::buffer_pool;
 use jeton_core::error::Error;
-use jeton_core::pages;
+use jeton_core::huge_pages;
 use jeton_core::pretokenize::Pretokenizer;
 use jeton_core::tokenizer::{Input, Permission};
 use jeton_core::utf8;
@@ -125,10 +125,10 @@ impl Wide {
                     if !has_help && done >= STEP {
                         has_help = true;
                         let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
-                        let room = pages::place(bytes.spare_capacity_mut(), left);
+                        let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
                         // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only, and where that may be, the
                         // thread was waited for above.
-                        let touch = move || unsafe { pages::touch(room) };
+                        let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
                 }

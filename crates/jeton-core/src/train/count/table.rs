@@ -21,8 +21,8 @@ use super::run::Source;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
+use crate::huge_pages::HugeVec;
 use crate::memory::{self, List, Memory};
-use crate::pages::Table;
 use crate::{parallel, simd};
 
 /// Bytes of a pretoken that is its own key, at most.
@@ -124,8 +124,8 @@ struct Entry {
 pub struct Counts {
     entries: List<Entry>,
     arena: List<u8>,
-    slots: Table<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
-    end: u64,          // the place after the last
+    slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
+    end: u64,            // the place after the last
     hash: Hash,
 }
 
@@ -173,7 +173,7 @@ impl Counts {
         let entries = self.entries.copy(memory)?;
         CancelCheck::new(keep_going).check_now()?;
         let arena = self.arena.copy(memory)?;
-        Ok(Self { entries, arena, slots: Table::default(), end: self.end, hash: self.hash })
+        Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
     /// Distinct pretokens.
@@ -275,7 +275,7 @@ impl Counts {
     /// # Errors
     /// As [`Counts::add`].
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
-        self.slots = Table::default();
+        self.slots = HugeVec::default();
         let key = self.stored(Key::of(pretoken), pretoken)?;
         self.entries.push(Entry { key, count, first: place })
     }
@@ -384,7 +384,7 @@ impl Counts {
         if len > 1 << 32 {
             return Err(too_many());
         }
-        let old = std::mem::replace(&mut self.slots, Table::filled(0, len)?);
+        let old = std::mem::replace(&mut self.slots, HugeVec::filled(0, len)?);
         if old.is_empty() {
             self.index();
         } else {
@@ -480,7 +480,7 @@ impl Source for Sorted<'_> {
 impl Counts {
     /// Sorts the entries by their bytes, against the invariant: for who gives them away next.
     pub(super) fn sort_by_bytes(&mut self) {
-        self.slots = Table::default();
+        self.slots = HugeVec::default();
         let arena = &self.arena;
         // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins with.
         let head = |entry: &Entry| match entry.key.is_long() {
@@ -528,7 +528,7 @@ impl Counts {
         keep_going: KeepGoing<'_>,
         mut keep: impl FnMut(&[u8], &mut u64) -> bool,
     ) -> Result<()> {
-        self.slots = Table::default();
+        self.slots = HugeVec::default();
         let mut entries = std::mem::take(&mut self.entries);
         let (mut cancel, mut done) = (CancelCheck::new(keep_going), Ok(()));
         entries.retain_mut(|entry| {
@@ -629,7 +629,7 @@ impl Counts {
             entries.push(entry)?;
         }
         theirs.try_for_each(|entry| entries.push(moved(entry)))?;
-        Ok(Self { entries, slots: Table::default(), end: self.end.max(other.end), ..self })
+        Ok(Self { entries, slots: HugeVec::default(), end: self.end.max(other.end), ..self })
     }
 }
 
