@@ -27,9 +27,9 @@ use std::sync::MutexGuard;
 use hashbrown::HashTable;
 use serde::Deserialize;
 
+use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
 use super::crew::{with_crew, Board, Crew, Job};
-use super::ladder::{Counted, Ladder};
 use super::layout::{lay_out, BYTES_A_CELL};
 use super::rules::Rule;
 use super::sequences::Symbols;
@@ -216,7 +216,7 @@ struct Bound {
     pair: u32,
 }
 
-impl Counted for Bound {
+impl HasCount for Bound {
     fn count(&self) -> u64 {
         self.count
     }
@@ -244,7 +244,7 @@ struct Learner<'a> {
     pairs: Vec<Pair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
-    queue: Ladder<Bound>,
+    queue: BucketQueue<Bound>,
     changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
     changed: Vec<u32>,    // neighbors that are not
 }
@@ -289,7 +289,7 @@ impl<'a> Learner<'a> {
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
-            queue: Ladder::default(),
+            queue: BucketQueue::default(),
             changes: Vec::new(),
             changed: Vec::new(),
         }
@@ -367,7 +367,7 @@ impl<'a> Learner<'a> {
 
     fn rebuild_queue(&mut self) -> Result<()> {
         let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
-        self.queue = Ladder::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
+        self.queue = BucketQueue::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         Ok(())
     }
 
@@ -459,14 +459,14 @@ impl<'a> Learner<'a> {
     /// some merges after what leads to it.
     fn fetch_ahead(&self) {
         for shard in self.board.shards() {
-            if let Some(bound) = self.queue.coming(9) {
+            if let Some(bound) = self.queue.upcoming(9) {
                 simd::prefetch(&self.pairs[bound.pair as usize]);
                 shard.fetch(bound.pair);
             }
-            if let Some(bound) = self.queue.coming(5) {
+            if let Some(bound) = self.queue.upcoming(5) {
                 shard.fetch_places(bound.pair);
             }
-            if let Some(bound) = self.queue.coming(1) {
+            if let Some(bound) = self.queue.upcoming(1) {
                 shard.fetch_cells(bound.pair);
             }
         }

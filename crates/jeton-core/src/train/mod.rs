@@ -3,12 +3,12 @@
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
 //! merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
+mod bucket_queue;
 mod cells;
 pub mod count;
 mod crew;
 mod heap;
 pub mod hf;
-mod ladder;
 mod layout;
 pub mod learn;
 mod replay;
