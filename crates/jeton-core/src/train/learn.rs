@@ -29,12 +29,12 @@ use serde::Deserialize;
 
 use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
-use super::crew::{with_crew, Board, Crew, Job};
 use super::layout::{lay_out, BYTES_A_CELL};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
+use super::worker_pool::{with_pool, SharedShards, Step, WorkerPool};
 use crate::alphabet::{EndOfWord, Level};
 use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
@@ -197,8 +197,8 @@ fn learn_from(
 ) -> Result<Vec<Merge>> {
     let options = &Options { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
-    let board = Board::new(shards);
-    with_crew(&board, |crew| Learner::new(&board, crew, tokens, corpus_tokens, options).run(options, watch))
+    let shared = SharedShards::new(shards);
+    with_pool(&shared, |pool| Learner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -237,8 +237,8 @@ struct Learner<'a> {
     shared_places: usize,
     floor: u64, // pairs less frequent than this are not listed
     rule: Option<&'a dyn Rule>,
-    board: &'a Board,
-    crew: &'a Crew<'a>,
+    shared: &'a SharedShards,
+    pool: &'a WorkerPool<'a>,
     tokens: Tokens,
     corpus_tokens: u64,
     pairs: Vec<Pair>,
@@ -273,7 +273,13 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
 }
 
 impl<'a> Learner<'a> {
-    fn new(board: &'a Board, crew: &'a Crew<'a>, tokens: Tokens, corpus_tokens: u64, options: &Options<'a>) -> Self {
+    fn new(
+        shared: &'a SharedShards,
+        pool: &'a WorkerPool<'a>,
+        tokens: Tokens,
+        corpus_tokens: u64,
+        options: &Options<'a>,
+    ) -> Self {
         let min_frequency = options.min_frequency.max(1);
         let merges = options.num_merges.max(1) as u64;
         Self {
@@ -282,8 +288,8 @@ impl<'a> Learner<'a> {
             shared_places: options.tuning.shared_places,
             floor: (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(min_frequency),
             rule: options.rule,
-            board,
-            crew,
+            shared,
+            pool,
             tokens,
             corpus_tokens,
             pairs: Vec::new(),
@@ -305,7 +311,7 @@ impl<'a> Learner<'a> {
             }
             let Some(pair) = self.best(&mut || watch(&merges))? else { break };
             merges.push(self.merge(pair)?);
-            if tight && self.board.shards().all(|shard| shard.cells.are_sparse()) {
+            if tight && self.shared.shards().all(|shard| shard.cells.are_sparse()) {
                 self.compact(&mut || watch(&merges))?;
             }
         }
@@ -315,13 +321,13 @@ impl<'a> Learner<'a> {
     /// Counts all pairs as they stand, and lists those that reach the floor.
     fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let num_ids = self.tokens.len();
-        let num_shards = self.board.shards().len();
+        let num_shards = self.shared.shards().len();
         let cells = self.num_cells();
         let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 1 } else { num_shards };
-        let survey = |i: usize, keep_going: KeepGoing<'_>| self.board.shard(i).survey(num_ids, keep_going);
+        let survey = |i: usize, keep_going: KeepGoing<'_>| self.shared.shard(i).survey(num_ids, keep_going);
         parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
         (self.pairs, self.index) = (Vec::new(), HashTable::new());
-        for shard in self.board.shards() {
+        for shard in self.shared.shards() {
             for &((left, right), weight, _) in &shard.survey.pairs {
                 let pair = self.pair(left, right)?;
                 self.pairs[pair as usize].count += weight;
@@ -333,7 +339,7 @@ impl<'a> Learner<'a> {
             self.born(left, right, count)?;
         }
         let list = |i: usize, keep_going: KeepGoing<'_>| {
-            let mut shard = self.board.shard(i);
+            let mut shard = self.shared.shard(i);
             let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
             let mut known = memory::with_capacity(shard.survey.pairs.len())?;
             known.extend(shard.survey.pairs.iter().map(listed));
@@ -344,7 +350,7 @@ impl<'a> Learner<'a> {
     }
 
     fn num_cells(&self) -> usize {
-        self.board.shards().map(|shard| shard.cells.len()).sum()
+        self.shared.shards().map(|shard| shard.cells.len()).sum()
     }
 
     /// Gives the memory back of cells that hold nothing any more, and of pairs that are too rare by now.
@@ -356,9 +362,9 @@ impl<'a> Learner<'a> {
             let pair = self.pair(left, right)?;
             self.pairs[pair as usize].count = count;
         }
-        let num_shards = self.board.shards().len();
+        let num_shards = self.shared.shards().len();
         let compact = |i: usize, keep_going: KeepGoing<'_>| {
-            self.board.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), keep_going)
+            self.shared.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), keep_going)
         };
         parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
         self.tokens.compact();
@@ -422,7 +428,7 @@ impl<'a> Learner<'a> {
         let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
             shard.first_place(&merging).map(|place| i << 32 | u64::from(place))
         };
-        (0..).zip(self.board.shards()).find_map(place).unwrap_or(u64::MAX)
+        (0..).zip(self.shared.shards()).find_map(place).unwrap_or(u64::MAX)
     }
 
     /// The pair to merge next.
@@ -458,7 +464,7 @@ impl<'a> Learner<'a> {
     /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so each is fetched
     /// some merges after what leads to it.
     fn fetch_ahead(&self) {
-        for shard in self.board.shards() {
+        for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
                 simd::prefetch(&self.pairs[bound.pair as usize]);
                 shard.fetch(bound.pair);
@@ -478,18 +484,18 @@ impl<'a> Learner<'a> {
         let Pair { left, right, count } = self.pairs[pair as usize];
         let result = self.tokens.push(left, right)?;
         let merging = self.merging(pair, result);
-        let num_places: usize = self.board.shards().map(|shard| shard.num_places(pair)).sum();
+        let num_places: usize = self.shared.shards().map(|shard| shard.num_places(pair)).sum();
         let together = num_places >= self.shared_places;
-        self.crew.run(Job::Merge(merging), together)?;
+        self.pool.run(Step::Merge(merging), together)?;
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
         self.settle(&merging)?;
-        self.crew.run(Job::List(self.pairs.len()), together)?;
+        self.pool.run(Step::List(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
             self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         }
-        let merged = self.board.shards().map(|shard| shard.merged).sum();
+        let merged = self.shared.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;
         self.tokens.merged(left, right, result, merged);
         let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use());
@@ -503,7 +509,7 @@ impl<'a> Learner<'a> {
         memory::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
-        let regained: u64 = self.board.shards().map(|shard| shard.before.weight(result)).sum();
+        let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
             |learner, x, weight| {
@@ -528,7 +534,7 @@ impl<'a> Learner<'a> {
         side: impl Fn(&mut Shard) -> &mut Side,
         settle: impl Fn(&mut Self, u32, u64) -> Result<u32>,
     ) -> Result<()> {
-        for mut shard in self.board.shards() {
+        for mut shard in self.shared.shards() {
             for (id, weight) in side(&mut shard).iter() {
                 let change = &mut self.changes[id as usize];
                 if change.weight == UNCHANGED.weight {
@@ -543,7 +549,7 @@ impl<'a> Learner<'a> {
             let id = self.changed[i];
             self.changes[id as usize].listed = settle(self, id, self.changes[id as usize].weight)?;
         }
-        for mut shard in self.board.shards() {
+        for mut shard in self.shared.shards() {
             side(&mut shard).set_listed(|id| self.changes[id as usize].listed);
         }
         for id in self.changed.drain(..) {

@@ -6,7 +6,6 @@
 mod bucket_queue;
 mod cells;
 pub mod count;
-mod crew;
 mod heap;
 pub mod hf;
 mod layout;
@@ -18,3 +17,4 @@ pub mod sequences;
 mod shard;
 mod tokens;
 pub mod unigram;
+mod worker_pool;
