@@ -1,24 +1,26 @@
 //! Symbols → fewer symbols: again and again the neighbors of lowest rank become one symbol, leftmost first.
 //!
-//! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a tiny
-//! constant. A long one uses a linked list and places by rank ([`super::sweep`]), O(n log n) whatever the symbols. Where no merge reaches
-//! over the start of a word (`▁` after something else), a long sequence is cut there first, for the parts cannot touch each
-//! other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do not get on.
+//! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a
+//! tiny constant. A long one uses a linked list and places by rank ([`super::queue`]), O(n log n) whatever the symbols.
+//! Where no merge reaches over the start of a word (`▁` after something else), a long sequence is cut there first, for
+//! the parts cannot touch each other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do
+//! not get on.
 //!
-//! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part began.
-//! Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
+//! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part
+//! began. Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version:
+//! `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::pairs::{Merge, Pairs};
-use super::sweep::Sweep;
+use super::rank_queue::RankQueue;
 use super::{Out, Scratch};
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 
-/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways cost the same
-/// within noise, and almost no pretoken is longer.
+/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways
+/// cost the same within noise, and almost no pretoken is longer.
 const SHORT: usize = 64;
 
 /// Symbols of a long sequence that are merged together: their list and their places fit the caches.
@@ -71,7 +73,8 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the pretoken.
+    /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the
+    /// pretoken.
     pub(super) fn run(
         &self,
         len: usize,
@@ -175,17 +178,17 @@ impl<L: Look> Merger<'_, L> {
                 return Ok(());
             }
         }
-        let Scratch { symbols, nodes, sweep, starts, .. } = scratch;
-        self.merge(symbols, keep_going, nodes, sweep)?;
+        let Scratch { symbols, nodes, queue, starts, .. } = scratch;
+        self.merge(symbols, keep_going, nodes, queue)?;
         write(nodes, starts, end, out);
         Ok(())
     }
 
     /// The same stretch by stretch; false, with nothing written, where that does not get on.
     ///
-    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and gives tokens
-    /// back in the same way). So the last tokens of a stretch are dropped, the next one begins with them, and only its first token is
-    /// checked beside the one before. In a run a stretch comes again, and is known.
+    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and
+    /// gives tokens back in the same way). So the last tokens of a stretch are dropped, the next one begins with them,
+    /// and only its first token is checked beside the one before. In a run a stretch comes again, and is known.
     fn by_stretches(
         &self,
         symbols: &[u32],
@@ -194,7 +197,7 @@ impl<L: Look> Merger<'_, L> {
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
-        let Scratch { nodes, sweep, starts, joint, .. } = scratch;
+        let Scratch { nodes, queue, starts, joint, .. } = scratch;
         let from = out.len();
         let mut kept: Vec<u32> = Vec::new(); // where the last tokens in `out` begin
         let (mut at, mut back) = (0, 1);
@@ -206,7 +209,7 @@ impl<L: Look> Merger<'_, L> {
             cancel.check()?;
             let to = symbols.len().min(at + STRETCH);
             if symbols[known.clone()] != symbols[at..to] {
-                self.merge(&symbols[at..to], keep_going, nodes, sweep)?;
+                self.merge(&symbols[at..to], keep_going, nodes, queue)?;
                 known = at..to;
             }
             let width = (nodes[0].next as usize).min(to - at);
@@ -254,24 +257,24 @@ impl<L: Look> Merger<'_, L> {
         symbols: &[u32],
         keep_going: KeepGoing<'_>,
         nodes: &mut Vec<Node>,
-        sweep: &mut Sweep,
+        queue: &mut RankQueue,
     ) -> Result<()> {
         link(symbols, nodes)?;
-        sweep.clear();
+        queue.clear();
         let mut cancel = CancelCheck::new(keep_going);
         for (at, pair) in (0..).zip(symbols.windows(2)) {
             let rank = self.rank(pair[0], pair[1]);
             if rank != NONE {
-                sweep.push(rank, at);
+                queue.push(rank, at);
             }
         }
-        while let Some((rank, at)) = sweep.pop() {
+        while let Some((rank, at)) = queue.pop() {
             cancel.check()?;
             let Some(merge) = self.live(nodes, rank, at) else { continue };
             let before = join(nodes, at, merge.result);
             for place in [before, at] {
                 if let Some(rank) = self.rank_at(nodes, place) {
-                    sweep.push(rank, place);
+                    queue.push(rank, place);
                 }
             }
         }
@@ -371,8 +374,8 @@ mod tests {
 
     use super::*;
 
-    /// Stretches give what the whole gives: random merges in the order of training or in none, random text and runs, and tokens that
-    /// are longer than a stretch.
+    /// Stretches give what the whole gives: random merges in the order of training or in none, random text and runs,
+    /// and tokens that are longer than a stretch.
     #[test]
     fn stretches_as_the_whole() {
         let mut state = 7u64;
@@ -408,8 +411,8 @@ mod tests {
             let (mut ids, mut ends) = (vec![9], vec![9]);
             let done =
                 merger.by_stretches(&symbols, end, &|| true, &mut scratch, &mut Out::with_ends(&mut ids, &mut ends));
-            let Scratch { nodes, sweep, starts, .. } = &mut scratch;
-            merger.merge(&symbols, &|| true, nodes, sweep).unwrap();
+            let Scratch { nodes, queue, starts, .. } = &mut scratch;
+            merger.merge(&symbols, &|| true, nodes, queue).unwrap();
             let (mut all, mut all_ends) = (vec![9], vec![9]);
             if done.unwrap() {
                 write(nodes, starts, end, &mut Out::with_ends(&mut all, &mut all_ends));

@@ -1,10 +1,12 @@
 //! pretoken → ids.
 //!
-//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the pretoken: each
-//! begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one byte to each.
+//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the
+//! pretoken: each begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one
+//! byte to each.
 //!
-//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no model. Where a text cannot be encoded without a loss
-//! because there is no unknown token, it is refused, also where HF drops characters.
+//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no
+//! model. Where a text cannot be encoded without a loss because there is no unknown token, it is refused, also where HF
+//! drops characters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,8 +27,8 @@ mod noise;
 mod options;
 pub mod pairs;
 pub mod pieces;
+mod rank_queue;
 mod reconstruct;
-mod sweep;
 mod trie;
 pub mod unigram;
 mod unknown;
@@ -73,9 +75,9 @@ pub struct Scratch {
     ranks: Vec<u32>,
     starts: Vec<usize>,
     nodes: Vec<merging::Node>,
-    sweep: sweep::Sweep,
-    joint: (Vec<merging::Node>, sweep::Sweep), // of two tokens
-    heap: BinaryHeap<Reverse<u64>>,            // rank << 32 | place, where chance plays a part
+    queue: rank_queue::RankQueue,
+    joint: (Vec<merging::Node>, rank_queue::RankQueue), // of two tokens
+    heap: BinaryHeap<Reverse<u64>>,                     // rank << 32 | place, where chance plays a part
     agenda: Agenda,
     ways: unigram::Ways,
     ids: Vec<u32>,
@@ -86,10 +88,10 @@ impl Scratch {
     /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, sweep, joint, heap, agenda, ways, ids, ends } = self;
+        let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, ways, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
         let more = [
-            sweep.capacity(),
+            queue.capacity(),
             joint.0.capacity(),
             joint.1.capacity(),
             agenda.capacity(),
@@ -268,8 +270,8 @@ impl Model {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
-    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them. SentencePiece's
-    /// have all, and Unigram those with a score.
+    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them.
+    /// SentencePiece's have all, and Unigram those with a score.
     pub fn added_entries(&self) -> Vec<u32> {
         match self {
             Self::Bpe(model) => model.added_entries().collect(),
