@@ -6,7 +6,7 @@ use jeton_core::cancel::KeepGoing;
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::Ranks;
-use jeton_core::model::{Model, Noise};
+use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
@@ -50,8 +50,8 @@ impl Tokenizer {
         watch.finish(done, |failed| error::plain(py, failed))
     }
 
-    /// The ids of a text or a pair. `noise`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
-    #[pyo3(signature = (text, special=None, *, pair=None, template=false, noise=None))]
+    /// The ids of a text or a pair. `sampler`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
+    #[pyo3(signature = (text, special=None, *, pair=None, template=false, sampler=None))]
     fn encode(
         &self,
         py: Python<'_>,
@@ -59,15 +59,15 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         pair: Option<&Bound<'_, PyAny>>,
         template: bool,
-        noise: Option<(f64, f64, Option<usize>, u64)>,
+        sampler: Option<(f64, f64, Option<usize>, u64)>,
     ) -> PyResult<Vec<u32>> {
-        let mut chance = noise.map(|(dropout, alpha, nbest, seed)| {
-            let mut noise = Noise::new(seed);
-            (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
-            noise
+        let mut chance = sampler.map(|(dropout, alpha, nbest, seed)| {
+            let mut sampler = Sampler::new(seed);
+            (sampler.dropout, sampler.alpha, sampler.nbest) = (dropout, alpha, nbest);
+            sampler
         });
         let mut one = |text| match &mut chance {
-            Some(noise) => self.sample(py, text, special, noise),
+            Some(sampler) => self.sample(py, text, special, sampler),
             None => self.encode_long(py, text, special, 1),
         };
         let first = one(text)?;
@@ -144,9 +144,9 @@ impl Tokenizer {
         self.0.template().num_added(false)
     }
 
-    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes, byte span, char
-    /// span, HF's offsets, type id, whether the template put it there, and which text it comes from. `most`: only the pretokens that have
-    /// the first so many tokens.
+    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes,
+    /// byte span, char span, HF's offsets, type id, whether the template put it there, and which text it comes from.
+    /// `most`: only the pretokens that have the first so many tokens.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -175,8 +175,8 @@ impl Tokenizer {
         Ok((columns, pretokens, dropped))
     }
 
-    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they are the text's
-    /// and not the template's).
+    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they
+    /// are the text's and not the template's).
     #[pyo3(signature = (text, each, special=None, *, template=false))]
     fn tokenize_in_chunks(
         &self,
@@ -240,7 +240,8 @@ impl Tokenizer {
         watched(py, |keep_going| self.0.nbest(text.bytes(), &permit, n, keep_going), |failed| text.error(py, failed))
     }
 
-    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the added tokens.
+    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the
+    /// added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(
@@ -340,8 +341,8 @@ impl Tokenizer {
         self.0.scores().to_vec()
     }
 
-    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two, best score
-    /// first; and two pieces of one score, where there are some, for which such a list is not the same.
+    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two,
+    /// best score first; and two pieces of one score, where there are some, for which such a list is not the same.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = || {
@@ -377,9 +378,9 @@ impl Tokenizer {
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
-    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id that is not a
-    /// hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 a merge;
-    /// then the scores as f64, where the model goes by them. All numbers little-endian.
+    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id
+    /// that is not a hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a
+    /// merge list, three u32 a merge; then the scores as f64, where the model goes by them. All numbers little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -402,16 +403,16 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where the vocabulary
-    /// has holes.
+    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where
+    /// the vocabulary has holes.
     #[pyo3(signature = (unk=None))]
     fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
         let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `model.vocab` as JSON text, the added tokens that cannot stand in it, and those that stand in it and are no entries of the
-    /// model. `whole`: with all added tokens, also those that HF would give their ids anyway.
+    /// `model.vocab` as JSON text, the added tokens that cannot stand in it, and those that stand in it and are no
+    /// entries of the model. `whole`: with all added tokens, also those that HF would give their ids anyway.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
     fn vocab_json(
         &self,
@@ -487,12 +488,12 @@ impl Tokenizer {
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
-        noise: &mut Noise,
+        sampler: &mut Sampler,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         watched(
             py,
-            |keep_going| self.0.sample(text.bytes(), &permit, noise, keep_going),
+            |keep_going| self.0.sample(text.bytes(), &permit, sampler, keep_going),
             |failed| text.error(py, failed),
         )
     }

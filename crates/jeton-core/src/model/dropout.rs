@@ -1,7 +1,7 @@
 //! BPE with merges left out by chance: other ids for the same text, for training robust models.
 //!
-//! Each time a merge would be next, it is passed over with the probability p; what was passed over is offered again once another
-//! merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
+//! Each time a merge would be next, it is passed over with the probability p; what was passed over is offered again
+//! once another merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
 
@@ -9,14 +9,14 @@ use std::cmp::Reverse;
 
 use super::bpe::Bpe;
 use super::merging::{join, write};
-use super::noise::Noise;
+use super::sampling::Sampler;
 use super::{Out, Scratch};
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::vocab::Vocab;
 
 impl Bpe {
-    /// Appends the ids of one pretoken with `noise.dropout`.
+    /// Appends the ids of one pretoken with `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -24,7 +24,7 @@ impl Bpe {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        noise: &mut Noise,
+        sampler: &mut Sampler,
         keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
@@ -36,7 +36,7 @@ impl Bpe {
         let (mut cancel, mut passed) = (CancelCheck::new(keep_going), Vec::new());
         while let Some(Reverse(entry)) = heap.pop() {
             cancel.check()?;
-            if noise.drops() {
+            if sampler.drops_merge() {
                 passed.push(Reverse(entry));
                 continue;
             }

@@ -1,9 +1,10 @@
 //! All segmentations of a text by a Unigram model: the n best (A*), and one drawn by chance.
 //!
-//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last; `before` chains
-//! the pieces that end at one place in that order. The n best: paths are built from the end; what is still missing is
-//! known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations up to each place, forward;
-//! then piece by piece from the end, each with its share (forward filtering, backward sampling).
+//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last;
+//! `before` chains the pieces that end at one place in that order. The n best: paths are built from the end; what is
+//! still missing is known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations
+//! up to each place, forward; then piece by piece from the end, each with its share (forward filtering, backward
+//! sampling).
 //!
 //! Scores are added as the library in question adds them (32 or 64 bits). Where two paths score the same, the one that
 //! the search met first comes first; SentencePiece leaves that to its heap.
@@ -17,7 +18,7 @@ use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
-use super::noise::{Noise, Scaled};
+use super::sampling::{Sampler, Scaled};
 use super::unigram::{check_len, Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
 use super::{Out, Segmentation, Specials};
@@ -261,16 +262,22 @@ impl Unigram {
     ///
     /// # Errors
     /// As [`Unigram::nbest`].
-    pub fn sample(&self, text: &[u8], noise: &mut Noise, keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
-        if !noise.alpha.is_finite() {
-            return Err(Error::config(format!("alpha is {}, which is not a finite number", noise.alpha)));
+    pub fn sample(
+        &self,
+        text: &[u8],
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        if !sampler.alpha.is_finite() {
+            return Err(Error::config(format!("alpha is {}, which is not a finite number", sampler.alpha)));
         }
-        if let Some(n) = noise.nbest {
+        if let Some(n) = sampler.nbest {
             let paths = self.best_paths(text, n, out.special, keep_going)?;
-            let weight = |score: f64| Scaled::exp(noise.alpha * score);
+            let weight = |score: f64| Scaled::exp(sampler.alpha * score);
             let weights: Vec<Scaled> = paths.iter().map(|path| weight(path.1)).collect();
             let sum = weights.iter().fold(Scaled::ZERO, |sum, &weight| sum.plus(weight));
-            let chosen = noise.choose(weights.into_iter(), sum);
+            let chosen = sampler.choose(weights.into_iter(), sum);
             return self.write(text, paths[chosen].0.iter().copied(), out);
         }
         utf8(text)?;
@@ -282,14 +289,14 @@ impl Unigram {
         let mut weights = Vec::with_capacity(lattice.edges.len());
         for edge in &lattice.edges {
             cancel.check()?;
-            let weight = sums[edge.start as usize].times(Scaled::exp(noise.alpha * edge.score));
+            let weight = sums[edge.start as usize].times(Scaled::exp(sampler.alpha * edge.score));
             weights.push(weight);
             sums[edge.end as usize] = sums[edge.end as usize].plus(weight);
         }
         let (mut path, mut end) = (Vec::new(), text.len());
         while end > 0 {
             cancel.check()?;
-            let chosen = noise.choose(lattice.ending(end).map(|edge| weights[edge as usize]), sums[end]);
+            let chosen = sampler.choose(lattice.ending(end).map(|edge| weights[edge as usize]), sums[end]);
             let Some(edge) = lattice.ending(end).nth(chosen) else { break };
             let edge = lattice.edges[edge as usize];
             path.push((edge.id, end));

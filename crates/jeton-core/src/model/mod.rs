@@ -23,12 +23,12 @@ pub mod explain;
 pub mod fast;
 mod lattice;
 mod merging;
-mod noise;
 mod options;
 pub mod pairs;
 pub mod pieces;
 mod rank_queue;
 mod reconstruct;
+mod sampling;
 mod trie;
 pub mod unigram;
 mod unknown;
@@ -38,7 +38,7 @@ pub mod words;
 pub use cuts::Cuts;
 pub use entries::Entries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
-pub use noise::Noise;
+pub use sampling::Sampler;
 pub use trie::Trie;
 pub use unknown::Unknown;
 
@@ -209,21 +209,21 @@ impl Model {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        noise: &mut Noise,
+        sampler: &mut Sampler,
         keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
-        if !(0.0..=1.0).contains(&noise.dropout) {
-            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", noise.dropout)));
+        if !(0.0..=1.0).contains(&sampler.dropout) {
+            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", sampler.dropout)));
         }
         match self {
-            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => {
+            Self::Bpe(_) | Self::Pieces(_) if sampler.dropout == 0.0 => {
                 self.encode(vocab, pretoken, keep_going, scratch, out)
             }
-            Self::Bpe(model) => model.sample(vocab, pretoken, noise, keep_going, scratch, out),
-            Self::Pieces(model) => model.sample(vocab, pretoken, noise, keep_going, scratch, out),
-            Self::Unigram(model) => model.sample(pretoken, noise, keep_going, out),
+            Self::Bpe(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
+            Self::Pieces(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
+            Self::Unigram(model) => model.sample(pretoken, sampler, keep_going, out),
             _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),
         }
     }

@@ -1,16 +1,16 @@
-//! SentencePiece's BPE: neighbors merge when what they spell together is a piece; the piece of the best score first, then the
-//! leftmost.
+//! SentencePiece's BPE: neighbors merge when what they spell together is a piece; the piece of the best score first,
+//! then the leftmost.
 //!
-//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place, and
-//! never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was seen to spell
-//! it, and one that is a single character is unknown.
+//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place,
+//! and never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was
+//! seen to spell it, and one that is a single character is unknown.
 //!
-//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each piece
-//! (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are unused pieces or chance
-//! plays a part, the slow path does what the rule says word for word.
+//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each
+//! piece (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are
+//! unused pieces or chance plays a part, the slow path does what the rule says word for word.
 //!
-//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece src/bpe_model.cc. Plain version:
-//! `tests/models.rs`.
+//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece
+//! src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -20,9 +20,9 @@ use hashbrown::{HashMap, HashSet};
 use super::bpe::has_inner_word_start;
 use super::cuts::Cuts;
 use super::merging::{join, link, Merger, Node, NONE};
-use super::noise::Noise;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
+use super::sampling::Sampler;
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::words::added_trie;
@@ -199,7 +199,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// The same with chance: each merge is left out, for good, with the probability `noise.dropout`.
+    /// The same with chance: each merge is left out, for good, with the probability `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -207,13 +207,13 @@ impl Pieces {
         &self,
         vocab: &Vocab,
         text: &[u8],
-        noise: &mut Noise,
+        sampler: &mut Sampler,
         keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         self.symbols(vocab, text, scratch)?;
-        self.by_the_rule(vocab, text, Some(noise), keep_going, scratch, out)
+        self.by_the_rule(vocab, text, Some(sampler), keep_going, scratch, out)
     }
 
     /// The initial symbols and their starts; whether all of them are pieces that may merge.
@@ -254,7 +254,7 @@ impl Pieces {
         &self,
         vocab: &Vocab,
         text: &[u8],
-        mut noise: Option<&mut Noise>,
+        mut sampler: Option<&mut Sampler>,
         keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
@@ -262,7 +262,7 @@ impl Pieces {
         let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
         link(symbols, nodes)?;
         agenda.clear();
-        let pairs = if self.has_odd || noise.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
+        let pairs = if self.has_odd || sampler.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
         let mut cancel = CancelCheck::new(keep_going);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
         let pair = |nodes: &[Node], left: u32| {
@@ -289,7 +289,7 @@ impl Pieces {
             cancel.check()?;
             let left = entry as u32;
             let Some((merge, ..)) = pair(nodes, left).filter(|&(_, now, _)| now == size) else { continue };
-            if noise.as_mut().is_some_and(|noise| noise.drops()) {
+            if sampler.as_mut().is_some_and(|sampler| sampler.drops_merge()) {
                 continue;
             }
             let before = join(nodes, left, merge.result);
@@ -324,7 +324,8 @@ impl Pieces {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by side.
+    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by
+    /// side.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;

@@ -3,11 +3,11 @@
 //! Invariant: same text, same tokenizer, same ids, for any number of threads and any grouping of texts.
 //! Nothing here changes after construction, so a tokenizer can be shared between threads.
 //!
-//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts it, segments are
-//! borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
+//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts
+//! it, segments are borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
 //!
-//! `build` puts a tokenizer together, `segments` cuts, `long` serves long texts and batches on threads, `spans` says where each id
-//! comes from, `explain` why.
+//! `build` puts a tokenizer together, `segments` cuts, `long` serves long texts and batches on threads, `spans` says
+//! where each id comes from, `explain` why.
 
 mod build;
 mod explain;
@@ -29,7 +29,7 @@ use crate::cancel::KeepGoing;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::model::{Model, Noise, Out, Scratch};
+use crate::model::{Model, Out, Sampler, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
@@ -70,8 +70,8 @@ impl Tokenizer {
         &self.added
     }
 
-    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8 matches
-    /// normalized text, 16 is an entry of the model, too.
+    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8
+    /// matches normalized text, 16 is an entry of the model, too.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }
@@ -128,7 +128,7 @@ impl Tokenizer {
         &self,
         text: &[u8],
         permit: &Permit<'_>,
-        noise: &mut Noise,
+        sampler: &mut Sampler,
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
@@ -138,7 +138,7 @@ impl Tokenizer {
                 Some(id) => out.ids.push(id),
                 None => self
                     .model
-                    .sample(&self.vocab, segment.bytes, noise, keep_going, &mut scratch, &mut out)
+                    .sample(&self.vocab, segment.bytes, sampler, keep_going, &mut scratch, &mut out)
                     .map_err(|error| segment.located(error))?,
             }
             Ok(())
