@@ -1,22 +1,24 @@
 //! Counts → merges: one incremental engine for every tie rule.
 //!
-//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut into a shard for
-//! each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the cells where it
-//! begins, ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text without pretokens costs no
-//! more than text with.
+//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut
+//! into a shard for each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent
+//! places, overlapping) and the cells where it begins, ascending. A merge visits exactly these cells, whatever the
+//! length of the pretokens, so text without pretokens costs no more than text with.
 //!
 //! # Why it is exact
-//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all occurrences of a
-//! pair are born at once, its count never grows after that, and its first occurrence never moves forward. Every entry of the queue
-//! is therefore an upper bound, and a top entry that is still true is the winner. Cells where a pair no longer stands are
-//! recognized by their content: ids never come back to a cell they left. Whether a rule lets a pair merge is decided when it is born.
+//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all
+//! occurrences of a pair are born at once, its count never grows after that, and its first occurrence never moves
+//! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still true is the winner.
+//! Cells where a pair no longer stands are recognized by their content: ids never come back to a cell they left.
+//! Whether a rule lets a pair merge is decided when it is born.
 //!
-//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor is lowered and all
-//! pairs are surveyed again as they then stand. So the floor decides what is remembered, never what is learned.
+//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor
+//! is lowered and all pairs are surveyed again as they then stand. So the floor decides what is remembered, never what
+//! is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound corrected.
-//! Memory: 8 bytes a cell, 4 for each place of a listed pair.
+//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound
+//! corrected. Memory: 8 bytes a cell, 4 for each place of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
@@ -29,7 +31,7 @@ use serde::Deserialize;
 
 use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
-use super::layout::{lay_out, BYTES_A_CELL};
+use super::layout::{lay_out, BYTES_PER_SYMBOL};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
@@ -133,11 +135,12 @@ pub trait Known: Sync {
 pub struct Tuning {
     /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
     pub shard_bytes: usize,
-    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing over ten.
+    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing
+    /// over ten.
     pub shared_places: usize,
-    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been merged. On the
-    /// corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as frequent; unlisted, the rare pairs (nine
-    /// of ten) cost nothing.
+    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been
+    /// merged. On the corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as
+    /// frequent; unlisted, the rare pairs (nine of ten) cost nothing.
     pub floor_divisor: u64,
 }
 
@@ -170,8 +173,9 @@ pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 /// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
 ///
 /// # Errors
-/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of one thread, 2⁶³ in
-/// all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not UTF-8 at character level.
+/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of
+/// one thread, 2⁶³ in all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not
+/// UTF-8 at character level.
 pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
@@ -303,7 +307,7 @@ impl<'a> Learner<'a> {
 
     fn run(&mut self, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
         let mut merges = options.done.to_vec();
-        let tight = options.memory.is_tight(self.num_cells() * BYTES_A_CELL);
+        let tight = options.memory.is_tight(self.num_cells() * BYTES_PER_SYMBOL);
         self.survey(&mut || watch(&merges))?;
         while merges.len() < options.num_merges {
             if !watch(&merges) {
@@ -461,8 +465,8 @@ impl<'a> Learner<'a> {
         self.survey(watch)
     }
 
-    /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so each is fetched
-    /// some merges after what leads to it.
+    /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so
+    /// each is fetched some merges after what leads to it.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
@@ -502,13 +506,15 @@ impl<'a> Learner<'a> {
         Ok(Merge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
-    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that are born.
+    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that
+    /// are born.
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
         memory::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
+        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never
+        // lost.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -528,7 +534,8 @@ impl<'a> Learner<'a> {
         )
     }
 
-    /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the shards.
+    /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the
+    /// shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,

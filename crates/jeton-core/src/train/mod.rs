@@ -1,10 +1,9 @@
 //! corpus → counts → merges.
 //!
-//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
-//! merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
+//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds
+//! the merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
 mod bucket_queue;
-mod cells;
 pub mod count;
 mod heap;
 pub mod hf;
@@ -15,6 +14,7 @@ pub mod rules;
 pub mod sentencepiece;
 pub mod sequences;
 mod shard;
+mod symbol_array;
 mod tokens;
 pub mod unigram;
 mod worker_pool;

@@ -1,15 +1,17 @@
 //! Consecutive sequences, with the places of every pair in them: what one thread works on.
 //!
-//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors; then the
-//! learner, who sees all shards, decides which of the pairs that came to be are worth listing ([`Side::listed`]); then
-//! [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards need no locks while they work.
+//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors;
+//! then the learner, who sees all shards, decides which of the pairs that came to be are worth listing
+//! ([`Side::listed`]); then [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards
+//! need no locks while they work.
 //!
-//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in files beyond it. A place is fetched long before it is visited: the
-//! places of a pair are far from each other, and waiting for memory is nearly all that a merge costs.
+//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in
+//! files beyond it. A place is fetched long before it is visited: the places of a pair are far from each other, and
+//! waiting for memory is nearly all that a merge costs.
 
 use hashbrown::HashTable;
 
-use super::cells::Cells;
+use super::symbol_array::SymbolArray;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
@@ -19,8 +21,8 @@ use crate::simd;
 /// How many places ahead cells are fetched.
 const AHEAD: usize = 24;
 
-/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system maps up to fifteen
-/// neighbors, so these are 16 MiB at most.
+/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system
+/// maps up to fifteen neighbors, so these are 16 MiB at most.
 const LOOK: usize = 1 << 8;
 
 /// Alphabets up to this size have their pairs counted in a square.
@@ -54,8 +56,8 @@ struct Places {
     len: u32,
 }
 
-/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks are not copied as a
-/// list is that grows.
+/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks
+/// are not copied as a list is that grows.
 const BLOCK: usize = 1 << 20;
 
 /// What one merge does to the pairs with one neighbor.
@@ -184,7 +186,7 @@ impl Visits {
 #[derive(Debug)]
 pub struct Shard {
     /// The sequences.
-    pub cells: Cells,
+    pub cells: SymbolArray,
     postings: Vec<List<u32>>, // cells where a pair begins or once began
     places: Vec<Places>,      // by pair; each ascending
     memory: Memory,           // for postings
@@ -204,7 +206,7 @@ impl Shard {
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
-    pub fn new(cells: Cells, num_ids: usize, memory: &Memory) -> Result<Self> {
+    pub fn new(cells: SymbolArray, num_ids: usize, memory: &Memory) -> Result<Self> {
         let side = || -> Result<Side> {
             let of = memory::filled(Neighbor::default(), num_ids)?;
             Ok(Side { of, ids: memory::with_capacity(num_ids)?, places: Vec::new() })
@@ -232,7 +234,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered anew.
+    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered
+    /// anew.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -256,7 +259,8 @@ impl Shard {
         fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
-    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered anew.
+    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered
+    /// anew.
     ///
     /// # Errors
     /// `Interrupted`; as [`List::reserve`].
@@ -360,7 +364,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the sides empty.
+    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the
+    /// sides empty.
     ///
     /// # Errors
     /// As [`List::reserve`].
@@ -395,7 +400,7 @@ impl Shard {
 
 /// Merges one occurrence and notes its neighbors. Returns its weight.
 #[inline]
-fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
+fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
     let weight = cells.weight(at);
     if let Some(place) = cells.before(at) {
         let token = cells.token(place);
@@ -408,15 +413,16 @@ fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Me
     if let Some(right) = cells.after(at, merging.length) {
         after.add(right, weight, at);
     }
-    cells.join(at, merging.left_length, merging.length, merging.result);
+    cells.merge(at, merging.left_length, merging.length, merging.result);
     weight
 }
 
-/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places` holds the range of each pair,
-/// `total` places together.
+/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places`
+/// holds the range of each pair, `total` places together.
 ///
-/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then within each partition.
-/// One pass would write to all pages in no order, with a page fault for each place; two passes have √(number of pages) pages in use at a time.
+/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then
+/// within each partition. One pass would write to all pages in no order, with a page fault for each place; two passes
+/// have √(number of pages) pages in use at a time.
 ///
 /// # Errors
 /// `Interrupted`; as [`List::reserve`].
@@ -476,7 +482,8 @@ fn fill_postings(
     Ok(())
 }
 
-/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room starts.
+/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room
+/// starts.
 fn room<'p>(postings: &'p mut Vec<List<u32>>, more: usize, memory: &Memory) -> Result<(u32, &'p mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
         let listed: usize = postings.iter().map(|block| block.len()).sum();
