@@ -41,7 +41,7 @@ pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges
-pub mod rows;
+pub mod jsonl;
 pub mod train;
 
 // vocabularies ↔ files
