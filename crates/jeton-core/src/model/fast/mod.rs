@@ -1,8 +1,8 @@
 //! Merging, fast: many pretokens at once, with tables that fit the caches.
 //!
-//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`; `merging` is the plain
-//! version, and what does not fit here goes that way: unknown characters, those that begin a user-defined piece, and merges to pieces that have the
-//! score of others.
+//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`;
+//! `merging` is the plain version, and what does not fit here goes that way: unknown characters, those that begin a
+//! user-defined piece, and merges to pieces that have the score of others.
 //!
 //! ```text
 //! units   bytes → first symbols, whole characters where that changes nothing
@@ -16,7 +16,7 @@
 mod lanes;
 mod long;
 mod ranks;
-mod row;
+mod simd_min;
 mod units;
 
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use self::lanes::{Rank, Work};
 use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
-use self::row::{Array, Row};
+use self::simd_min::{MinArray, PortableMin};
 use self::units::Units;
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
@@ -122,7 +122,8 @@ impl Rank for AnyPairs<'_> {
 }
 
 impl Fast {
-    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or is too large.
+    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or
+    /// is too large.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -208,7 +209,8 @@ impl Fast {
         Ok(Seams::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
-    /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.
+    /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found`
+    /// where.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -234,7 +236,7 @@ impl Fast {
             Detected::Avx2(proof) => unsafe {
                 self.merge_avx2(proof, vocab, text, jobs, keep_going, bench, tokens, found)
             },
-            Detected::Portable => self.merge_at::<Array<16>, Array<32>, Array<64>>(
+            Detected::Portable => self.merge_at::<PortableMin<16>, PortableMin<32>, PortableMin<64>>(
                 (),
                 vocab,
                 text,
@@ -261,7 +263,7 @@ impl Fast {
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
-        use row::Avx2;
+        use simd_min::Avx2;
         self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
@@ -279,13 +281,13 @@ impl Fast {
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
-        use row::Avx512;
+        use simd_min::Avx512;
         self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn merge_at<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
+    fn merge_at<Small: MinArray, Middle: MinArray<Proof = Small::Proof>, Large: MinArray<Proof = Small::Proof>>(
         &self,
         proof: Small::Proof,
         vocab: &Vocab,
@@ -347,7 +349,7 @@ impl Fast {
     }
 
     #[inline(always)]
-    fn turn<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
+    fn turn<Small: MinArray, Middle: MinArray<Proof = Small::Proof>, Large: MinArray<Proof = Small::Proof>>(
         &self,
         proof: Small::Proof,
         work: &mut Work,
@@ -391,7 +393,8 @@ mod tests {
     use super::*;
     use crate::vocab::Kind;
 
-    /// Where the joint of two tokens is not known, a text goes to the heap; runs of spaces are full of tokens as long as these.
+    /// Where the joint of two tokens is not known, a text goes to the heap; runs of spaces are full of tokens as long
+    /// as these.
     #[test]
     fn two_tokens_fill_a_window() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
