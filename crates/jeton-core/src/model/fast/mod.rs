@@ -13,19 +13,19 @@
 //!
 //! Each loop is compiled for the levels of `simd`. Memory beside the model's own: 1.1 MiB, and 10 to 20 bytes a merge.
 
+mod initial_symbols;
 mod lanes;
 mod long;
 mod ranks;
 mod simd_min;
-mod units;
 
 use std::collections::HashSet;
 
+use self::initial_symbols::InitialSymbols;
 use self::lanes::{Rank, Work};
 use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use self::simd_min::{MinArray, PortableMin};
-use self::units::Units;
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
 use super::trie::Trie;
@@ -45,7 +45,7 @@ use crate::vocab::Vocab;
 pub struct Fast {
     ranks: Ranks,
     results: Vec<u32>, // rank -> id, NO_SYMBOL where there are several; empty where rank and id are the same
-    units: Units,
+    initial: InitialSymbols,
     apart: Apart,
 }
 
@@ -101,14 +101,14 @@ pub struct Bench {
 }
 
 struct AsciiPairs<'a> {
-    units: &'a Units,
+    initial: &'a InitialSymbols,
     pretoken: &'a [u8],
 }
 
 impl Rank for AsciiPairs<'_> {
     #[inline(always)]
     fn of(&self, _: &[u32; 64], place: usize) -> u32 {
-        self.units.ascii_pair(self.pretoken[place - 1], self.pretoken[place])
+        self.initial.ascii_pair(self.pretoken[place - 1], self.pretoken[place])
     }
 }
 
@@ -148,17 +148,17 @@ impl Fast {
                     bpe::Ranks::Tokens => Vec::new(),
                 };
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
-                let units = match alphabet.level {
-                    AlphabetLevel::Byte => Units::of_bytes(vocab, model, pairs, &ranks, &results),
-                    AlphabetLevel::Char => Units::of_characters(symbol, &ranks),
+                let initial = match alphabet.level {
+                    AlphabetLevel::Byte => InitialSymbols::of_bytes(vocab, model, pairs, &ranks, &results),
+                    AlphabetLevel::Char => InitialSymbols::of_characters(symbol, &ranks),
                 };
-                Some(Self { ranks, results, units, apart: Apart::default() })
+                Some(Self { ranks, results, initial, apart: Apart::default() })
             }
             Model::Pieces(_) => {
                 let results = results(pairs)?;
                 let symbol = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
-                let units = Units::of_characters(symbol, &ranks);
-                Some(Self { ranks, results, units, apart: Apart::new(added_trie(vocab)) })
+                let initial = InitialSymbols::of_characters(symbol, &ranks);
+                Some(Self { ranks, results, initial, apart: Apart::new(added_trie(vocab)) })
             }
             _ => None,
         }
@@ -193,7 +193,7 @@ impl Fast {
 
     /// Whether it merges bytes, and each has a symbol.
     pub fn merges_bytes(&self) -> bool {
-        self.units.merges_bytes()
+        self.initial.merges_bytes()
     }
 
     /// The boundaries over which no token reaches.
@@ -311,7 +311,7 @@ impl Fast {
                     continue;
                 }
                 let start = tokens.len();
-                let tables = Tables { vocab, units: &self.units, ranks: &self.ranks, results: &self.results };
+                let tables = Tables { vocab, initial: &self.initial, ranks: &self.ranks, results: &self.results };
                 if tables.encode_long(pretoken, window, joint, keep_going, tokens)? {
                     found[job.slot as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
@@ -331,17 +331,17 @@ impl Fast {
     /// Puts a short pretoken among those to merge; false where it has a byte without symbol.
     #[inline(always)]
     fn prepare(&self, pretoken: &[u8], is_text: bool, work: &mut Work) -> bool {
-        let Self { units, ranks, .. } = self;
+        let Self { initial, ranks, .. } = self;
         let room = work.room();
         let first = match is_text {
-            true => units.write(pretoken, &mut room[1..]),
-            false => units.write_bytes(pretoken, &mut room[1..]),
+            true => initial.write(pretoken, &mut room[1..]),
+            false => initial.write_bytes(pretoken, &mut room[1..]),
         };
-        if first.bytes < pretoken.len() || !units.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
+        if first.bytes < pretoken.len() || !initial.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
             return false;
         }
         if first.is_ascii {
-            work.push(first.symbols, 0, AsciiPairs { units, pretoken });
+            work.push(first.symbols, 0, AsciiPairs { initial, pretoken });
         } else {
             work.push(first.symbols, first.inner << 1, AnyPairs(ranks));
         }
@@ -401,8 +401,8 @@ mod tests {
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
-        let Fast { ranks, results, units, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
-        let tables = Tables { vocab: &vocab, units, ranks, results };
+        let Fast { ranks, results, initial, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
+        let tables = Tables { vocab: &vocab, initial, ranks, results };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
     }
