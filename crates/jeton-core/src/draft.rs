@@ -14,9 +14,9 @@
 
 use std::ops::Range;
 
+use crate::alloc;
 use crate::cancel::most_bytes;
 use crate::error::{Error, Result};
-use crate::memory;
 
 /// Pieces that go together through the stages that are left; few in tests, so that short texts have many groups.
 const GROUP: usize = if cfg!(test) { 3 } else { 1 << 10 };
@@ -105,14 +105,14 @@ impl Draft {
         let from = at as u32;
         let mut origins = None;
         if traced {
-            let mut list = memory::with_capacity(input.len())?;
+            let mut list = alloc::with_capacity(input.len())?;
             let chars = input.char_indices().map(|(at, c)| (from + at as u32, c.len_utf8()));
             list.extend(
                 chars.flat_map(|(at, len)| std::iter::repeat_n(Origin { start: at, end: at + len as u32 }, len)),
             );
             origins = Some(list);
         }
-        let mut text = memory::string(input.len())?;
+        let mut text = alloc::string(input.len())?;
         text.push_str(input);
         let whole = Piece { start: 0, end: input.len() as u32, origin: Origin { start: from, end }, id: None };
         let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
@@ -176,12 +176,12 @@ impl Draft {
     /// # Errors
     /// What `write` returns, and [`Error::text`] for a text that grows too long.
     pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut Writer<'_>) -> Result<()>) -> Result<()> {
-        let mut text = memory::string(self.text.len() + self.text.len() / 8 + 16)?;
+        let mut text = alloc::string(self.text.len() + self.text.len() / 8 + 16)?;
         let mut origins = match &self.origins {
-            Some(old) => Some(memory::with_capacity(old.len() + old.len() / 8 + 16)?),
+            Some(old) => Some(alloc::with_capacity(old.len() + old.len() / 8 + 16)?),
             None => None,
         };
-        let mut pieces = memory::with_capacity(self.pieces.len())?;
+        let mut pieces = alloc::with_capacity(self.pieces.len())?;
         for piece in &self.pieces {
             let old = &self.text[piece.range()];
             let old_origins = self.origins.as_ref().map(|origins| &origins[piece.range()]);
@@ -208,7 +208,7 @@ impl Draft {
     /// # Errors
     /// What `cut` returns.
     pub fn cut(&mut self, mut cut: impl FnMut(usize, &str, &mut Parts<'_>) -> Result<()>) -> Result<()> {
-        let mut pieces = memory::with_capacity(self.pieces.len())?;
+        let mut pieces = alloc::with_capacity(self.pieces.len())?;
         for piece in &self.pieces {
             if piece.id.is_some() {
                 pieces.push(*piece);

@@ -12,8 +12,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use crate::alloc;
 use crate::error::Result;
-use crate::memory;
 
 /// Texts of consecutive rows.
 #[derive(Debug, Default)]
@@ -43,10 +43,10 @@ impl FieldTexts {
 /// Reads `field` of each line; the last line may lack its end. Lines that are not UTF-8 are left to the caller.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::MemoryLimit`].
 pub fn read(lines: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines.split(|&byte| byte == b'\n').count();
-    let mut texts = FieldTexts { arena: memory::with_capacity(lines.len())?, spans: memory::with_capacity(num_lines)? };
+    let mut texts = FieldTexts { arena: alloc::with_capacity(lines.len())?, spans: alloc::with_capacity(num_lines)? };
     match std::str::from_utf8(lines) {
         Ok(text) => text.split_inclusive('\n').for_each(|line| texts.push(line, field)),
         Err(_) => lines.split_inclusive(|&byte| byte == b'\n').for_each(|line| match std::str::from_utf8(line) {

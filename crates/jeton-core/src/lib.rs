@@ -10,15 +10,16 @@
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
 //! [`train`] and [`format`] stand beside it. `tools/check_layers.py` keeps it so.
 
+pub mod alloc;
 mod atomic_cell;
 pub mod buffer_pool;
 pub mod cancel;
 pub mod error;
 pub mod hash;
 pub mod huge_pages;
-pub mod memory;
 pub mod parallel;
 pub mod simd;
+pub mod spill;
 pub mod utf8;
 
 // What both flows share

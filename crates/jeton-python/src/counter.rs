@@ -119,9 +119,9 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a position in
-    /// bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be used; else, and after any
-    /// error, it cannot.
+    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and
+    /// a position in bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be
+    /// used; else, and after any error, it cannot.
     #[pyo3(signature = (documents, *, threads, patience = 0.0))]
     fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize, patience: f64) -> PyResult<()> {
         let mut texts = Vec::with_capacity(documents.len());
@@ -171,8 +171,8 @@ impl Counter {
         Ok(())
     }
 
-    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too. The counter is
-    /// empty afterwards. Those of runs lie in files of `memory`.
+    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too.
+    /// The counter is empty afterwards. Those of runs lie in files of `memory`.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,
@@ -184,7 +184,7 @@ impl Counter {
         let (counter, memory) = (self.take()?, ground::memory(memory));
         let (counts, _, dropped) = watched(py, |keep_going| {
             let runs = read_runs(&runs)?;
-            memory.keep(|| counter.finish(runs, min_count, &memory, keep_going))
+            memory.enforce_during(|| counter.finish(runs, min_count, &memory, keep_going))
         })?;
         Ok((Counts(counts), columns(dropped)))
     }

@@ -99,7 +99,8 @@ impl Counts {
             .map(|(scaled, ())| scaled)
     }
 
-    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were dropped.
+    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were
+    /// dropped.
     fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
         let (kept, dropped) = self.changed(py, memory, |kept, keep_going| kept.drop_rare(min_count, keep_going))?;
         Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
@@ -142,7 +143,7 @@ impl Counts {
         let failed = Mutex::new(None);
         let written = watched(py, |keep_going| {
             let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
-            memory.0.keep(|| self.0.write(out, &memory.0, keep_going))
+            memory.0.enforce_during(|| self.0.write(out, &memory.0, keep_going))
         });
         match failed.into_inner().ok().flatten() {
             Some(error) => Err(error),
@@ -158,7 +159,7 @@ impl Counts {
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
             let input = BufReader::with_capacity(1 << 17, file);
-            memory.0.keep(|| count::Counts::read(input, len, end, &memory.0, keep_going))
+            memory.0.enforce_during(|| count::Counts::read(input, len, end, &memory.0, keep_going))
         })
         .map(Self)
     }
@@ -228,7 +229,7 @@ impl Counts {
         change: impl FnOnce(&mut count::Counts, KeepGoing<'_>) -> Result<R, Error> + Send,
     ) -> PyResult<(Self, R)> {
         watched(py, |keep_going| {
-            memory.0.keep(|| {
+            memory.0.enforce_during(|| {
                 let mut copy = self.0.copy(&memory.0, keep_going)?;
                 let returned = change(&mut copy, keep_going)?;
                 Ok((Self(copy), returned))
@@ -237,7 +238,8 @@ impl Counts {
     }
 }
 
-/// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in use.
+/// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in
+/// use.
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// The entries that symbols and merges make.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::{Error, Result};
-use jeton_core::memory::Memory;
+use jeton_core::spill::MemoryLimit;
 use jeton_core::train::learn::{self, Merge};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,7 +20,7 @@ const MERGE: usize = 32;
 /// Memory, threads, merges of an earlier run, and who is told of progress.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Run {
-    memory: Memory,
+    memory: MemoryLimit,
     #[pyo3(get)]
     threads: usize,
     done: Vec<Merge>,
@@ -32,8 +32,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when learning
-    /// is interrupted.
+    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when
+    /// learning is interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None, save_every = 20.0))]
     fn new(
@@ -69,7 +69,7 @@ impl Run {
         let mut watch = Watch::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
         let (mut saved, failed) = (Instant::now(), Mutex::new(None));
         let result = py.detach(|| {
-            self.memory.keep(|| {
+            self.memory.enforce_during(|| {
                 learn(&mut |merges| {
                     let goes_on = watch.keep_going(merges.len());
                     if goes_on && saved.elapsed() < self.save_every {

@@ -11,8 +11,8 @@
 //! 360"), with a heap for entries out of order.
 
 use super::heap::Heap;
+use crate::alloc;
 use crate::error::Result;
-use crate::memory;
 
 /// Counts from here on are in the heap: few pairs are as frequent.
 const NUM_BUCKETS: u64 = 1 << 16;
@@ -49,7 +49,7 @@ impl<T: HasCount> BucketQueue<T> {
     /// Builds a queue.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Memory`].
+    /// [`crate::error::ErrorKind::MemoryLimit`].
     pub fn new(entries: impl IntoIterator<Item = T>, beats: impl Fn(&T, &T) -> bool) -> Result<Self> {
         let mut queue = Self::default();
         for entry in entries {
@@ -70,7 +70,7 @@ impl<T: HasCount> BucketQueue<T> {
         if bucket >= self.buckets.len() {
             self.buckets.resize_with(bucket + 1, Vec::new); // at most `NUM_BUCKETS`
         }
-        memory::reserve(&mut self.buckets[bucket], 1)?;
+        alloc::reserve(&mut self.buckets[bucket], 1)?;
         self.buckets[bucket].push(entry);
         Ok(())
     }

@@ -9,11 +9,12 @@ use super::replay::{Replay, Scratch};
 use super::shard::Shard;
 use super::symbol_array::{SymbolArray, MAX_SYMBOLS};
 use super::tokens::Tokens;
+use crate::alloc;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::memory::{self, Memory};
 use crate::parallel;
+use crate::spill::MemoryLimit;
 
 /// A cell, and its place in the list of a pair.
 pub const BYTES_PER_SYMBOL: usize = 12;
@@ -107,11 +108,11 @@ fn lay_out_range(
     source: &Source<'_>,
     replay: &Replay<'_>,
     num_ids: usize,
-    memory: &Memory,
+    memory: &MemoryLimit,
     keep_going: KeepGoing<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
-    let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: memory::filled(0, num_ids)? };
+    let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: alloc::filled(0, num_ids)? };
     let mut cancel = CancelCheck::new(keep_going);
     if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
         let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;

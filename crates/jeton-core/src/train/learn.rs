@@ -37,13 +37,14 @@ use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
 use super::worker_pool::{with_pool, SharedShards, Step, WorkerPool};
+use crate::alloc;
 use crate::alphabet::{EndOfWord, Level};
 use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::memory::{self, Memory};
 use crate::parallel;
 use crate::simd;
+use crate::spill::MemoryLimit;
 
 /// Which of the most frequent pairs is merged when several are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -81,12 +82,12 @@ pub struct Options<'a> {
     /// At most so many; they do not change what is learned.
     pub threads: usize,
     /// How much memory sequences and places may take.
-    pub memory: &'a Memory,
+    pub memory: &'a MemoryLimit,
     /// When what pays.
     pub tuning: Tuning,
 }
 
-static UNLIMITED: Memory = Memory::unlimited();
+static UNLIMITED: MemoryLimit = MemoryLimit::unlimited();
 
 impl Default for Options<'_> {
     fn default() -> Self {
@@ -345,7 +346,7 @@ impl<'a> Learner<'a> {
         let list = |i: usize, keep_going: KeepGoing<'_>| {
             let mut shard = self.shared.shard(i);
             let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
-            let mut known = memory::with_capacity(shard.survey.pairs.len())?;
+            let mut known = alloc::with_capacity(shard.survey.pairs.len())?;
             known.extend(shard.survey.pairs.iter().map(listed));
             shard.list_survey(&known, self.pairs.len(), keep_going)
         };
@@ -384,7 +385,7 @@ impl<'a> Learner<'a> {
     /// The index of a pair, which is made if it is new.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
+    /// [`ErrorKind::MemoryLimit`].
     fn pair(&mut self, left: u32, right: u32) -> Result<u32> {
         let Self { pairs, index, hash, .. } = self;
         let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
@@ -392,10 +393,10 @@ impl<'a> Learner<'a> {
         let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
         let rehash = |&i: &u32| key(&pairs[i as usize]);
         let next = pairs.len() as u32;
-        memory::reserve_slot(index, rehash)?;
+        alloc::reserve_slot(index, rehash)?;
         let found = *index.entry(key(&new), same, rehash).or_insert(next).get();
         if found == next {
-            memory::reserve(pairs, 1)?;
+            alloc::reserve(pairs, 1)?;
             pairs.push(new);
         }
         Ok(found)
@@ -494,7 +495,7 @@ impl<'a> Learner<'a> {
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
         self.settle(&merging)?;
-        self.pool.run(Step::List(self.pairs.len()), together)?;
+        self.pool.run(Step::FillPostings(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
             self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
@@ -511,7 +512,7 @@ impl<'a> Learner<'a> {
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
-        memory::reserve(&mut self.changes, more)?;
+        alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never
         // lost.
@@ -546,7 +547,7 @@ impl<'a> Learner<'a> {
                 let change = &mut self.changes[id as usize];
                 if change.weight == UNCHANGED.weight {
                     change.weight = 0;
-                    memory::reserve(&mut self.changed, 1)?;
+                    alloc::reserve(&mut self.changed, 1)?;
                     self.changed.push(id);
                 }
                 change.weight += weight;

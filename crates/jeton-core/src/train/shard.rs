@@ -12,11 +12,12 @@
 use hashbrown::HashTable;
 
 use super::symbol_array::SymbolArray;
+use crate::alloc;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::memory::{self, List, Memory, PAGE};
 use crate::simd;
+use crate::spill::{MemoryLimit, SpillVec, PAGE};
 
 /// How many places ahead cells are fetched.
 const AHEAD: usize = 24;
@@ -133,7 +134,7 @@ impl Default for Index {
 impl Survey {
     fn new(num_ids: usize) -> Result<Self> {
         let index = if num_ids <= SQUARE {
-            Index::Square { side: num_ids as u32, at: memory::filled(u32::MAX, num_ids * num_ids)? }
+            Index::Square { side: num_ids as u32, at: alloc::filled(u32::MAX, num_ids * num_ids)? }
         } else {
             Index::default()
         };
@@ -156,12 +157,12 @@ impl Survey {
                 let key = |pair: (u32, u32)| hash.int(u64::from(pair.0) << 32 | u64::from(pair.1));
                 let same = |&i: &u32| pairs[i as usize].0 == (left, right);
                 let rehash = |&i: &u32| key(pairs[i as usize].0);
-                memory::reserve_slot(table, rehash)?;
+                alloc::reserve_slot(table, rehash)?;
                 *table.entry(key((left, right)), same, rehash).or_insert(next).get()
             }
         };
         if found == next {
-            memory::reserve(pairs, 1)?;
+            alloc::reserve(pairs, 1)?;
             pairs.push(((left, right), 0, 0));
         }
         Ok(found as usize)
@@ -174,10 +175,10 @@ struct Visits(usize);
 
 impl Visits {
     #[inline]
-    fn one(&mut self, memory: &Memory) {
+    fn one(&mut self, memory: &MemoryLimit) {
         self.0 += 1;
         if self.0.is_multiple_of(LOOK) {
-            memory.look();
+            memory.enforce();
         }
     }
 }
@@ -187,9 +188,9 @@ impl Visits {
 pub struct Shard {
     /// The sequences.
     pub cells: SymbolArray,
-    postings: Vec<List<u32>>, // cells where a pair begins or once began
-    places: Vec<Places>,      // by pair; each ascending
-    memory: Memory,           // for postings
+    postings: Vec<SpillVec<u32>>, // cells where a pair begins or once began
+    places: Vec<Places>,          // by pair; each ascending
+    memory: MemoryLimit,          // for postings
     visits: Visits,
     /// The tokens before the places of the present merge.
     pub before: Side,
@@ -205,11 +206,11 @@ impl Shard {
     /// For sequences of which merges will make ids under `num_ids`.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
-    pub fn new(cells: SymbolArray, num_ids: usize, memory: &Memory) -> Result<Self> {
+    /// [`ErrorKind::MemoryLimit`].
+    pub fn new(cells: SymbolArray, num_ids: usize, memory: &MemoryLimit) -> Result<Self> {
         let side = || -> Result<Side> {
-            let of = memory::filled(Neighbor::default(), num_ids)?;
-            Ok(Side { of, ids: memory::with_capacity(num_ids)?, places: Vec::new() })
+            let of = alloc::filled(Neighbor::default(), num_ids)?;
+            Ok(Side { of, ids: alloc::with_capacity(num_ids)?, places: Vec::new() })
         };
         let (before, after, memory) = (side()?, side()?, memory.clone());
         let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
@@ -242,7 +243,7 @@ impl Shard {
     pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         let mut survey = std::mem::take(&mut self.survey);
-        self.places = memory::filled(Places::default(), num_pairs)?;
+        self.places = alloc::filled(Places::default(), num_pairs)?;
         let mut total = 0;
         for (&pair, &(_, _, len)) in listed.iter().zip(&survey.pairs) {
             if pair != UNLISTED {
@@ -263,7 +264,7 @@ impl Shard {
     /// anew.
     ///
     /// # Errors
-    /// `Interrupted`; as [`List::reserve`].
+    /// `Interrupted`; as [`SpillVec::reserve`].
     pub fn compact(
         &mut self,
         listed: impl Fn(u32, u32) -> Option<u32>,
@@ -273,7 +274,7 @@ impl Shard {
         self.postings.clear();
         self.cells.compact(keep_going)?;
         let mut cancel = CancelCheck::new(keep_going);
-        self.places = memory::filled(Places::default(), num_pairs)?;
+        self.places = alloc::filled(Places::default(), num_pairs)?;
         let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
         for (_, pair) in self.cells.pairs().filter_map(listed) {
             self.places[pair].len += 1;
@@ -292,7 +293,7 @@ impl Shard {
     /// There are now so many pairs in all.
     fn know(&mut self, num_pairs: usize) -> Result<()> {
         let more = num_pairs.saturating_sub(self.places.len());
-        memory::reserve(&mut self.places, more)?;
+        alloc::reserve(&mut self.places, more)?;
         self.places.resize(num_pairs, Places::default());
         Ok(())
     }
@@ -342,14 +343,14 @@ impl Shard {
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`], before anything is merged.
+    /// [`ErrorKind::MemoryLimit`], before anything is merged.
     pub fn merge(&mut self, merging: &Merging) -> Result<()> {
         let Self { cells, postings, before, after, memory, visits, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
         for side in [&mut *before, &mut *after] {
-            memory::reserve(&mut side.places, places.len())?; // a place adds at most one to each
+            alloc::reserve(&mut side.places, places.len())?; // a place adds at most one to each
         }
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
@@ -368,7 +369,7 @@ impl Shard {
     /// sides empty.
     ///
     /// # Errors
-    /// As [`List::reserve`].
+    /// As [`SpillVec::reserve`].
     pub fn list(&mut self, num_pairs: usize) -> Result<()> {
         self.know(num_pairs)?;
         for side in [&mut self.before, &mut self.after] {
@@ -425,13 +426,13 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
 /// have √(number of pages) pages in use at a time.
 ///
 /// # Errors
-/// `Interrupted`; as [`List::reserve`].
+/// `Interrupted`; as [`SpillVec::reserve`].
 fn fill_postings(
     found: impl Iterator<Item = Result<(u32, u32)>>,
     places: &mut [Places],
-    postings: &mut Vec<List<u32>>,
+    postings: &mut Vec<SpillVec<u32>>,
     total: usize,
-    memory: &Memory,
+    memory: &MemoryLimit,
     visits: &mut Visits,
     cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
@@ -455,7 +456,7 @@ fn fill_postings(
     }
     let size = total.div_ceil(num_partitions);
     let partition = |start: u32| start as usize / size;
-    let mut ends = memory::filled(0, num_partitions)?; // of what is in each partition
+    let mut ends = alloc::filled(0, num_partitions)?; // of what is in each partition
     for places in places.iter_mut() {
         ends[partition(places.start).min(num_partitions - 1)] += places.len as usize;
         places.len = 0;
@@ -464,7 +465,7 @@ fn fill_postings(
     for end in &mut ends {
         (*end, before) = (before, before + *end);
     }
-    let mut partitioned = List::new(&memory.in_files());
+    let mut partitioned = SpillVec::new(&memory.in_files());
     partitioned.extend(std::iter::repeat_n((0, 0), total))?;
     for found in found {
         let (pair, at) = found?;
@@ -484,10 +485,14 @@ fn fill_postings(
 
 /// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room
 /// starts.
-fn room<'p>(postings: &'p mut Vec<List<u32>>, more: usize, memory: &Memory) -> Result<(u32, &'p mut [u32], u32)> {
+fn room<'p>(
+    postings: &'p mut Vec<SpillVec<u32>>,
+    more: usize,
+    memory: &MemoryLimit,
+) -> Result<(u32, &'p mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
         let listed: usize = postings.iter().map(|block| block.len()).sum();
-        let mut block = List::new(memory);
+        let mut block = SpillVec::new(memory);
         block.reserve(more.max(BLOCK).max(listed / 8))?;
         postings.push(block);
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::memory::{List, Memory};
 use crate::simd;
+use crate::spill::{MemoryLimit, SpillVec};
 
 /// One cell, with the weight of its sequence.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub const MAX_SYMBOLS: usize = TAIL as usize - 2;
 /// Weighted sequences of symbols.
 #[derive(Debug)]
 pub struct SymbolArray {
-    cells: List<Cell>,
+    cells: SpillVec<Cell>,
     heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), ascending
     num_emptied: usize,     // cells that merges have emptied
 }
@@ -41,9 +41,9 @@ impl SymbolArray {
     /// Creates an array without sequences, with capacity for so many cells.
     ///
     /// # Errors
-    /// As [`List::reserve`].
-    pub fn with_capacity(room: usize, memory: &Memory) -> Result<Self> {
-        let mut cells = List::new(memory);
+    /// As [`SpillVec::reserve`].
+    pub fn with_capacity(room: usize, memory: &MemoryLimit) -> Result<Self> {
+        let mut cells = SpillVec::new(memory);
         cells.reserve(room + 1)?;
         cells.push(Cell { token: EDGE, weight: 0 })?;
         Ok(Self { cells, heavy: Vec::new(), num_emptied: 0 })
@@ -63,7 +63,7 @@ impl SymbolArray {
     /// of the others.
     ///
     /// # Errors
-    /// As [`List::shrink`].
+    /// As [`SpillVec::shrink`].
     pub fn compact(&mut self, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         let heavy = std::mem::take(&mut self.heavy);
@@ -96,7 +96,7 @@ impl SymbolArray {
     /// Appends a sequence of initial symbols.
     ///
     /// # Errors
-    /// As [`List::reserve`].
+    /// As [`SpillVec::reserve`].
     pub fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
         let small = u32::try_from(weight).unwrap_or(HEAVY);
         if small == HEAVY {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn compact_cells_hold_the_same_pairs() {
-        let mut cells = SymbolArray::with_capacity(0, &Memory::default()).unwrap();
+        let mut cells = SymbolArray::with_capacity(0, &MemoryLimit::default()).unwrap();
         let heavy = u64::from(u32::MAX) + 7;
         for (ids, weight) in
             [(vec![1, 2], 5), (vec![1, 2, 3, 1, 2], heavy), (vec![1, 2], heavy + 1), (vec![2, 1], heavy + 2)]

@@ -1,7 +1,7 @@
 //! Thread pool for merges: one worker for each shard but the first, which the calling thread has.
 //!
-//! A merge of many places repays two hand-overs to the workers; for one of few the calling thread processes all shards. Between steps workers spin
-//! for some microseconds, then park. Results do not depend on which thread computes them.
+//! A merge of many places repays two hand-overs to the workers; for one of few the calling thread processes all shards.
+//! Between steps workers spin for some microseconds, then park. Results do not depend on which thread computes them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,14 @@ pub enum Step {
     /// Merge a pair everywhere.
     Merge(Merging),
     /// Fill the posting lists of the new pairs; there are now so many pairs.
-    List(usize),
+    FillPostings(usize),
 }
 
 impl Step {
     fn run(self, shard: &mut Shard) -> Result<()> {
         match self {
             Self::Merge(merging) => shard.merge(&merging),
-            Self::List(num_pairs) => shard.list(num_pairs),
+            Self::FillPostings(num_pairs) => shard.list(num_pairs),
         }
     }
 }
@@ -71,7 +71,7 @@ impl SharedShards {
     pub fn new(shards: Vec<Shard>) -> Self {
         Self {
             shards: shards.into_iter().map(Mutex::new).collect(),
-            step: Mutex::new(Step::List(0)),
+            step: Mutex::new(Step::FillPostings(0)),
             num_steps: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -131,7 +131,8 @@ fn worker_failed() -> Error {
     ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into()
 }
 
-/// Runs `main` on the calling thread, with a crew that has a thread for each shard but the first; fewer where the system has none left.
+/// Runs `main` on the calling thread, with a crew that has a thread for each shard but the first; fewer where the
+/// system has none left.
 ///
 /// # Errors
 /// Errors of `main`; an internal error if a worker panicked.

@@ -7,13 +7,14 @@ use super::run::{Crc, Reader, Source, Writer};
 use super::table::Counts;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::memory::Memory;
+use crate::spill::MemoryLimit;
 
 impl Counts {
     /// Takes away what `other` counted; what is left with nothing is gone. The order stays.
     ///
     /// # Errors
-    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it is of no use.
+    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it
+    /// is of no use.
     pub fn subtract(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
@@ -39,10 +40,12 @@ impl Counts {
         crc.value()
     }
 
-    /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with nothing is gone.
+    /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with
+    /// nothing is gone.
     ///
     /// # Errors
-    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is of no use.
+    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is
+    /// of no use.
     pub fn scale(&mut self, numerator: u64, denominator: u64, keep_going: KeepGoing<'_>) -> Result<()> {
         let by = u128::from(denominator);
         if by == 0 {
@@ -78,7 +81,7 @@ impl Counts {
     ///
     /// # Errors
     /// Of the system; [`Error::format`] for anything else than such counts; `Interrupted`.
-    pub fn read(input: impl Read, len: u64, end: u64, memory: &Memory, keep_going: KeepGoing<'_>) -> Result<Self> {
+    pub fn read(input: impl Read, len: u64, end: u64, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         let (mut counts, mut pretoken) = (Self::within(memory), Vec::new());
         let mut cancel = CancelCheck::new(keep_going);
         let mut run = Reader::new(input, len)?;
@@ -98,7 +101,7 @@ impl Counts {
     ///
     /// # Errors
     /// Of the system; as [`Counts::copy`].
-    pub fn write(&self, out: impl Write, memory: &Memory, keep_going: KeepGoing<'_>) -> Result<()> {
+    pub fn write(&self, out: impl Write, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut sorted = self.copy(memory, keep_going)?;
         sorted.sort_by_bytes();
         let (mut entries, mut pretoken) = (sorted.sorted(), Vec::new());

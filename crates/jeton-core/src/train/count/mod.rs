@@ -11,16 +11,18 @@
 //! arithmetic  counts less others, and weighted
 //! ```
 //!
-//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are grouped
-//! into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it knows the place in the
-//! corpus where it was first met: so tables are joined once, at the end, and "first" is the smallest place.
+//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are
+//! grouped into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it
+//! knows the place in the corpus where it was first met: so tables are joined once, at the end, and "first" is the
+//! smallest place.
 //!
-//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their own.
+//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their
+//! own.
 //!
-//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct pretokens of
-//! each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away ([`Counter::spill`]).
-//! Left out: JSONL and the like (the caller reads), and files (the caller opens).
-//! Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct
+//! pretokens of each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away
+//! ([`Counter::spill`]). Left out: JSONL and the like (the caller reads), and files (the caller opens). Plain version:
+//! `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
@@ -35,10 +37,10 @@ use std::sync::Mutex;
 
 use crate::cancel::KeepGoing;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Memory;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
+use crate::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};
 pub use run::{Reader, Source, Writer};
 pub use scripts::Share;
@@ -89,8 +91,9 @@ impl Counter {
         self.totals
     }
 
-    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread; when
-    /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter is of no use.
+    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread;
+    /// when it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter
+    /// is of no use.
     ///
     /// # Errors
     /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
@@ -165,7 +168,8 @@ impl Counter {
         self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are dropped.
+    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are
+    /// dropped.
     ///
     /// # Errors
     /// As [`Counter::spill`], and what `runs` return.
@@ -191,8 +195,8 @@ impl Counter {
         merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
-    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
-    /// what was dropped. What was given away before lies in files of `memory`.
+    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times;
+    /// what else was met; and what was dropped. What was given away before lies in files of `memory`.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -200,7 +204,7 @@ impl Counter {
         mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
-        memory: &Memory,
+        memory: &MemoryLimit,
         keep_going: KeepGoing<'_>,
     ) -> Result<(Counts, Totals, Dropped)> {
         let end = self.end();
@@ -226,7 +230,8 @@ impl Counter {
     }
 }
 
-/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the first.
+/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the
+/// first.
 fn round<'t>(
     workers: &mut [Worker],
     group: &[Part<'t>],

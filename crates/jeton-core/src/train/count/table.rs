@@ -6,23 +6,24 @@
 //!
 //! Invariant: entries stand in the order of their first places, which are different; no two have the same pretoken.
 //!
-//! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many are counted
-//! together: keys and hashes of a batch are made first and the lines that they need are fetched, so that misses of the
-//! caches overlap. Slots hold 32 bits of the hash, which say where they go when the table doubles: it grows in one
-//! pass from left to right, without looking at pretokens.
+//! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many
+//! are counted together: keys and hashes of a batch are made first and the lines that they need are fetched, so that
+//! misses of the caches overlap. Slots hold 32 bits of the hash, which say where they go when the table doubles: it
+//! grows in one pass from left to right, without looking at pretokens.
 //!
-//! Cost: some 40 instructions a pretoken. Memory: 32 bytes for each that is distinct, 16 to 32 for its slots, and its bytes if it has more
-//! than 15. The seed of the hash differs from process to process, so that nobody can prepare a text that collides; no result depends
-//! on it.
+//! Cost: some 40 instructions a pretoken. Memory: 32 bytes for each that is distinct, 16 to 32 for its slots, and its
+//! bytes if it has more than 15. The seed of the hash differs from process to process, so that nobody can prepare a
+//! text that collides; no result depends on it.
 
 use std::sync::Mutex;
 
 use super::run::Source;
+use crate::alloc;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::huge_pages::HugeVec;
-use crate::memory::{self, List, Memory};
+use crate::spill::{MemoryLimit, SpillVec};
 use crate::{parallel, simd};
 
 /// Bytes of a pretoken that is its own key, at most.
@@ -37,12 +38,13 @@ const LONG: u8 = u8::MAX;
 /// Slots of the smallest table.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and [`LONG`]. So they
-/// stand in memory, on every machine.
+/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and
+/// [`LONG`]. So they stand in memory, on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key(u128);
 
-/// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not made a key here.
+/// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not
+/// made a key here.
 const MASKS: [[u128; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut len = 1;
@@ -93,7 +95,8 @@ impl Key {
     /// The bytes of a short one.
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 bytes, all initialized, read for as long as `self` is borrowed; bytes need no alignment.
+        // SAFETY: an integer of 16 bytes, all initialized, read for as long as `self` is borrowed; bytes need no
+        // alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MOST]).min(MOST)]
     }
@@ -122,8 +125,8 @@ struct Entry {
 /// Distinct pretokens and how often each stands in the corpus.
 #[derive(Debug, Default)]
 pub struct Counts {
-    entries: List<Entry>,
-    arena: List<u8>,
+    entries: SpillVec<Entry>,
+    arena: SpillVec<u8>,
     slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
     end: u64,            // the place after the last
     hash: Hash,
@@ -160,15 +163,15 @@ fn too_often() -> Error {
 
 impl Counts {
     /// Nothing yet; what does not fit into the limit will lie in files.
-    pub fn within(memory: &Memory) -> Self {
-        Self { entries: List::new(memory), arena: List::new(memory), ..Self::default() }
+    pub fn within(memory: &MemoryLimit) -> Self {
+        Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
 
     /// A copy within a limit of memory.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
-    pub fn copy(&self, memory: &Memory, keep_going: KeepGoing<'_>) -> Result<Self> {
+    /// [`crate::error::ErrorKind::MemoryLimit`]; of the system, where it is in a file; `Interrupted`.
+    pub fn copy(&self, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         CancelCheck::new(keep_going).check_now()?;
         let entries = self.entries.copy(memory)?;
         CancelCheck::new(keep_going).check_now()?;
@@ -286,7 +289,8 @@ impl Counts {
         (key, tag)
     }
 
-    /// Adds one occurrence of each part of `text` between neighboring `bounds`; `place` is that of the text's first byte.
+    /// Adds one occurrence of each part of `text` between neighboring `bounds`; `place` is that of the text's first
+    /// byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -482,7 +486,8 @@ impl Counts {
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins with.
+        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins
+        // with.
         let head = |entry: &Entry| match entry.key.is_long() {
             true => {
                 let mut sixteen = [LONG; 16];
@@ -550,13 +555,14 @@ impl Counts {
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
-    /// For each entry of `other` the number of the same pretoken here, or [`NOWHERE`]; `job` of them are looked for by one thread.
+    /// For each entry of `other` the number of the same pretoken here, or [`NOWHERE`]; `job` of them are looked for by
+    /// one thread.
     ///
     /// # Errors
     /// As [`Counts::add`].
     pub(super) fn numbers_of(&mut self, other: &Self, job: usize, threads: usize) -> Result<Vec<u32>> {
         self.reserve(0)?;
-        let mut numbers = memory::filled(NOWHERE, other.len())?;
+        let mut numbers = alloc::filled(NOWHERE, other.len())?;
         let threads = threads.min(other.len() / job);
         let jobs: Vec<_> = numbers.chunks_mut(job).zip(other.entries.chunks(job)).map(Mutex::new).collect();
         let look = |at: usize, _: KeepGoing<'_>| {
@@ -618,7 +624,7 @@ impl Counts {
             }
             entry
         };
-        let mut entries = List::default();
+        let mut entries = SpillVec::default();
         entries.reserve(self.entries.len() + other.entries.len() - shared)?;
         let (ours, theirs) = (std::mem::take(&mut self.entries), std::mem::take(&mut other.entries));
         let mut theirs = theirs.iter().copied().filter(|entry| entry.first != GONE).peekable();
@@ -637,7 +643,8 @@ impl Counts {
 const GONE: u64 = u64::MAX;
 
 impl Batch {
-    /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most [`BATCH`].
+    /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most
+    /// [`BATCH`].
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
