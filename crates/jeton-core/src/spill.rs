@@ -40,7 +40,7 @@ const LARGE: usize = 1 << 20;
 /// Alignment of mapped files: every page size divides it or is a multiple of it.
 pub const PAGE: usize = 4096;
 
-/// Interval of the checks of the thread of [`MemoryLimit::enforce_during`] checks. Meanwhile a thread touches some ten
+/// Interval of the checks in [`MemoryLimit::enforce_during`]. Meanwhile a thread touches some ten
 /// megabytes, for the system maps neighbors of a touched page, too.
 const INTERVAL: Duration = Duration::from_millis(1);
 
@@ -79,8 +79,8 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Of the system: the disk is full; then this value is as before.
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
-    /// Releases the pages after the first `enforce_during` bytes. Their content stays.
-    fn release(&self, enforce_during: usize);
+    /// Releases the pages after the first `keep` bytes. Their content stays.
+    fn release(&self, keep: usize);
 }
 
 /// Resident memory, in bytes.
@@ -150,9 +150,9 @@ impl Shared {
         let mut pinned = allowed / 4 * 3;
         for mapped in &*mappings {
             let Some(mapping) = mapped.mapping.upgrade() else { continue };
-            let enforce_during = if mapped.is_pinned { pinned.min(mapping.bytes()) / PAGE * PAGE } else { 0 };
-            pinned -= enforce_during;
-            mapping.release(enforce_during);
+            let keep = if mapped.is_pinned { pinned.min(mapping.bytes()) / PAGE * PAGE } else { 0 };
+            pinned -= keep;
+            mapping.release(keep);
         }
         // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded
         // meanwhile.
@@ -462,11 +462,11 @@ impl<T: Copy> SpillVec<T> {
         self.len = self.len.min(len);
     }
 
-    /// Keeps the values for which `enforce_during` returns true; it may change them.
-    pub fn retain_mut(&mut self, mut enforce_during: impl FnMut(&mut T) -> bool) {
+    /// Keeps the values for which `keep` returns true; it may change them.
+    pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut kept = 0;
         for at in 0..self.len {
-            if enforce_during(&mut self[at]) {
+            if keep(&mut self[at]) {
                 self[kept] = self[at];
                 kept += 1;
             }

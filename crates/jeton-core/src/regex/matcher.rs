@@ -8,13 +8,13 @@
 //! A search that turns out to be expensive remembers where it failed, and does not fail there again. `[^\n]*\n` reads
 //! a last line without an end once, not once for each of its characters.
 //!
-//! Cost: time up to the budget; memory 24 bytes per open alternative, and up to 64 MiB for remembered failures. A run of
-//! characters is one alternative however long.
+//! Cost: time up to the budget; memory 24 bytes per open alternative, and up to 64 MiB for remembered failures. A run
+//! of characters is one alternative however long.
 //!
 //! Source: James C. Davis, Francisco Servant, Dongyoon Lee, "Using Selective Memoization to Defeat Regular Expression
 //! Denial of Service" (2021), for the remembering.
 
-use super::memo::Memo;
+use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
@@ -71,7 +71,7 @@ pub(crate) struct Matcher<'t> {
     /// What may be spent now, and what may be spent once failures are remembered.
     steps: u64,
     reserve: u64,
-    memo: Option<Memo>,
+    failures: Option<FailureCache>,
 }
 
 impl<'t> Matcher<'t> {
@@ -83,7 +83,7 @@ impl<'t> Matcher<'t> {
     /// A matcher that remembers its failures after `free` of its `steps`.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
-        Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, memo: None }
+        Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, failures: None }
     }
 
     /// The first match that is not empty and starts at `start` or later: its start and end.
@@ -103,11 +103,11 @@ impl<'t> Matcher<'t> {
         forgetful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
         mindful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
     ) -> Result<T, Exhausted> {
-        if self.memo.is_none() {
+        if self.failures.is_none() {
             match forgetful(self) {
                 Err(Exhausted::Steps) if self.reserve > 0 => {
                     self.steps = std::mem::take(&mut self.reserve);
-                    self.memo = Some(Memo::new(self.program.num_choices, self.text.len()));
+                    self.failures = Some(FailureCache::new(self.program.num_choices, self.text.len()));
                 }
                 found => return found,
             }
@@ -143,12 +143,12 @@ impl<'t> Matcher<'t> {
 
     /// Whether it is known that a choice fails at a place.
     fn has_failed(&self, label: usize, at: usize) -> bool {
-        self.memo.as_ref().is_some_and(|memo| self.key(label, at).is_some_and(|key| memo.has(key)))
+        self.failures.as_ref().is_some_and(|failures| self.key(label, at).is_some_and(|key| failures.has(key)))
     }
 
     fn remember(&mut self, label: usize, at: usize) {
-        if let (Some(key), Some(memo)) = (self.key(label, at), &mut self.memo) {
-            memo.insert(key);
+        if let (Some(key), Some(failures)) = (self.key(label, at), &mut self.failures) {
+            failures.insert(key);
         }
     }
 
@@ -330,7 +330,7 @@ impl<'t> Matcher<'t> {
                     return Ok(Some((second, at)));
                 }
                 Open::Keep { label, taken, at } if REMEMBERS => self.remember_run(label as usize, taken, at),
-                Open::Failed { key } if REMEMBERS => self.memo.iter_mut().for_each(|memo| memo.insert(key)),
+                Open::Failed { key } if REMEMBERS => self.failures.iter_mut().for_each(|failures| failures.insert(key)),
                 Open::Choice { .. } | Open::Keep { .. } | Open::Failed { .. } => {}
                 Open::Slot { slot, value } => self.slots[slot as usize] = value,
             }

@@ -14,8 +14,8 @@
 //! ```
 
 mod alternatives;
+mod failure_cache;
 mod matcher;
-mod memo;
 mod oniguruma;
 mod program;
 mod syntax;
