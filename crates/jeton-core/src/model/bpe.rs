@@ -1,19 +1,20 @@
 //! Byte-pair encoding of one pretoken: its units, merged as `merging` does it.
 //!
-//! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its concatenated
-//! bytes. There the table holds the last merge of each token (`reconstruct`).
+//! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
+//! concatenated bytes. There the table holds the last merge of each token (`reconstruct`).
 //!
-//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs (the tables of the fast way,
-//! explanations); until then merges are found by bytes ([`Contents`]), unless a token is very long. `jeton.load` makes the tables at once, so
-//! that is the way of the command line, of `JETON_TABLES=lazy`, and of models too large for tables.
+//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs
+//! (the tables of the fast way, explanations); until then merges are found by bytes ([`Contents`]), unless a token is
+//! very long. `jeton.load` makes the tables at once, so that is the way of the command line, of `JETON_TABLES=lazy`,
+//! and of models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
 
 use std::sync::OnceLock;
 
+use super::added_entries::AddedEntries;
 use super::cuts::Cuts;
-use super::entries::Entries;
 use super::merging::{Look, Merger};
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
@@ -44,8 +45,8 @@ pub struct Bpe {
     pairs: OnceLock<Pairs>,
     word_start: Option<u32>,
     whole_first: bool,
-    pub(super) added: Entries, // added tokens that are entries of the model, too
-    longest: usize,            // bytes of the longest token, where merges may be found by contents; else 0
+    pub(super) added: AddedEntries, // added tokens that are entries of the model, too
+    longest: usize,                 // bytes of the longest token, where merges may be found by contents; else 0
 }
 
 impl Bpe {
@@ -54,9 +55,9 @@ impl Bpe {
     /// `whole_first`: a pretoken that is an entry is that entry, whatever the merges say (`ignore_merges` in HF).
     ///
     /// # Errors
-    /// [`Error::config`] for a merge whose parts or result are no entries (special tokens are none, and their merges are left
-    /// out; added tokens that are not special are),  whose result is not the parts joined, that merges past the
-    /// end of a word, or that is listed twice.
+    /// [`Error::config`] for a merge whose parts or result are no entries (special tokens are none, and their merges
+    /// are left out; added tokens that are not special are),  whose result is not the parts joined, that merges past
+    /// the end of a word, or that is listed twice.
     pub fn from_merges(
         vocab: &Vocab,
         alphabet: Alphabet,
@@ -74,7 +75,7 @@ impl Bpe {
             pairs: OnceLock::new(),
             word_start: None,
             whole_first,
-            added: Entries::default(),
+            added: AddedEntries::default(),
             longest: 0,
         };
         let (mut pairs, mut joined) = (Pairs::with_capacity(model.merges.len()), Vec::new());
@@ -154,7 +155,7 @@ impl Bpe {
             pairs: OnceLock::new(),
             word_start: None,
             whole_first: true,
-            added: Entries::default(),
+            added: AddedEntries::default(),
             longest: if is_plain && longest <= Contents::MOST { longest } else { 0 },
         }
     }
@@ -164,7 +165,8 @@ impl Bpe {
         self.longest == 0
     }
 
-    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else at loading.
+    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else
+    /// at loading.
     ///
     /// # Errors
     /// `Interrupted` while it is made.
@@ -205,8 +207,8 @@ impl Bpe {
         Some(Cuts::new(|c| is_free && !is_known(c), seams))
     }
 
-    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each token out of its
-    /// bytes; a token that no merges reach is only ever found as a whole and has none.
+    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each
+    /// token out of its bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
     /// # Errors
     /// As [`Bpe::pairs`].

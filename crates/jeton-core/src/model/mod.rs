@@ -15,10 +15,10 @@ use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 
+mod added_entries;
 pub mod bpe;
 pub mod cuts;
 mod dropout;
-mod entries;
 pub mod explain;
 pub mod fast;
 mod lattice;
@@ -35,8 +35,8 @@ mod unknown;
 pub mod why;
 pub mod words;
 
+pub use added_entries::AddedEntries;
 pub use cuts::Cuts;
-pub use entries::Entries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
 pub use sampling::Sampler;
 pub use trie::Trie;

@@ -1,15 +1,16 @@
 //! The models without a search: a look-up for each word or character.
 //!
-//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and each part is an
-//! entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else characters. Unused pieces are
-//! unknown in both.
-//! `WordPiece` (HF): the longest entry first, then the longest that begins with the prefix, until the word is covered; a word
-//! that cannot be covered, or that is too long, is unknown as a whole.
+//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and
+//! each part is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else
+//! characters. Unused pieces are unknown in both. `WordPiece` (HF): the longest entry first, then the longest that
+//! begins with the prefix, until the word is covered; a word that cannot be covered, or that is too long, is unknown as
+//! a whole.
 //!
-//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and models/wordpiece/mod.rs;
-//! SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc (SplitIntoWords).
+//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and
+//! models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
+//! (SplitIntoWords).
 
-use super::entries::Entries;
+use super::added_entries::AddedEntries;
 use super::trie::Trie;
 use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
 use super::Out;
@@ -21,14 +22,14 @@ use crate::vocab::{Kind, Vocab};
 /// A pretoken is an entry, or unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
-    pub(super) added: Entries,
+    pub(super) added: AddedEntries,
     unk: Option<u32>,
 }
 
 impl WordLevel {
     /// # Errors
     /// `Config` if `unk` is no entry.
-    pub fn new(vocab: &Vocab, unk: Option<u32>, added: Entries) -> Result<Self> {
+    pub fn new(vocab: &Vocab, unk: Option<u32>, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, unk)?;
         Ok(Self { added, unk })
     }
@@ -47,7 +48,7 @@ impl WordLevel {
 /// SentencePiece's word model.
 #[derive(Debug, Clone)]
 pub struct Words {
-    added: Entries,
+    added: AddedEntries,
     unknown: Unknown,
 }
 
@@ -56,7 +57,7 @@ impl Words {
     /// As [`Unknown::new`].
     pub fn new(vocab: &Vocab, unk: u32, byte_fallback: bool) -> Result<Self> {
         let unknown = Unknown::new(vocab, Some(unk), true, byte_fallback)?;
-        Ok(Self { added: Entries::all_added(vocab), unknown })
+        Ok(Self { added: AddedEntries::all_added(vocab), unknown })
     }
 
     /// Appends the ids of a normalized text.
@@ -132,7 +133,7 @@ pub(super) fn added_trie(vocab: &Vocab) -> Trie {
 pub struct WordPiece {
     first: Trie,
     next: Trie, // without the prefix
-    pub(super) added: Entries,
+    pub(super) added: AddedEntries,
     unk: u32,
     max_chars: usize,
 }
@@ -140,7 +141,7 @@ pub struct WordPiece {
 impl WordPiece {
     /// # Errors
     /// `Config` if `unk` is no entry.
-    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: Entries) -> Result<Self> {
+    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, Some(unk))?;
         let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
         let entries: Vec<_> = tokens.chain(added.ids().map(|id| (vocab.content(id), id))).collect();
