@@ -207,7 +207,7 @@ proptest! {
         let Ok(vocab) = Vocab::new(rows) else { return Ok(()) };
         let unk = *contents.keys().next().unwrap();
         let scores: Vec<f64> = (0..40).map(|i| -f64::from(i % 5)).collect();
-        for name in ["BPE", "Pieces", "Unigram", "WordPiece", "WordLevel", "Words", "Chars"] {
+        for name in ["BPE", "Pieces", "Unigram", "WordPiece", "WordLevel", "Segments", "Chars"] {
             for more in ["", r#","byte_fallback":true,"precision":"f32","level":"char","prefix":null"#] {
                 let options = format!(r#"{{"type":"{name}","unk":{unk}{more}}}"#);
                 let Ok(model) = Model::from_json(&options, &vocab, vec![], &scores) else { continue };

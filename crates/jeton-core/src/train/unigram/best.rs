@@ -1,14 +1,15 @@
-//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is dropped.
+//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is
+//! dropped.
 //!
-//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and scores
-//! alone. How often a piece stands in the text is an integer, which no order of adding changes.
+//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and
+//! scores alone. How often a piece stands in the text is an integer, which no order of adding changes.
 //!
 //! Cost: one look at each piece that stands anywhere in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
 use super::expect::{for_each_chunk, Unknown};
 use super::pieces::{Node, Pieces, NONE};
-use super::words::Words;
+use super::segments::Segments;
 use crate::cancel::CancelCheck;
 use crate::error::Result;
 
@@ -18,7 +19,8 @@ struct Ways {
 }
 
 impl Ways {
-    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used from the start.
+    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used
+    /// from the start.
     fn find(
         &mut self,
         longest: &[u32],
@@ -68,7 +70,7 @@ impl Ways {
 /// # Errors
 /// `Interrupted`.
 pub(super) fn frequencies(
-    words: &Words,
+    words: &Segments,
     pieces: &Pieces,
     unknown: Unknown,
     threads: usize,

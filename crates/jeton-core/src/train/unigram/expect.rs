@@ -1,23 +1,24 @@
-//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces together.
+//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces
+//! together.
 //!
-//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those from the place on,
-//! over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are of products of
-//! probabilities, not of logarithms: a step is one multiplication. Where they get small they are multiplied by a power of two,
-//! which is exact.
+//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those
+//! from the place on, over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are
+//! of products of probabilities, not of logarithms: a step is one multiplication. Where they get small they are
+//! multiplied by a power of two, which is exact.
 //!
-//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in theirs. So
-//! the sums are the same to the last bit for any number of threads, on every machine.
+//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in
+//! theirs. So the sums are the same to the last bit for any number of threads, on every machine.
 //!
-//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk.
-//! Source: Kudo 2018, arXiv 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`).
-//! Plain version: `tests/oracle/test_unigram_oracle.py`.
-//! There, unknown characters are counted for the piece with id 0, the most frequent character; so they are here on request.
+//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk. Source: Kudo 2018, arXiv
+//! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
+//! `tests/oracle/test_unigram_oracle.py`. There, unknown characters are counted for the piece with id 0, the most
+//! frequent character; so they are here on request.
 
 use std::ops::Range;
 
 use super::numbers::exp;
 use super::pieces::{Node, Pieces, NONE};
-use super::words::Words;
+use super::segments::Segments;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::parallel;
@@ -28,15 +29,15 @@ const CHUNKS: usize = 16;
 /// Characters worth a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece can
-/// make of it.
+/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece
+/// can make of it.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
 /// A place with a smaller sum, beside places that have more than [`SMALL`], is in no segmentation worth counting.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
 /// Consecutive segments with about equally many characters; they depend on the text alone.
-pub(super) fn chunks(words: &Words) -> Vec<Range<usize>> {
+pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     let total = words.symbols.len();
     let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
     let cut = |k: usize| words.starts.partition_point(|&start| (start as usize) < total / num * k);
@@ -47,7 +48,7 @@ pub(super) fn chunks(words: &Words) -> Vec<Range<usize>> {
 
 /// Runs `work` on every chunk and returns the results in order.
 pub(super) fn for_each_chunk<R: Send>(
-    words: &Words,
+    words: &Segments,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
     work: impl Fn(Range<usize>, &mut CancelCheck<'_>) -> Result<R> + Sync,
@@ -72,7 +73,7 @@ pub(super) struct Unknown {
 /// # Errors
 /// `Interrupted`.
 pub(super) fn expected(
-    words: &Words,
+    words: &Segments,
     pieces: &Pieces,
     unknown: Unknown,
     threads: usize,

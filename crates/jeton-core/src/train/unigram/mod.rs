@@ -1,8 +1,8 @@
 //! Counts → the pieces of a Unigram model and their scores.
 //!
-//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the corpus likely.
-//! It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes, those that are missed
-//! least, until a tenth more than wanted is left. The last tenth goes by score.
+//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the
+//! corpus likely. It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes,
+//! those that are missed least, until a tenth more than wanted is left. The last tenth goes by score.
 //!
 //! ```text
 //! valid     which runs of characters may be a piece
@@ -15,12 +15,11 @@
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
-//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts, on threads, or
-//! on the machine. All sums are in 64 bits, in an order that is fixed.
+//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts,
+//! on threads, or on the machine. All sums are in 64 bits, in an order that is fixed.
 //!
-//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece for each
-//! of 16 chunks.
-//! Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece
+//! for each of 16 chunks. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
 //! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
 
 mod best;
@@ -28,9 +27,9 @@ mod expect;
 mod numbers;
 mod pieces;
 mod prune;
+mod segments;
 mod suffixes;
 mod valid;
-mod words;
 
 use serde::Deserialize;
 
@@ -42,9 +41,9 @@ use expect::Unknown;
 use numbers::digamma;
 use pieces::{Pieces, NONE};
 pub use prune::Scored;
+use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::Limits;
-use words::Words;
 
 /// What to learn, by the names of SentencePiece's options where it has them.
 #[derive(Debug, Clone, Deserialize)]
@@ -63,10 +62,12 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
-    /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
+    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what
+    /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
+    /// counted for the most frequent one.
     pub slips: bool,
-    /// Whether words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands a space.
+    /// Whether words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
+    /// a space.
     #[serde(default)]
     pub marked_ends: bool,
     /// Whether all lines begin with a space, so that every end of a line is followed by the same.
@@ -130,8 +131,8 @@ const MORE: f64 = 1.1;
 /// Learns pieces; `watch` is called now and then with the pieces that are left, and stops the work by returning false.
 ///
 /// # Errors
-/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`] for a corpus without
-/// characters or with too many.
+/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`]
+/// for a corpus without characters or with too many.
 pub fn learn(
     counts: &Counts,
     options: &Options,
@@ -139,7 +140,7 @@ pub fn learn(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
     let threads = threads.max(1);
-    let read = |_: usize, keep_going: &dyn Fn() -> bool| Words::new(counts, options, keep_going);
+    let read = |_: usize, keep_going: &dyn Fn() -> bool| Segments::new(counts, options, keep_going);
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
@@ -170,7 +171,7 @@ fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
 }
 
 struct Learner<'a> {
-    words: &'a Words,
+    words: &'a Segments,
     options: &'a Options,
     threads: usize,
     pieces: Pieces,
@@ -199,7 +200,7 @@ impl Learner<'_> {
 
     /// Characters that are no piece.
     fn unknown(&self) -> Unknown {
-        let Words { characters, symbols, num_rare, .. } = self.words;
+        let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
             (0..).zip(characters).max_by_key(|&(symbol, &(_, count))| (count, std::cmp::Reverse(symbol)));
         let is_it = |&(at, length): &(u32, u32)| {
@@ -210,8 +211,8 @@ impl Learner<'_> {
         Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the logarithm takes from
-    /// rare pieces more than their share (variational Bayes with a sparse prior).
+    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the
+    /// logarithm takes from rare pieces more than their share (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =

@@ -1,22 +1,23 @@
 //! The suffixes of all segments in order, and which of their beginnings are worth a piece.
 //!
-//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing. Suffixes are
-//! put into groups by their first character, and the groups into jobs of about equal size. Within a group several characters at
-//! a time make one number, and what is still equal is sorted again by the next ones.
+//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing.
+//! Suffixes are put into groups by their first character, and the groups into jobs of about equal size. Within a group
+//! several characters at a time make one number, and what is still equal is sorted again by the next ones.
 //!
-//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or is not
-//! known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common prefixes of
-//! neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts, too.
+//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or
+//! is not known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common
+//! prefixes of neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts,
+//! too.
 //!
-//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in the worst
-//! case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept.
-//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the
-//! next *bytes*, and to it a word is always followed by the same; so it is here on request.
+//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in
+//! the worst case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept. Source:
+//! google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the next
+//! *bytes*, and to it a word is always followed by the same; so it is here on request.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::words::{Symbol, Words, MANY};
+use super::segments::{Segments, Symbol, MANY};
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::parallel;
@@ -47,7 +48,7 @@ impl Candidate {
 
 /// Suffixes in order, by job, and the best candidates.
 pub(super) struct Suffixes {
-    /// Where each suffix starts in `Words::symbols`.
+    /// Where each suffix starts in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
     /// In the order of strings, so that what begins another stands before it.
     pub candidates: Vec<Candidate>,
@@ -58,7 +59,7 @@ impl Suffixes {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn new(words: &Words, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
+    pub fn new(words: &Segments, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
         let text = Text::new(words);
         let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
@@ -97,14 +98,14 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 
 /// The text, and what suffixes ask about a place in it.
 struct Text<'a> {
-    words: &'a Words,
+    words: &'a Segments,
     left: Vec<u8>,     // characters left in the segment, up to 255
     segment: Vec<u32>, // the segment's number
     bits: u32,         // of a symbol, where several make a number; 0 is for what has ended
 }
 
 impl<'a> Text<'a> {
-    fn new(words: &'a Words) -> Self {
+    fn new(words: &'a Segments) -> Self {
         let mut left = vec![0; words.symbols.len()];
         let mut segment = vec![0; words.symbols.len()];
         for i in 0..words.len() {

@@ -1,15 +1,16 @@
 //! Counts → distinct segments of known characters, the text that EM runs over.
 //!
-//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script changes, before
-//! `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are those of its segments, and
-//! equal segments of different words are counted once. Rare characters are in no piece and are left out; each is one unknown in every
-//! segmentation.
+//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script
+//! changes, before `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are
+//! those of its segments, and equal segments of different words are counted once. Rare characters are in no piece and
+//! are left out; each is one unknown in every segmentation.
 //!
-//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes, what goes on before what
-//! ends.
+//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes,
+//! what goes on before what ends.
 //!
-//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
-//! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
+//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it
+//! is made. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is
+//! ours.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -20,7 +21,7 @@ use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::train::count::{Counts, END_OF_TEXT};
 
-/// A character of the text, by its index in [`Words::characters`].
+/// A character of the text, by its index in [`Segments::characters`].
 pub(super) type Symbol = u32;
 
 /// Different characters follow, or a word ends and what follows is not known.
@@ -40,7 +41,7 @@ const RARE: char = '\u{2585}';
 
 /// The distinct segments of a corpus.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct Segments {
     /// The characters that must be pieces, in order, with how often they stand in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, one after the other.
@@ -49,7 +50,7 @@ pub(super) struct Words {
     pub starts: Vec<u32>,
     /// How often each segment stands in the corpus.
     pub weights: Vec<u64>,
-    /// What follows each segment in its word, wherever it stands, as [`Words::follower`] has it; or [`MANY`].
+    /// What follows each segment in its word, wherever it stands, as [`Segments::follower`] has it; or [`MANY`].
     pub followers: Vec<u32>,
     slips: bool,
     /// Occurrences of all other characters.
@@ -58,11 +59,12 @@ pub(super) struct Words {
     pub longest: Vec<u8>,
 }
 
-impl Words {
+impl Segments {
     /// Cuts the words of `counts`.
     ///
     /// # Errors
-    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
+    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more;
+    /// `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, keep_going: KeepGoing<'_>) -> Result<Self> {
         let limits = &options.limits;
         let end = if options.slips && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
@@ -151,8 +153,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A symbol counts as a rare
-/// character, and that begins with the same byte as a space.
+/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A
+/// symbol counts as a rare character, and that begins with the same byte as a space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -160,8 +162,8 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
-/// ones the lower code point first. In order; and the occurrences of all others.
+/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally
+/// frequent ones the lower code point first. In order; and the occurrences of all others.
 fn characters(counts: &Counts, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
@@ -249,7 +251,7 @@ mod tests {
     fn cut(words: &[(&str, u64)], coverage: f32, limits: &Limits) -> Vec<(String, u64)> {
         let mut counts = Counts::default();
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
-        let words = Words::new(
+        let words = Segments::new(
             &counts,
             &Options { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
             &|| true,
@@ -288,7 +290,7 @@ mod tests {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
             let options = Options { slips: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
-            let words = Words::new(&counts, &options, &|| true).unwrap();
+            let words = Segments::new(&counts, &options, &|| true).unwrap();
             let low = words.len() - 1; // `▁low` is the last in order
             assert_eq!(words.weights[low], counts.len() as u64);
             words.followers[low]
