@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::counts::Counts;
 use crate::error;
-use crate::ground::{self, Limit};
-use crate::watch::{self, Watch};
+use crate::mmap::{self, Limit};
+use crate::signals::{self, SignalCheck};
 
 /// Memory for what is read from each run, and for what is written.
 const BUFFER: usize = 1 << 17;
@@ -70,7 +70,7 @@ pub fn merge_runs(
     min_count: u64,
     durable: bool,
 ) -> PyResult<DroppedColumns> {
-    let done = watched(py, |keep_going| {
+    let done = run_with_signals(py, |keep_going| {
         let mut sources = read_runs(&runs)?;
         write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
     })?;
@@ -78,8 +78,11 @@ pub fn merge_runs(
 }
 
 /// Runs `work` without the interpreter; it asks now and then whether to go on.
-pub fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
-    watch::watched(py, work, |failed| error::plain(py, failed))
+pub fn run_with_signals<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send,
+) -> PyResult<R> {
+    signals::run_with_signals(py, work, |failed| error::plain(py, failed))
 }
 
 impl Counter {
@@ -134,7 +137,7 @@ impl Counter {
         }
         let mut counter = self.take()?;
         let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
-        let mut watch = Watch::new(None).patient(patience);
+        let mut watch = SignalCheck::new(None).with_grace_period(patience);
         let done = py.detach(|| counter.add(&texts, threads, &mut || watch.keep_going(0)));
         if done.is_ok() {
             self.put_back(counter);
@@ -165,8 +168,8 @@ impl Counter {
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
-        watched(py, |keep_going| write_run(&path, durable, |writer| counter.spill(keep_going, writer)))?;
-        ground::trim();
+        run_with_signals(py, |keep_going| write_run(&path, durable, |writer| counter.spill(keep_going, writer)))?;
+        mmap::trim();
         self.put_back(counter);
         Ok(())
     }
@@ -181,8 +184,8 @@ impl Counter {
         min_count: u64,
         memory: Option<&Limit>,
     ) -> PyResult<(Counts, DroppedColumns)> {
-        let (counter, memory) = (self.take()?, ground::memory(memory));
-        let (counts, _, dropped) = watched(py, |keep_going| {
+        let (counter, memory) = (self.take()?, mmap::memory(memory));
+        let (counts, _, dropped) = run_with_signals(py, |keep_going| {
             let runs = read_runs(&runs)?;
             memory.enforce_during(|| counter.finish(runs, min_count, &memory, keep_going))
         })?;

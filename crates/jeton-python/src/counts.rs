@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::callback;
-use crate::counter::watched;
+use crate::continue_training::read_rules;
+use crate::counter::run_with_signals;
 use crate::error;
-use crate::ground::Limit;
-use crate::more::read_rules;
+use crate::mmap::Limit;
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
 
@@ -141,7 +141,7 @@ impl Counts {
     /// Writes all entries to a file object, as a run.
     fn write_run(&self, py: Python<'_>, file: Py<PyAny>, memory: &Limit) -> PyResult<()> {
         let failed = Mutex::new(None);
-        let written = watched(py, |keep_going| {
+        let written = run_with_signals(py, |keep_going| {
             let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
             memory.0.enforce_during(|| self.0.write(out, &memory.0, keep_going))
         });
@@ -154,7 +154,7 @@ impl Counts {
     /// From a run that begins at a byte of a file and goes on to its end.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
-        watched(py, |keep_going| {
+        run_with_signals(py, |keep_going| {
             let mut file = File::open(&path)?;
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
@@ -185,7 +185,7 @@ impl Counts {
         let tie_break = read_tie_break(tie_break)?;
         let rules = read_rules(py, rules_json)?;
         let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
-        let learn = |watch: &mut learn::Watch<'_>| {
+        let learn = |watch: &mut learn::OnMerge<'_>| {
             let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
             let num_symbols = symbols.symbols.len();
             if num_symbols > vocab_size {
@@ -228,7 +228,7 @@ impl Counts {
         memory: &Limit,
         change: impl FnOnce(&mut count::Counts, KeepGoing<'_>) -> Result<R, Error> + Send,
     ) -> PyResult<(Self, R)> {
-        watched(py, |keep_going| {
+        run_with_signals(py, |keep_going| {
             memory.0.enforce_during(|| {
                 let mut copy = self.0.copy(&memory.0, keep_going)?;
                 let returned = change(&mut copy, keep_going)?;

@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::{SpelledVocabulary, Vocabulary};
-use crate::watch::watched;
 
 const LSTRIP: u8 = 1;
 
@@ -127,14 +127,14 @@ pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_w
     let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
     let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
-    watched(py, write, |failed| error::plain(py, failed))
+    run_with_signals(py, write, |failed| error::plain(py, failed))
 }
 
 /// Why the merges of a byte-level tokenizer are not the ranks of its ids; None where they are.
 #[pyfunction]
 pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    watched(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
+    run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
 /// The published text of a named pattern, in tiktoken's dialect; None for a name that is no one regex.

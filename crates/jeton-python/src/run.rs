@@ -11,8 +11,8 @@ use pyo3::types::PyBytes;
 
 use crate::callback;
 use crate::error;
-use crate::ground::{self, Limit};
-use crate::watch::Watch;
+use crate::mmap::{self, Limit};
+use crate::signals::SignalCheck;
 
 /// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
 const MERGE: usize = 32;
@@ -47,7 +47,7 @@ impl Run {
     ) -> PyResult<Self> {
         let done = read(done.unwrap_or_default()).map_err(|failed| error::plain(py, failed))?;
         let save_every = Duration::try_from_secs_f64(save_every).unwrap_or_default();
-        Ok(Self { memory: ground::memory(memory), threads, done, save, save_every, progress })
+        Ok(Self { memory: mmap::memory(memory), threads, done, save, save_every, progress })
     }
 }
 
@@ -64,9 +64,9 @@ impl Run {
     pub fn learn<R: Send>(
         &self,
         py: Python<'_>,
-        learn: impl FnOnce(&mut learn::Watch<'_>) -> Result<R> + Send,
+        learn: impl FnOnce(&mut learn::OnMerge<'_>) -> Result<R> + Send,
     ) -> PyResult<R> {
-        let mut watch = Watch::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
+        let mut watch = SignalCheck::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
         let (mut saved, failed) = (Instant::now(), Mutex::new(None));
         let result = py.detach(|| {
             self.memory.enforce_during(|| {

@@ -18,8 +18,8 @@ use crate::callback;
 use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
+use crate::signals::{run_with_signals, SignalCheck};
 use crate::vocabulary::Vocabulary;
-use crate::watch::{watched, Watch};
 
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
@@ -38,14 +38,14 @@ impl Tokenizer {
         let build =
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
-        let mut watch = Watch::new(None);
+        let mut watch = SignalCheck::new(None);
         let done = py.detach(|| tok.prepare_model(&mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Makes the tables of the fast way now, not when they pay.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
-        let mut watch = Watch::new(None);
+        let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed))
     }
@@ -114,7 +114,7 @@ impl Tokenizer {
         let wide = Wide::of(py, &texts, threads)?;
         let borrowed = wide.texts(&texts)?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = Watch::new(None);
+        let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
         let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
         let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
@@ -134,7 +134,7 @@ impl Tokenizer {
     ) -> PyResult<usize> {
         let mut wide = Wide::default();
         let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
-        let mut watch = Watch::new(None);
+        let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
@@ -163,7 +163,7 @@ impl Tokenizer {
         let encode = |text: &Text<'_>| {
             let work =
                 |keep_going: KeepGoing<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, keep_going);
-            watched(py, work, |failed| text.error(py, failed))
+            run_with_signals(py, work, |failed| text.error(py, failed))
         };
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
@@ -202,7 +202,7 @@ impl Tokenizer {
         };
         let work =
             |keep_going: KeepGoing<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, keep_going, &mut call);
-        let done = watched(py, work, |failed| text.error(py, failed));
+        let done = run_with_signals(py, work, |failed| text.error(py, failed));
         raised.map_or(done, Err)
     }
 
@@ -224,7 +224,7 @@ impl Tokenizer {
             })?;
             Ok(spans)
         };
-        column::view(py, watched(py, work, |failed| text.error(py, failed))?)
+        column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
     }
 
     /// The n best segmentations of a text and their scores.
@@ -237,7 +237,11 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(Vec<u32>, f64)>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, |keep_going| self.0.nbest(text.bytes(), &permit, n, keep_going), |failed| text.error(py, failed))
+        run_with_signals(
+            py,
+            |keep_going| self.0.nbest(text.bytes(), &permit, n, keep_going),
+            |failed| text.error(py, failed),
+        )
     }
 
     /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the
@@ -253,14 +257,15 @@ impl Tokenizer {
     ) -> PyResult<(Vec<Told<'py>>, usize, usize, usize, BTreeSet<u32>)> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let work = |keep_going: KeepGoing<'_>| self.0.explain(text.bytes(), &permit, most, keep_going);
-        let all = watched(py, work, |failed| text.error(py, failed))?;
+        let all = run_with_signals(py, work, |failed| text.error(py, failed))?;
         let parts = all.parts.into_iter().map(|part| told(py, part)).collect();
         Ok((parts, all.num_parts, all.num_merges, all.num_tokens, all.added))
     }
 
     /// (symbols, where each begins, merges, splits) of an entry's own content, where merges tell.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
-        let story = watched(py, |keep_going| self.0.explain_entry(id, keep_going), |failed| error::plain(py, failed))?;
+        let story =
+            run_with_signals(py, |keep_going| self.0.explain_entry(id, keep_going), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
     }
 
@@ -367,7 +372,7 @@ impl Tokenizer {
 
     /// Merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
-        watched(py, |keep_going| self.merge_list(keep_going), |failed| error::plain(py, failed))
+        run_with_signals(py, |keep_going| self.merge_list(keep_going), |failed| error::plain(py, failed))
     }
 
     /// The entries and merges, to build another tokenizer from.
@@ -434,7 +439,7 @@ impl Tokenizer {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
         let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
-        watched(py, write, |failed| error::plain(py, failed))
+        run_with_signals(py, write, |failed| error::plain(py, failed))
     }
 
     /// The ordinary entries as tiktoken's rank file.
@@ -478,7 +483,7 @@ impl Tokenizer {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));
         }
-        let mut watch = Watch::new(None);
+        let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
@@ -491,7 +496,7 @@ impl Tokenizer {
         sampler: &mut Sampler,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(
+        run_with_signals(
             py,
             |keep_going| self.0.sample(text.bytes(), &permit, sampler, keep_going),
             |failed| text.error(py, failed),

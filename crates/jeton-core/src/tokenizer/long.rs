@@ -1,7 +1,8 @@
-//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants it.
+//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants
+//! it.
 //!
-//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the plain
-//! way is asked what to say about it, for it knows the place.
+//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the
+//! plain way is asked what to say about it, for it knows the place.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,22 +19,23 @@ use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::simd;
 
-/// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes less than
-/// 50 ms, and starting threads would cost more than a tenth of the work.
+/// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes
+/// less than 50 ms, and starting threads would cost more than a tenth of the work.
 const LONG_TEXT: usize = 1 << 20;
 
 /// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all. Not of very long ones, for which
-/// a system may refuse so much.
+/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
+/// Not of very long ones, for which a system may refuse so much.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// What is handed to threads at once, of a long text or of many: about this many bytes, so that their ids are still at hand when they are joined.
+/// What is handed to threads at once, of a long text or of many: about this many bytes, so that their ids are still at
+/// hand when they are joined.
 const PART: usize = 1 << 18;
 
 /// Asked now and then whether to go on.
-type Watch<'a> = &'a mut dyn FnMut() -> bool;
+type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
 /// A text: bytes that may or may not be UTF-8, or are known to be.
 #[derive(Debug, Clone, Copy)]
@@ -72,11 +74,12 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for `usize::MAX` at once.
+    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for
+    /// `usize::MAX` at once.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
-    pub fn prepare(&self, bytes: usize, watch: Watch<'_>) -> Result<()> {
+    pub fn prepare(&self, bytes: usize, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
         self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
     }
@@ -85,7 +88,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
-    pub fn prepare_model(&self, watch: Watch<'_>) -> Result<()> {
+    pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
         self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
@@ -99,7 +102,7 @@ impl Tokenizer {
         text: impl Into<Input<'t>>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> Result<Vec<u32>> {
         let text = text.into();
         if text.bytes.len() < LONG_TEXT {
@@ -117,7 +120,7 @@ impl Tokenizer {
         text: impl Into<Input<'t>>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> Result<usize> {
         let text = text.into();
         if text.bytes.len() < LONG_TEXT {
@@ -127,7 +130,13 @@ impl Tokenizer {
     }
 
     /// What a text becomes that is not long.
-    fn whole(&self, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>, counts_only: bool) -> Result<Written> {
+    fn whole(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> Result<Written> {
         let bytes = text.bytes.len();
         self.prepare(bytes, watch)?;
         let out = Written::new(counts_only, expected(bytes));
@@ -141,7 +150,7 @@ impl Tokenizer {
         text: Input<'_>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
         counts_only: bool,
     ) -> Result<Written> {
         self.prepare(text.bytes.len(), watch)?;
@@ -163,7 +172,7 @@ impl Tokenizer {
 
     /// A text that cannot be encoded the fast way: the plain one may, or knows the place where it cannot.
     #[cold]
-    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>) -> Result<Written> {
+    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
             return Err(error);
         }
@@ -225,7 +234,7 @@ impl Tokenizer {
         text: Input<'_>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
         counts_only: bool,
     ) -> Result<Written> {
         let mut all = Written::new(counts_only, 0);
@@ -273,7 +282,7 @@ impl Tokenizer {
         texts: &[I],
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
@@ -343,7 +352,7 @@ impl Tokenizer {
         &self,
         texts: &[Input<'_>],
         permit: &Permit<'_>,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> std::result::Result<Written, (usize, Error)> {
         let mut written = Written::default();
         for (index, &text) in texts.iter().enumerate() {

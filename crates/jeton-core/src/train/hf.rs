@@ -1,12 +1,12 @@
 //! Counts → what Hugging Face's `BpeTrainer` learns from them.
 //!
-//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of code points;
-//! then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left out of its word, and its
-//! neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
+//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of
+//! code points; then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left
+//! out of its word, and its neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
 //!
-//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of characters that are
-//! equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or a suffix are sorted by their
-//! string.
+//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of
+//! characters that are equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or
+//! a suffix are sorted by their string.
 //!
 //! Cost: two passes over the counts. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
 //! Left out: two tokens with one spelling share an id there, which is an error here.
@@ -117,13 +117,13 @@ impl Options {
 /// Learns merges, and the vocabulary that they make; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike; as
-/// [`learn::learn`].
+/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike;
+/// as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &Options,
     run: &learn::Options<'_>,
-    watch: &mut learn::Watch<'_>,
+    watch: &mut learn::OnMerge<'_>,
 ) -> Result<Learned> {
     let symbols = symbols(counts, options)?;
     let num_symbols = symbols.symbols.len();

@@ -168,8 +168,8 @@ pub struct Merge {
     pub tokens_in_use: u32,
 }
 
-/// Is told the merges so far, and says whether to go on.
-pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
+/// Callback that gets the merges so far, and returns false to cancel.
+pub type OnMerge<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 
 /// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
 ///
@@ -177,7 +177,7 @@ pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of
 /// one thread, 2⁶³ in all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not
 /// UTF-8 at character level.
-pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
+pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
@@ -189,7 +189,7 @@ pub fn learn_more(
     counts: &Counts,
     known: &dyn Known,
     options: &Options<'_>,
-    watch: &mut Watch<'_>,
+    watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Tokens(known), options, watch)
 }
@@ -198,7 +198,7 @@ fn learn_from(
     counts: &Counts,
     beginning: Beginning<'_>,
     options: &Options<'_>,
-    watch: &mut Watch<'_>,
+    watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
     let options = &Options { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
@@ -306,7 +306,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    fn run(&mut self, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
+    fn run(&mut self, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
         let mut merges = options.done.to_vec();
         let tight = options.memory.is_tight(self.num_cells() * BYTES_PER_SYMBOL);
         self.survey(&mut || watch(&merges))?;

@@ -1,15 +1,16 @@
 //! Counts of words → what SentencePiece's BPE trainer learns from them.
 //!
-//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most frequent
-//! characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut the words. Pieces are
-//! merges in the order of `shortest`, of those that may be pieces ([`super::rules::sentencepiece`]); the characters follow them.
+//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most
+//! frequent characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut
+//! the words. Pieces are merges in the order of `shortest`, of those that may be pieces
+//! ([`super::rules::sentencepiece`]); the characters follow them.
 //!
-//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that merges of
-//! their parts have taken all occurrences of. So does this.
+//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that
+//! merges of their parts have taken all occurrences of. So does this.
 //!
 //! Invariant: the same pieces in the same order as sentencepiece 0.2.3. Coverage is compared in 32 bits, as there.
-//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`, `bpe_model_trainer.cc`.
-//! Left out: sampling, differential privacy, `auto_character_coverage`.
+//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
+//! `bpe_model_trainer.cc`. Left out: sampling, differential privacy, `auto_character_coverage`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -67,13 +68,13 @@ pub struct Learned {
 /// Learns pieces; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a character that
-/// counts; as [`learn::learn`].
+/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a
+/// character that counts; as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &Options,
     run: &learn::Options<'_>,
-    watch: &mut learn::Watch<'_>,
+    watch: &mut learn::OnMerge<'_>,
 ) -> Result<Learned> {
     let chars = required_chars(counts, options)?;
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
@@ -153,8 +154,8 @@ fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
     Ok(segments)
 }
 
-/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand between two merges of
-/// one pair (`abab`: `ab`, then `a`, before the second `ab`).
+/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand
+/// between two merges of one pair (`abab`: `ab`, then `a`, before the second `ab`).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,

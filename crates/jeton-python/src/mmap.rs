@@ -1,9 +1,9 @@
-//! Files of this process's own as memory: what the core's lists lie in when they pass a limit.
+//! Memory-mapped temporary files, to which the core's vectors spill beyond a memory limit.
 //!
 //! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its blocks
 //! are allocated on the disk before they are mapped: a full disk is an error here, and not a signal (SIGBUS) when a
-//! page is written. That holds where blocks are overwritten. A file system that copies on write allocates again with
-//! each write: Btrfs is told not to for this file, and ZFS and bcachefs, which cannot be told, are refused.
+//! page is written. That holds for file systems that overwrite blocks in place. Copy-on-write file systems allocate
+//! again at each write: Btrfs is told not to for this file; ZFS and bcachefs have no such option, and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -16,7 +16,7 @@ use jeton_core::spill::{Mapping, MemoryLimit, Resident, Storage, PAGE};
 use memmap2::MmapRaw;
 use pyo3::prelude::*;
 
-/// A limit of memory for the lists of counting and learning, and the folder where they go beyond it.
+/// Memory limit of counting and learning, with the folder for spill files.
 #[pyclass(frozen, module = "jeton._core", name = "MemoryLimit")]
 pub struct Limit(pub MemoryLimit);
 
