@@ -31,8 +31,8 @@ mod seams;
 pub mod vocab;
 
 // text → ids, ids → text
+pub mod aligned_text;
 pub mod decode;
-pub mod draft;
 pub mod encode;
 pub mod model;
 pub mod normalize;

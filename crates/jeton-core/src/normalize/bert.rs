@@ -1,9 +1,10 @@
 //! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
 //!
-//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand for which; else in one pass,
-//! character by character. That a pass is enough needs one thought: all steps but one look at single characters, and that one, NFD, beside taking
-//! characters apart puts marks in order. But the marks are dropped, and in what order that happens nobody sees. Only a few are kept; what stands between
-//! them goes step by step.
+//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand
+//! for which; else in one pass, character by character. That a pass is enough needs one thought: all steps but one look
+//! at single characters, and that one, NFD, beside taking characters apart puts marks in order. But the marks are
+//! dropped, and in what order that happens nobody sees. Only a few are kept; what stands between them goes step by
+//! step.
 //!
 //! Source: huggingface/tokenizers, `normalizers/bert.rs`.
 
@@ -12,8 +13,8 @@ use unicode_normalization::char::decompose_canonical;
 use super::edit;
 use super::forms::Form;
 use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
+use crate::aligned_text::AlignedText;
 use crate::cancel::CancelCheck;
-use crate::draft::Draft;
 use crate::error::Result;
 
 /// Which of its steps it takes.
@@ -26,33 +27,33 @@ pub(super) struct Bert {
 }
 
 impl Bert {
-    pub(super) fn apply(self, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
-        if draft.text().is_ascii() {
-            return edit::bert_ascii(draft, self.clean, self.lowercase, cancel);
+    pub(super) fn apply(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        if aligned.text().is_ascii() {
+            return edit::bert_ascii(aligned, self.clean, self.lowercase, cancel);
         }
-        if draft.is_traced() {
-            return self.step_by_step(draft, cancel);
+        if aligned.is_traced() {
+            return self.step_by_step(aligned, cancel);
         }
-        draft.rewrite(|_, writer| {
+        aligned.rewrite(|_, writer| {
             let mut done = Ok(());
             writer.replace_all(|old, text| done = self.spell(old, text, cancel));
             done
         })
     }
 
-    fn step_by_step(self, draft: &mut Draft, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    fn step_by_step(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.clean {
-            edit::clean(draft, cancel)?;
+            edit::clean(aligned, cancel)?;
         }
         if self.chinese {
-            edit::space_chinese(draft, cancel)?;
+            edit::space_chinese(aligned, cancel)?;
         }
         if self.accents {
-            draft.rewrite(|old, writer| Form::Nfd.write(old, writer, cancel))?;
-            edit::drop_with(NONSPACING, draft, cancel)?;
+            aligned.rewrite(|old, writer| Form::Nfd.write(old, writer, cancel))?;
+            edit::drop_with(NONSPACING, aligned, cancel)?;
         }
         if self.lowercase {
-            edit::lowercase(draft, cancel)?;
+            edit::lowercase(aligned, cancel)?;
         }
         Ok(())
     }
@@ -90,7 +91,7 @@ impl Bert {
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
             copied = at + len;
-            let mut between = Draft::new(&old[at..copied], false)?;
+            let mut between = AlignedText::new(&old[at..copied], false)?;
             self.step_by_step(&mut between, cancel)?;
             text.push_str(between.text());
         }
@@ -143,14 +144,14 @@ mod tests {
 
     fn both(bert: Bert, text: &str) -> [String; 2] {
         [false, true].map(|traced| {
-            let mut draft = Draft::new(text, traced).unwrap();
+            let mut aligned = AlignedText::new(text, traced).unwrap();
             let cancel = &mut CancelCheck::new(&|| true);
             if traced {
-                bert.step_by_step(&mut draft, cancel).unwrap();
+                bert.step_by_step(&mut aligned, cancel).unwrap();
             } else {
-                bert.apply(&mut draft, cancel).unwrap();
+                bert.apply(&mut aligned, cancel).unwrap();
             }
-            draft.text().to_owned()
+            aligned.text().to_owned()
         })
     }
 

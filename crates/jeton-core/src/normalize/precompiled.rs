@@ -1,8 +1,9 @@
 //! SentencePiece's rules as HF runs them: not the longest match at each place, but one lookup a grapheme.
 //!
-//! Invariant: text and trace equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest* prefix that has
-//! one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets characters that are left
-//! out at the start of a text, so that its trace lags behind from there on; ours does the same, for offsets come from it.
+//! Invariant: text and trace equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
+//! prefix that has one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets
+//! characters that are left out at the start of a text, so that its trace lags behind from there on; ours does the
+//! same, for offsets come from it.
 //!
 //! Cost: linear. ASCII that no rule is made of is copied without a look at graphemes.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
@@ -10,15 +11,20 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::charsmap::Charsmap;
+use crate::aligned_text::AlignedWriter;
 use crate::cancel::CancelCheck;
-use crate::draft::Writer;
 use crate::error::Result;
 
 /// Graphemes of this many bytes and more are looked up by character only.
 const LONG: usize = 6;
 
 /// Writes one piece.
-pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+pub(super) fn write(
+    map: &Charsmap,
+    old: &str,
+    writer: &mut AlignedWriter<'_>,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
     let mut changes = Changes { last: None, lags: false };
     let mut at = 0;
     while at < old.len() {
@@ -61,25 +67,26 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     }
 }
 
-/// Characters and their changes on the way to the writer. The last one waits, for what is left out after it is its change.
+/// Characters and their changes on the way to the writer. The last one waits, for what is left out after it is its
+/// change.
 struct Changes {
     last: Option<(char, isize)>,
     lags: bool, // characters were left out before the first
 }
 
 impl Changes {
-    fn push(&mut self, c: char, change: isize, writer: &mut Writer<'_>) {
+    fn push(&mut self, c: char, change: isize, writer: &mut AlignedWriter<'_>) {
         self.flush(writer);
         self.last = Some((c, change));
     }
 
-    fn flush(&mut self, writer: &mut Writer<'_>) {
+    fn flush(&mut self, writer: &mut AlignedWriter<'_>) {
         if let Some((c, change)) = self.last.take() {
             writer.put(c, change);
         }
     }
 
-    fn replace(&mut self, old: &str, new: &str, writer: &mut Writer<'_>) {
+    fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();
         for (index, c) in new.chars().enumerate() {
@@ -93,7 +100,7 @@ impl Changes {
         }
     }
 
-    fn copy(&mut self, run: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    fn copy(&mut self, run: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.lags {
             for c in run.chars() {
                 cancel.check()?;

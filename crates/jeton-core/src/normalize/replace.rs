@@ -1,14 +1,15 @@
 //! `Replace`: every match of a text or a regex by another text.
 //!
-//! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's dialect and
-//! in ours and matches no empty text; any other is refused with what differs. Each character of the new text stands for what the
-//! last byte of the match stood for, as in HF; a match that is replaced by nothing is not stood for.
+//! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's
+//! dialect and in ours and matches no empty text; any other is refused with what differs. Each character of the new
+//! text stands for what the last byte of the match stood for, as in HF; a match that is replaced by nothing is not
+//! stood for.
 //!
 //! Cost: one search through the text; a regex runs under a budget of steps linear in it.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
 
+use crate::aligned_text::AlignedWriter;
 use crate::cancel::CancelCheck;
-use crate::draft::Writer;
 use crate::error::{Error, Result};
 use crate::regex::{to_oniguruma, Regex};
 
@@ -53,7 +54,7 @@ impl Replace {
     }
 
     /// Writes one piece.
-    pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             Pattern::Text(text) => {
                 if let (Some(byte), Some(content), false) = (self.ascii(), self.short_content(), writer.is_traced()) {
@@ -91,7 +92,13 @@ impl Replace {
         (self.content.len() <= 4).then_some(&self.content)
     }
 
-    fn put(&self, start: usize, end: usize, writer: &mut Writer<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    fn put(
+        &self,
+        start: usize,
+        end: usize,
+        writer: &mut AlignedWriter<'_>,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<()> {
         cancel.check()?;
         writer.copy(start - writer.at());
         writer.replace(end - start, "");
@@ -102,7 +109,8 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch for each.
+/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch
+/// for each.
 ///
 /// Where it is stopped, nothing is appended.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
@@ -114,8 +122,8 @@ fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &m
     if done.is_err() {
         bytes.truncate(before);
     }
-    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`: a byte of
-    // ASCII is a whole character of `old`, and both texts are UTF-8.
+    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`:
+    // a byte of ASCII is a whole character of `old`, and both texts are UTF-8.
     *new = unsafe { String::from_utf8_unchecked(bytes) };
     done
 }
@@ -149,7 +157,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::draft::Draft;
+    use crate::aligned_text::AlignedText;
 
     #[test]
     fn a_byte_is_replaced_as_any_text_is() {
@@ -159,11 +167,11 @@ mod tests {
                 for replaced in [" ", "a"] {
                     let replace = Replace::text(replaced, content).unwrap();
                     let [new, traced] = [false, true].map(|traced| {
-                        let mut draft = Draft::new(text, traced).unwrap();
-                        draft
+                        let mut aligned = AlignedText::new(text, traced).unwrap();
+                        aligned
                             .rewrite(|old, writer| replace.write(old, writer, &mut CancelCheck::new(&|| true)))
                             .unwrap();
-                        draft.text().to_owned()
+                        aligned.text().to_owned()
                     });
                     assert_eq!(new, text.replace(replaced, content));
                     assert_eq!(traced, new);
@@ -174,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_stop_leaves_whole_characters() {
-        let mut draft = Draft::new(&"漢 ".repeat(100_000), false).unwrap();
+        let mut aligned = AlignedText::new(&"漢 ".repeat(100_000), false).unwrap();
         let replace = Replace::text(" ", "_").unwrap();
         let cancel = &mut CancelCheck::new(&|| false);
-        assert!(draft.rewrite(|old, writer| replace.write(old, writer, cancel)).is_err());
+        assert!(aligned.rewrite(|old, writer| replace.write(old, writer, cancel)).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! A tokenizer from its options, as JSON, and its vocabulary.
 //!
-//! The options are what `Definition` holds in Python: a model and the parts around it, in the words of `tokenizer.json`.
+//! The options are what `Definition` holds in Python: a model and the parts around it, in the words of
+//! `tokenizer.json`.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{json, Value};
 
 use super::{Matchers, Tokenizer};
+use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
-use crate::draft::Draft;
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Model;
@@ -207,12 +208,12 @@ impl Tokenizer {
             if flags & NORMALIZED == 0 {
                 continue;
             }
-            let mut draft = Draft::new(content, false)?;
+            let mut aligned = AlignedText::new(content, false)?;
             for normalizer in &self.normalizers {
-                normalizer.apply(&mut draft, &|| true)?;
+                normalizer.apply(&mut aligned, &|| true)?;
             }
-            if draft.text() != content {
-                spellings.push((id, draft.text().as_bytes().to_vec()));
+            if aligned.text() != content {
+                spellings.push((id, aligned.text().as_bytes().to_vec()));
             }
         }
         Ok(spellings)

@@ -1,14 +1,15 @@
 //! Text → segments: added tokens and pretokens, in order, as the model sees them.
 //!
-//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text between them is cut
-//! by itself.
+//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text
+//! between them is cut by itself.
 //!
-//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that rewrites.
+//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that
+//! rewrites.
 
 use super::{Permit, Tokenizer};
+use crate::aligned_text::{AlignedText, InputRange};
 use crate::byte_alphabet;
 use crate::cancel::{CancelCheck, KeepGoing};
-use crate::draft::{Draft, Origin};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::pretokenize::{Pretokenizer, Span};
@@ -34,9 +35,9 @@ pub enum Place<'s> {
     /// Each has an origin in the text, and all were cut from `whole`.
     Traced {
         /// One for each byte.
-        origins: &'s [Origin],
+        origins: &'s [InputRange],
         /// Of the segment.
-        whole: Origin,
+        whole: InputRange,
     },
     /// Nobody asked. They come from the text after this byte.
     After(usize),
@@ -68,7 +69,8 @@ impl Tokenizer {
     /// Calls `each` with the segments of `text`, in order. `traced`: segments know where their bytes come from.
     ///
     /// # Errors
-    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `keep_going` returns false; what `each` and the stages return.
+    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `keep_going` returns false; what `each` and the
+    /// stages return.
     pub fn for_each_segment(
         &self,
         text: &[u8],
@@ -182,66 +184,66 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
+        let mut aligned = AlignedText::part_of(text, at, traced || self.needs_origins)?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, keep_going).map_err(located)?;
+            normalizer.apply(&mut aligned, keep_going).map_err(located)?;
         }
         match permit.normalized() {
             Some(matcher) => {
-                matcher.cut(&mut draft)?;
-                for piece in draft.pieces().iter().filter(|_| permit.refuses()) {
+                matcher.cut(&mut aligned)?;
+                for piece in aligned.chunks().iter().filter(|_| permit.refuses()) {
                     let Some(id) = piece.id else { continue };
                     self.check(id, permit, || piece.origin.start as usize)?;
                 }
             }
-            None => draft.cut(|_, text, parts| {
+            None => aligned.cut(|_, text, parts| {
                 parts.push(0, text.len(), None); // HF cuts here, too: what was stripped is no part of a piece
                 Ok(())
             })?,
         }
         let mut written = vec![0; self.splitters.len()];
-        self.split(draft, 0, &mut written, at, keep_going, &mut |draft| {
-            self.drafted_segments(draft, at, keep_going, each)
+        self.split(aligned, 0, &mut written, at, keep_going, &mut |aligned| {
+            self.drafted_segments(aligned, at, keep_going, each)
         })
     }
 
-    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many pieces. `written`: what each
-    /// stage had of the drafts before.
+    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many
+    /// pieces. `written`: what each stage had of the drafts before.
     fn split(
         &self,
-        mut draft: Draft,
+        mut aligned: AlignedText,
         stage: usize,
         written: &mut [usize],
         at: usize,
         keep_going: KeepGoing<'_>,
-        each: &mut dyn FnMut(&Draft) -> Result<()>,
+        each: &mut dyn FnMut(&AlignedText) -> Result<()>,
     ) -> Result<()> {
-        let Some(splitter) = self.splitters.get(stage) else { return each(&draft) };
-        if draft.is_large() {
-            return draft.groups().try_for_each(|group| self.split(group, stage, written, at, keep_going, each));
+        let Some(splitter) = self.splitters.get(stage) else { return each(&aligned) };
+        if aligned.is_large() {
+            return aligned.batches().try_for_each(|group| self.split(group, stage, written, at, keep_going, each));
         }
-        draft.comes_after(written[stage]);
-        splitter.apply(&mut draft, keep_going).map_err(|error| error.shifted(at))?;
-        written[stage] += draft.text().len();
-        self.split(draft, stage + 1, written, at, keep_going, each)
+        aligned.comes_after(written[stage]);
+        splitter.apply(&mut aligned, keep_going).map_err(|error| error.shifted(at))?;
+        written[stage] += aligned.text().len();
+        self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
     /// Calls `each` with the pieces of a draft.
     fn drafted_segments(
         &self,
-        draft: &Draft,
+        aligned: &AlignedText,
         at: usize,
         keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes, mut origins) = (Vec::new(), Vec::new());
         let mut cancel = CancelCheck::new(keep_going);
-        for piece in draft.pieces() {
+        for piece in aligned.chunks() {
             cancel.check()?;
-            let spelled = &draft.text()[piece.range()];
-            let traces = draft.origins().get(piece.range()).unwrap_or_default();
-            let place = |origins| match draft.is_traced() {
+            let spelled = &aligned.text()[piece.range()];
+            let traces = aligned.origins().get(piece.range()).unwrap_or_default();
+            let place = |origins| match aligned.is_traced() {
                 true => Place::Traced { origins, whole: piece.origin },
                 false => Place::After(at),
             };

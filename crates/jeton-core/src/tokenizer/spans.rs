@@ -1,13 +1,14 @@
 //! Where each id of a text comes from, in bytes and in characters.
 //!
-//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes of its own has
-//! an empty span at its place; the first token of a character that was expanded owns the character's bytes.
+//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes
+//! of its own has an empty span at its place; the first token of a character that was expanded owns the character's
+//! bytes.
 //!
 //! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
 use super::{Permit, Place, Segment, Tokenizer};
+use crate::aligned_text::InputRange;
 use crate::cancel::KeepGoing;
-use crate::draft::Origin;
 use crate::error::Result;
 use crate::model::{Out, Scratch};
 use crate::postprocess::Item;
@@ -23,7 +24,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Half-open byte range of each.
     pub byte_spans: Vec<(usize, usize)>,
-    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's `errors="replace"` does.
+    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's
+    /// `errors="replace"` does.
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,
@@ -38,7 +40,8 @@ pub struct Encoding {
 pub struct Chunk<'c> {
     /// The ids.
     pub ids: &'c [u32],
-    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they frame.
+    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they
+    /// frame.
     pub byte_spans: &'c [(usize, usize)],
     /// The text has these tokens; else the template.
     pub from_text: bool,
@@ -53,8 +56,8 @@ impl Tokenizer {
         self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
-    /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model does not see the rest
-    /// of the text, so what it would refuse there is no error.
+    /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model
+    /// does not see the rest of the text, so what it would refuse there is no error.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -88,8 +91,8 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the number of
-    /// tokens. `template`: with what the template adds to one text.
+    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the
+    /// number of tokens. `template`: with what the template adds to one text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; what `each` returns.
@@ -208,7 +211,8 @@ struct Placer {
     scratch: Scratch,
 }
 
-/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte by byte.
+/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte
+/// by byte.
 fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
     own.clear();
     let (origins, _) = match segment.place {
@@ -234,7 +238,7 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     match segment.place {
         Place::At(at) => (at + start, at + end),
         Place::Traced { origins, whole } => match origins.get(start..end) {
-            Some([Origin { start, .. }, .., Origin { end, .. }] | [Origin { start, end }]) => {
+            Some([InputRange { start, .. }, .., InputRange { end, .. }] | [InputRange { start, end }]) => {
                 (*start as usize, *end as usize)
             }
             _ => (whole.start as usize + start, whole.start as usize + end),
@@ -243,8 +247,8 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     }
 }
 
-/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`, covers one byte
-/// and is longer itself.
+/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`,
+/// covers one byte and is longer itself.
 fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize], offsets: &mut [(usize, usize)]) {
     let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] };
     let is_byte = |i: usize| ends[i] - start(i) == 1 && vocab.content(ids[i]).len() > 1;
@@ -261,7 +265,8 @@ fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize]
     }
 }
 
-/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's `errors="replace"`.
+/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's
+/// `errors="replace"`.
 fn char_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;

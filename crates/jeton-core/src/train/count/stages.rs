@@ -3,17 +3,16 @@
 //! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
 //!
-//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft of each
-//! document, a few times its size.
-//! Left out: texts of 4 GiB or more through a draft, which is an error.
-//! Plain version: `tokenizer/segments.rs`.
+//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft
+//! of each document, a few times its size. Left out: texts of 4 GiB or more through a draft, which is an error. Plain
+//! version: `tokenizer/segments.rs`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::aligned_text::AlignedText;
 use crate::byte_alphabet;
 use crate::cancel::{CancelCheck, KeepGoing};
-use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
@@ -81,10 +80,11 @@ struct Spelled {
 }
 
 impl Stages {
-    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
-    /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
-    /// one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over `skip_over_bytes`, or with `skip_with` in
-    /// them, are left out; `byte_level` says that a `ByteLevel` part hands on bytes, not the characters that stand for them.
+    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are
+    /// left alone by SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too,
+    /// and each is counted as one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over
+    /// `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part hands on
+    /// bytes, not the characters that stand for them.
     ///
     /// # Errors
     /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
@@ -144,23 +144,23 @@ impl Parts {
         if self.skips.has(text) {
             return Ok(());
         }
-        let mut draft = Draft::new(text, self.is_traced)?;
+        let mut aligned = AlignedText::new(text, self.is_traced)?;
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, keep_going)?;
+            normalizer.apply(&mut aligned, keep_going)?;
         }
         match &self.cuts {
-            Some(matcher) => matcher.cut(&mut draft)?,
-            None => draft.cut(|_, text, parts| {
+            Some(matcher) => matcher.cut(&mut aligned)?,
+            None => aligned.cut(|_, text, parts| {
                 parts.push(0, text.len(), None); // as in `segments`
                 Ok(())
             })?,
         }
         for splitter in &self.splitters {
-            splitter.apply(&mut draft, keep_going)?;
+            splitter.apply(&mut aligned, keep_going)?;
         }
         let mut bytes = Vec::new();
         let mut cancel = CancelCheck::new(keep_going);
-        let mut pieces = draft.pieces().iter().peekable();
+        let mut pieces = aligned.chunks().iter().peekable();
         while let Some(piece) = pieces.next() {
             cancel.check()?;
             if let Some(id) = piece.id {
@@ -170,7 +170,7 @@ impl Parts {
                 continue;
             }
             let ends = self.marks_ends && pieces.peek().is_none();
-            let spelled = &draft.text()[piece.range()];
+            let spelled = &aligned.text()[piece.range()];
             if !self.byte_alphabet && !ends {
                 each(spelled.as_bytes())?;
                 continue;
