@@ -26,8 +26,8 @@ pub mod utf8;
 pub mod alphabet;
 pub mod byte_alphabet;
 mod classes;
+mod merge_boundaries;
 mod regex;
-mod seams;
 pub mod vocab;
 
 // text → ids, ids → text

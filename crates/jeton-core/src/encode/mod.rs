@@ -42,10 +42,11 @@ use crate::atomic_cell::AtomicCell;
 use crate::buffer_pool;
 use crate::cancel::KeepGoing;
 use crate::error::Result;
+use crate::merge_boundaries::MergeBoundaries;
+use crate::merge_boundaries::SplitPoints;
 use crate::model::fast::{Bench, Fast, Found, Job};
-use crate::model::{Cuts, Model, Out, Scratch, Specials};
+use crate::model::{Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
-use crate::seams::Seams;
 use crate::vocab::{Kind, Vocab};
 
 /// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
@@ -115,11 +116,11 @@ fn max_growth() -> usize {
 #[derive(Debug)]
 pub struct Encoder {
     tables: OnceLock<Tables>,
-    growth: AtomicUsize, // bytes by which the caches have grown
-    building: Mutex<()>, // held while the tables are built; only ever try_lock
-    spent: AtomicUsize,  // cost so far without tables, in bytes of text
-    break_even: usize,   // cost at which the tables are built
-    cuts: Option<Cuts>,  // split points inside of pretokens
+    growth: AtomicUsize,               // bytes by which the caches have grown
+    building: Mutex<()>,               // held while the tables are built; only ever try_lock
+    spent: AtomicUsize,                // cost so far without tables, in bytes of text
+    break_even: usize,                 // cost at which the tables are built
+    split_points: Option<SplitPoints>, // split points inside of pretokens
     workers: [AtomicCell<Worker>; MAX_WORKERS],
 }
 
@@ -128,7 +129,7 @@ pub struct Encoder {
 struct Tables {
     tokens: Option<TokenTable>, // pretokens that are one token
     fast: Option<Fast>,
-    seams: Option<Seams>, // split points inside of pretokens
+    boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
 /// A pretoken that no table has, and the position of its ids.
@@ -211,8 +212,8 @@ impl Tables {
     fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Self> {
         let fast = Fast::new(vocab, model, keep_going)?;
         let merges_bytes = fast.as_ref().filter(|fast| fast.merges_bytes());
-        let seams = merges_bytes.map(|fast| fast.seams(vocab, model, keep_going)).transpose()?;
-        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), keep_going)?, fast, seams })
+        let boundaries = merges_bytes.map(|fast| fast.boundaries(vocab, model, keep_going)).transpose()?;
+        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), keep_going)?, fast, boundaries })
     }
 }
 
@@ -259,7 +260,7 @@ impl Encoder {
             building: Mutex::default(),
             spent: AtomicUsize::new(0),
             break_even: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
-            cuts: model.cuts(vocab),
+            split_points: model.split_points(vocab),
             workers: Default::default(),
         }
     }
@@ -427,8 +428,8 @@ impl Run<'_> {
     /// As [`Run::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
-        if let Some(cuts) = &self.encoder.cuts {
-            return self.parts(cuts, bytes, is_text);
+        if let Some(split_points) = &self.encoder.split_points {
+            return self.parts(split_points, bytes, is_text);
         }
         let PendingPretokens { bounds, is_text: all_are, .. } = &self.worker.pending;
         if bounds.len() > BATCH || *all_are != is_text {
@@ -465,11 +466,11 @@ impl Run<'_> {
     }
 
     /// Encodes one pretoken, part by part.
-    fn parts(&mut self, cuts: &Cuts, bytes: &[u8], is_text: bool) -> Result<()> {
+    fn parts(&mut self, split_points: &SplitPoints, bytes: &[u8], is_text: bool) -> Result<()> {
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
-            cuts.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
+            split_points.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
             self.look_up(&bytes[start..], &parts, is_text, [start == 0, false]);
             start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
@@ -495,12 +496,12 @@ impl Run<'_> {
             }
             return Ok(text.len());
         };
-        let seams = self.encoder.tables.get().and_then(|tables| tables.seams.as_ref());
+        let boundaries = self.encoder.tables.get().and_then(|tables| tables.boundaries.as_ref());
         let mut from = from;
         while from < until.min(text.len()) {
             let rest = &text[from..];
             let mut starts = std::mem::take(&mut self.worker.starts);
-            finder.window(&mut starts, rest, seams);
+            finder.window(&mut starts, rest, boundaries);
             let mut bounds = starts.bounds();
             if bounds.last().is_some_and(|&end| end as usize > until - from) {
                 let inside = bounds.partition_point(|&at| (at as usize) < until - from);

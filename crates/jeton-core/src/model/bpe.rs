@@ -14,7 +14,6 @@
 use std::sync::OnceLock;
 
 use super::added_entries::AddedEntries;
-use super::cuts::Cuts;
 use super::merging::{Look, Merger};
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
@@ -23,6 +22,7 @@ pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
 use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::{show, Kind, Vocab};
 
 /// Where the ranks come from.
@@ -193,7 +193,7 @@ impl Bpe {
     }
 
     /// Where words fall apart, if they do.
-    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if self.word_start.is_none() || self.whole_first {
             return None;
         }
@@ -203,8 +203,8 @@ impl Bpe {
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
         let is_known =
             |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
-        let seams = is_free.then(|| Cuts::seams(vocab));
-        Some(Cuts::new(|c| is_free && !is_known(c), seams))
+        let boundaries = is_free.then(|| SplitPoints::boundaries(vocab));
+        Some(SplitPoints::new(|c| is_free && !is_known(c), boundaries))
     }
 
     /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each

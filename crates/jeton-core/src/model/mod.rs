@@ -13,11 +13,11 @@ use std::collections::BinaryHeap;
 
 use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::Vocab;
 
 mod added_entries;
 pub mod bpe;
-pub mod cuts;
 mod dropout;
 pub mod explain;
 pub mod fast;
@@ -36,7 +36,6 @@ pub mod why;
 pub mod words;
 
 pub use added_entries::AddedEntries;
-pub use cuts::Cuts;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
 pub use sampling::Sampler;
 pub use trie::Trie;
@@ -256,11 +255,11 @@ impl Model {
     }
 
     /// Where pretokens fall into parts that are encoded by themselves; None where they do not.
-    pub fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    pub fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         match self {
-            Self::Bpe(model) => model.cuts(vocab),
-            Self::Pieces(model) => model.cuts(vocab),
-            Self::Unigram(model) => model.is_sum_of_words().then(|| Cuts::new(|_| false, None)),
+            Self::Bpe(model) => model.split_points(vocab),
+            Self::Pieces(model) => model.split_points(vocab),
+            Self::Unigram(model) => model.is_sum_of_words().then(|| SplitPoints::new(|_| false, None)),
             _ => None,
         }
     }

@@ -18,7 +18,6 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use super::bpe::has_inner_word_start;
-use super::cuts::Cuts;
 use super::merging::{join, link, Merger, Node, NONE};
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
@@ -30,6 +29,7 @@ use super::{Out, Scratch};
 use crate::alphabet::WORD_START;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -93,7 +93,7 @@ impl Pieces {
     }
 
     /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
-    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if !self.cuts_words || self.has_unused {
             return None;
         }
@@ -102,8 +102,8 @@ impl Pieces {
             user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
         let spells = self.unknown.is_spelled() && !self.has_odd;
         let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
-        let seams = spells.then(|| Cuts::seams(vocab));
-        Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c), seams))
+        let boundaries = spells.then(|| SplitPoints::boundaries(vocab));
+        Some(SplitPoints::new(|c| spells && !inside.contains(&c) && !is_known(c), boundaries))
     }
 
     /// Whether nothing else happens: no unused pieces, and every character of a piece is one.

@@ -1,25 +1,28 @@
 //! Unigram: the segmentation whose scores add up to most (Viterbi).
 //!
-//! `best[end]` is the best way to cover the text up to `end`: its score, and where its last piece begins. From each character's
-//! start, every piece that begins there offers itself to the place where it ends; the first of equals stays. A character that is no
-//! piece costs 10 more than the worst piece.
+//! `best[end]` is the best way to cover the text up to `end`: its score, and where its last piece begins. From each
+//! character's start, every piece that begins there offers itself to the place where it ends; the first of equals
+//! stays. A character that is no piece costs 10 more than the worst piece.
 //!
-//! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a user-defined
-//! piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it nearly always wins. HF
-//! adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score for user-defined pieces, the
-//! best score times the length, and let sums grow; we follow 0.2.3, by its results.
+//! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a
+//! user-defined piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it
+//! nearly always wins. HF adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score
+//! for user-defined pieces, the best score times the length, and let sums grow; we follow 0.2.3, by its results.
 //!
-//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0. SentencePiece goes on adding,
-//! and what 32 bits round off depends on all that came before; but not where the best way through a word leads every
-//! other by more than the roundings can make up. Most words are of this kind: their pieces can be remembered (`encode_word`).
+//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0.
+//! SentencePiece goes on adding, and what 32 bits round off depends on all that came before; but not where the best way
+//! through a word leads every other by more than the roundings can make up. Most words are of this kind: their pieces
+//! can be remembered (`encode_word`).
 //!
-//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there with empty memory.
+//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there
+//! with empty memory.
 //!
-//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
-//! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
+//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo
+//! 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling
+//! and the n best: `lattice`.
 //!
-//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF. SentencePiece's
-//! control pieces are never spelled.
+//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF.
+//! SentencePiece's control pieces are never spelled.
 //!
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
@@ -35,13 +38,15 @@ use crate::vocab::{Kind, Vocab};
 /// What an unknown character costs beyond the worst piece.
 const PENALTY: f64 = 10.0;
 
-/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a long text apart.
+/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a
+/// long text apart.
 const REBASE: f64 = -100_000.0;
 
 /// Sums as large as this are not followed word by word: they come near [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
-/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many windows.
+/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many
+/// windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// No piece, or none yet.
@@ -94,7 +99,8 @@ impl Ways {
 const UNREACHED: Best = Best { score: 0.0, start: NO_ID, id: NO_ID };
 
 impl Unigram {
-    /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of the model.
+    /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of
+    /// the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is no number, and as [`Unknown::new`].
@@ -178,7 +184,8 @@ impl Unigram {
         }
     }
 
-    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start on.
+    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start
+    /// on.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -228,8 +235,9 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then with its own. Where
-    /// the caller `asks`, returns whether these ids are the word's after any sum for which [`Unigram::sum_after`] is known; else false.
+    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then
+    /// with its own. Where the caller `asks`, returns whether these ids are the word's after any sum for which
+    /// [`Unigram::sum_after`] is known; else false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -274,8 +282,8 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id, end, and with `LEADS` by
-    /// how much the best way to this end leads the second best.
+    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id,
+    /// end, and with `LEADS` by how much the best way to this end leads the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -306,7 +314,8 @@ impl Unigram {
         Ok(())
     }
 
-    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns it.
+    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns
+    /// it.
     fn window<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -449,7 +458,10 @@ fn refusal(text: &[u8], at: usize) -> Error {
 pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),
-        _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0)),
+        _ => Err(Error::text(
+            "a pretoken of 4 GiB or more cannot be encoded: use a pattern that split_points the text",
+            0,
+        )),
     }
 }
 

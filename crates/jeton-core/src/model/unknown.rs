@@ -1,4 +1,5 @@
-//! What becomes of text that no entry covers: the unknown token, one for each character or one for a run of them, or bytes.
+//! What becomes of text that no entry covers: the unknown token, one for each character or one for a run of them, or
+//! bytes.
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
@@ -91,13 +92,7 @@ pub fn utf8(pretoken: &[u8]) -> Result<&str> {
 /// The bytes of the character that begins at `at` of UTF-8 text.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
-    match text[at] {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        0xF0.. => 4,
-    }
-    .min(text.len() - at)
+    crate::utf8::char_len(text[at]).min(text.len() - at)
 }
 
 /// Puts known and unknown parts of a text in a row.

@@ -34,7 +34,7 @@ use super::Model;
 use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
 use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::seams::Seams;
+use crate::merge_boundaries::MergeBoundaries;
 use crate::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{HasAvx2, HasAvx512};
@@ -200,13 +200,13 @@ impl Fast {
     ///
     /// # Errors
     /// As [`Fast::merge`].
-    pub fn seams(&self, vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Seams> {
+    pub fn boundaries(&self, vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<MergeBoundaries> {
         let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
         let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
         let made: HashSet<u32> = self.made(vocab, ended(), keep_going)?.into_iter().collect();
         let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
-        Ok(Seams::new(vocab.iter().map(|entry| entry.2), wholes))
+        Ok(MergeBoundaries::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
     /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found`
