@@ -1,7 +1,8 @@
 //! Texts and parts of tokenizers made at random, as JSON.
 //!
-//! Random tokens glued together find more than random text; so texts are made of the vocabulary's contents, of characters that the
-//! stages treat in their own ways, of runs of one thing, and now and then of bytes that are no text.
+//! Random tokens glued together find more than random text; so texts are made of the vocabulary's contents, of
+//! characters that the stages treat in their own ways, of runs of one thing, and now and then of bytes that are no
+//! text.
 
 use serde_json::{json, Value};
 
@@ -124,7 +125,7 @@ pub fn text(rng: &mut Rng, own: &[&str]) -> String {
     out
 }
 
-/// The same, with bytes that are no UTF-8 now and then.
+/// Reads text, with bytes that are no UTF-8 now and then.
 pub fn bytes(rng: &mut Rng, own: &[&str]) -> Vec<u8> {
     let mut out = text(rng, own).into_bytes();
     if rng.once_in(4) {
@@ -377,8 +378,8 @@ pub fn template(rng: &mut Rng, num_ids: usize) -> Value {
 
 /// A precompiled charsmap in base64, made of random rules, now and then damaged.
 ///
-/// The form is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves point to. Units are those
-/// of Darts-clone (S. Yata): offset, label, leaf bit.
+/// The form is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves point to.
+/// Units are those of Darts-clone (S. Yata): offset, label, leaf bit.
 pub fn charsmap(rng: &mut Rng) -> String {
     let mut map = charsmap_bytes(rng);
     if rng.once_in(2) {

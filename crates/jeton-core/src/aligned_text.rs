@@ -70,7 +70,7 @@ impl ChunkSink<'_> {
     }
 }
 
-/// What of the input these bytes stand for, from the first byte's start to the last byte's end.
+/// Returns the range of the input from the first byte's start to the last byte's end.
 fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     let origins = origins.get(bytes)?;
     Some(InputRange { start: origins.first()?.start, end: origins.last()?.end })
@@ -95,7 +95,7 @@ impl AlignedText {
         Self::part_of(input, 0, traced)
     }
 
-    /// The same for a part of an input, which begins at byte `at` of it.
+    /// Creates the text of a part of an input, which begins at byte `at` of it.
     ///
     /// # Errors
     /// As [`AlignedText::new`].
@@ -130,27 +130,27 @@ impl AlignedText {
         &self.chunks
     }
 
-    /// Whether it remembers where its bytes come from.
+    /// Returns true if tracing is on.
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
 
-    /// Where each byte of the text comes from; empty where the draft is not traced.
+    /// Returns the input range of each byte of the text; empty without tracing.
     pub fn origins(&self) -> &[InputRange] {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// What of the input a range of the text stands for, from its first byte's start to its last byte's end.
+    /// Returns the input range of a range of the text, from its first byte's start to its last byte's end.
     pub fn origin(&self, start: usize, end: usize) -> Option<InputRange> {
         origin(self.origins(), start..end)
     }
 
-    /// Whether the stages that are left take less time with some of the pieces at a time.
+    /// Returns true if the remaining stages are faster in batches of chunks.
     pub fn is_large(&self) -> bool {
         self.chunks.len() > BATCH
     }
 
-    /// The same in drafts of some pieces each. A stage that does with each piece what it does with it alone makes of
+    /// Splits the text into batches of chunks. A stage that does with each chunk what it does with it alone makes of
     /// them what it makes of the whole.
     pub fn batches(&self) -> impl Iterator<Item = Self> + '_ {
         let mut start = 0;
@@ -244,12 +244,12 @@ impl AlignedWriter<'_> {
         self.at
     }
 
-    /// What is left of the old text.
+    /// Returns the rest of the old text.
     pub fn rest(&self) -> &str {
         &self.old[self.at..]
     }
 
-    /// Whether the text is still short enough. To be called by who writes more for a character than any table of
+    /// Checks that the text is still short enough. For writers that emit more for a character than any table of
     /// Unicode does.
     ///
     /// # Errors
@@ -298,7 +298,7 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Whether anybody asks where bytes come from.
+    /// Returns true if tracing is on.
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
@@ -329,7 +329,7 @@ impl AlignedWriter<'_> {
         self.at = self.old.len();
     }
 
-    /// What has been written in this piece's place so far.
+    /// Returns what has been written for this chunk so far.
     pub fn written(&self) -> &str {
         &self.text[self.start..]
     }

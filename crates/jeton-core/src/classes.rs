@@ -25,7 +25,7 @@ pub(crate) const NUMBER: u8 = 1 << 4;
 pub(crate) const SPACE: u8 = 1 << 5;
 /// `\r` and `\n`.
 pub(crate) const NEWLINE: u8 = 1 << 6;
-/// What is left: punctuation, symbols, controls, unassigned.
+/// Everything else: punctuation, symbols, controls, unassigned.
 pub(crate) const OTHER: u8 = 1 << 7;
 
 /// `\p{L}`.
@@ -60,7 +60,7 @@ const BLOCK: usize = 64;
 
 /// The two-stage table.
 pub(crate) struct Classes {
-    /// Where in `bits` the block of each run of [`BLOCK`] code points begins.
+    /// Index into `bits` of the block of each run of [`BLOCK`] code points.
     blocks: Vec<u16>,
     /// The distinct blocks, one after the other.
     bits: Vec<u8>,
@@ -114,7 +114,7 @@ impl Classes {
         }
     }
 
-    /// The same for a character of two to four bytes.
+    /// Returns the class of a character of two to four bytes.
     #[inline]
     pub(crate) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
         let (code, length) = decode(text, at);

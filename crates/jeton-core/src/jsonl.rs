@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for FieldOfRow<'_> {
     }
 }
 
-/// Whether a key is the field.
+/// Deserializes a key, and compares it with the field.
 struct IsField<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for IsField<'_> {

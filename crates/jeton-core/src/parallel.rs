@@ -1,18 +1,20 @@
 //! One batch of texts, many threads, the result of one thread.
 //!
-//! The batch is cut into parts of about equal bytes. Between texts a cut is always right. Inside a long text it is a guess:
-//! the pretokenizer runs a little from an arbitrary character until its boundaries have, almost surely, fallen into step with
-//! the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a boundary does not
-//! depend on what precedes it) the guess is *checked* for free: the part before runs on until its first boundary at or past
-//! the cut. If that is the cut, the parts fit, by induction from the start of the text. If not, the later part is done again
-//! from where the earlier one ended. So results never depend on the number of threads, in any script, for any such pattern. A
-//! text that a user's regex splits is not cut: its budget of steps is one for the whole text.
+//! The batch is cut into parts of about equal bytes. Between texts a cut is always right. Inside a long text it is a
+//! guess: the pretokenizer runs a little from an arbitrary character until its boundaries have, almost surely, fallen
+//! into step with the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a
+//! boundary does not depend on what precedes it) the guess is *checked* for free: the part before runs on until its
+//! first boundary at or past the cut. If that is the cut, the parts fit, by induction from the start of the text. If
+//! not, the later part is done again from where the earlier one ended. So results never depend on the number of
+//! threads, in any script, for any such pattern. A text that a user's regex splits is not cut: its budget of steps is
+//! one for the whole text.
 //!
-//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the processor where it started them
-//! (seen on Linux).
+//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the
+//! processor where it started them (seen on Linux).
 //!
-//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on, and every 20 ms once that is done.
-//! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.
+//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on,
+//! and every 20 ms once that is done. Threads are started for each batch (50 µs each) instead of kept in a pool, so a
+//! forked process has none missing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,11 +27,11 @@ use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 
-/// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on Chinese,
-/// code and mixed text, 32 leaves nothing to redo.
+/// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on
+/// Chinese, code and mixed text, 32 leaves nothing to redo.
 const SYNC_PRETOKENS: usize = 32;
 
-/// How often the calling thread looks whether the caller wants to go on, when it waits for others.
+/// Interval at which the calling thread, while it waits for others, checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A place in a batch: which text, and the byte in it.
@@ -39,7 +41,7 @@ pub struct Place {
     byte: usize,
 }
 
-/// Where a part's last pretoken ended: the first boundary at or past the part's end.
+/// End of a part's last pretoken: the first boundary at or past the part's end.
 pub type Landing = Place;
 
 /// Consecutive texts, or pieces of them.
@@ -53,7 +55,7 @@ pub struct Part<'t> {
 }
 
 impl Part<'_> {
-    /// The same part with another number, and with `start` for its start where that is known.
+    /// Returns the part with another number, and with `start` for its start where that is known.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }
@@ -68,8 +70,8 @@ impl Part<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
-    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that start from `from` on and
-    /// before `until`, which may lie beyond the text, and returns where the next one starts.
+    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that
+    /// start from `from` on and before `until`, which may lie beyond the text, and returns where the next one starts.
     ///
     /// # Errors
     /// What `each` returns.
@@ -89,8 +91,8 @@ impl Part<'_> {
     /// Calls `each` with every pretoken that starts in this part.
     ///
     /// # Errors
-    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch; `Interrupted` when
-    /// `keep_going` says no.
+    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch;
+    /// `Interrupted` when `keep_going` says no.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
@@ -131,7 +133,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = Place { text: index, byte: 0 };
-        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where it ends.
+        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where
+        // it ends.
         if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => Place { text: index, byte },
@@ -159,8 +162,8 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
 /// Below this many bytes work stays on the calling thread: starting a thread costs about 50 µs.
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
-/// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the calling
-/// thread now and then; when it returns false every `keep_going` does, too.
+/// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the
+/// calling thread now and then; when it returns false every `keep_going` does, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
@@ -174,7 +177,7 @@ pub fn run<'t, R: Send>(
     Ok(results)
 }
 
-/// The same on so many threads: `each` gets the results in order, while others are made.
+/// Runs jobs on so many threads: `each` gets the results in order, while others run.
 ///
 /// # Errors
 /// As [`run`].
@@ -216,7 +219,8 @@ pub fn run_in_order<'t, R: Send>(
     failed.map_or(Ok(()), Err)
 }
 
-/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and returns the results in order.
+/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and
+/// returns the results in order.
 pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -231,8 +235,8 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// The same, but `each` gets the results, in order and while others are made, on whatever thread finished one; when it returns false no job is begun
-/// any more, and those that are left are interrupted or not there.
+/// Runs jobs; `each` gets the results, in order and while others run, on whatever thread finished one; when it returns
+/// false no job is begun any more, and those that are left are interrupted or not there.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,

@@ -171,7 +171,7 @@ impl Matches<'_> {
         last_char(&self.text[..start]).is_some_and(is_word) || first_char(&self.text[end..]).is_some_and(is_word)
     }
 
-    /// Where the white space before `start` begins, but not before the last token's end.
+    /// Returns the start of the white space before `start`, but not before the last token's end.
     fn white_start(&self, mut start: usize) -> usize {
         let low = self.end;
         while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|c| c.is_whitespace()) {
@@ -180,7 +180,7 @@ impl Matches<'_> {
         start.max(low)
     }
 
-    /// Where the white space after `end` ends.
+    /// Returns the end of the white space after `end`.
     fn white_end(&mut self, end: usize) -> usize {
         // All between an earlier token's end and `white_end` is white space, and so is what follows this token there.
         let mut to = end.max(self.white_end);

@@ -1,4 +1,5 @@
-//! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that was trained.
+//! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that
+//! was trained.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -12,7 +13,7 @@ use jeton_core::tokenizer::{Extras, Permission, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use pretokenize_texts::{rounds, Random, FRAGMENTS};
 
-/// What the merges of a vocabulary are drawn from: characters of one to four bytes, and what repeats.
+/// Alphabet of random vocabularies: characters of one to four bytes, and runs.
 const PARTS: [&str; 17] =
     ["a", "b", "ab", " ", "  ", "the", "é", "Ж", "中", "文字", "한", "字", "。", "국中", "😀", "'s", "\u{301}"];
 
@@ -117,7 +118,8 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added up.
+/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added
+/// up.
 fn make_words(random: &mut Random) -> Made {
     const LETTERS: [&str; 16] =
         ["▁", "a", ".", "b", "1", "c", "(", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
@@ -159,7 +161,8 @@ fn make_words(random: &mut Random) -> Made {
     }
     let unk = contents.len();
     contents.push((Kind::Special, "<unk>".into()));
-    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose sums are begun again.
+    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose
+    // sums are begun again.
     let [step, base] = [[1.0, 0.1, 0.01, 0.001][random.below(4)], [0.0, 0.0, 300.0, 5_000.0][random.below(4)]];
     let distinct = random.below(2) == 0;
     let score = |i: usize, random: &mut Random| match distinct {

@@ -1,4 +1,4 @@
-//! What models are said to have done, against what they do.
+//! Reported alternatives of models, against what they do.
 
 #![allow(clippy::unwrap_used)]
 

@@ -84,7 +84,7 @@ impl Drop for Wide {
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
-/// The same of all strings for a thread.
+/// Converts all strings for use on another thread.
 const WORTH_A_THREAD: usize = 1 << 22;
 
 /// Characters that are copied at once, and fit the second cache.
@@ -126,8 +126,8 @@ impl Wide {
                         has_help = true;
                         let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only, and where that may be, the
-                        // thread was waited for above.
+                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only,
+                        // and where that may be, the thread was waited for above.
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -179,13 +179,14 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
         text.clone()
     } else {
         let from = from as ffi::Py_ssize_t;
-        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is a new reference, or
-        // null with an exception set.
+        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is
+        // a new reference, or null with an exception set.
         unsafe {
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more, this is an error.
+    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more,
+    // this is an error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -228,7 +229,7 @@ fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
     u32::try_from(value).ok()
 }
 
-/// What an object that is no `int` stands for: one of NumPy's integers, for example.
+/// Converts an object that is no `int`: one of NumPy's integers, for example.
 fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     callback::index(item).or_else(|failed| {
         if !failed.is_instance_of::<PyTypeError>(item.py()) {

@@ -15,7 +15,7 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
     PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
 }
 
-/// Who owns them.
+/// Owner of the memory.
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
@@ -81,9 +81,10 @@ impl Column {
             Integers::Ids(ids) => ids.as_mut_ptr().cast(),
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
         };
-        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are neither moved nor
-        // freed while this object lives, and the view holds a reference to it. No reference to them is made after this: `as_mut_ptr`
-        // makes none, `__len__` reads the length alone, and `drop`, which hands them on, runs after the last view is released.
+        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are
+        // neither moved nor freed while this object lives, and the view holds a reference to it. No reference to them
+        // is made after this: `as_mut_ptr` makes none, `__len__` reads the length alone, and `drop`, which hands them
+        // on, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

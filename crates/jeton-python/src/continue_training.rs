@@ -61,7 +61,7 @@ pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<Named>>
     json.map(Named::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
-/// Whether rules let each of these be a token.
+/// Returns for each spelling whether rules permit it.
 #[pyfunction]
 pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> PyResult<Vec<bool>> {
     let rules = Named::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;

@@ -88,7 +88,7 @@ impl Counts {
         self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
 
-    /// What `other` counted is taken away.
+    /// Subtracts the counts of `other`.
     fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
@@ -111,12 +111,12 @@ impl Counts {
         py.detach(|| self.0.most_common(n)).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// How many pretokens occur so often.
+    /// Returns the number of pretokens that occur so often.
     fn num_with(&self, py: Python<'_>, count: u64) -> usize {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// How many pretokens appear first before each of some places.
+    /// Returns the number of pretokens that appear first before each of some positions.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }

@@ -33,7 +33,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
 
-/// Where files are made.
+/// Folder of the files.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
@@ -90,7 +90,7 @@ pub fn trim() {
     };
 }
 
-/// What file systems that copy on write call themselves (`statfs(2)`, and the sources of ZFS and bcachefs).
+/// Magic numbers of copy-on-write file systems (`statfs(2)`, and the sources of ZFS and bcachefs).
 #[cfg(target_os = "linux")]
 mod copying {
     pub const BTRFS: i64 = 0x9123_683E;

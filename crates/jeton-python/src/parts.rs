@@ -19,7 +19,7 @@ pub fn normalize_text(py: Python<'_>, parts_json: &str, text: &str, user_defined
     Ok(normalize_texts(py, parts_json, vec![text.to_owned()], user_defined)?.swap_remove(0))
 }
 
-/// The same for many texts: rules are read once.
+/// Runs the parts on many texts: rules are read once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,

@@ -52,7 +52,7 @@ impl Run {
 }
 
 impl Run {
-    /// What learning needs to know of it.
+    /// Returns the options of learning for this run.
     pub fn options(&self) -> learn::Options<'_> {
         learn::Options { memory: &self.memory, threads: self.threads, done: &self.done, ..learn::Options::default() }
     }

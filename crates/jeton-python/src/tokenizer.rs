@@ -78,7 +78,7 @@ impl Tokenizer {
         Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    /// The same of a text alone: no special tokens, no template, no random encoding.
+    /// Encodes a text alone: no special tokens, no template, no sampling.
     fn encode_text(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         self.encode_long(py, text, None, 1)
     }
@@ -139,7 +139,7 @@ impl Tokenizer {
         watch.finish(done, |failed| text.error(py, failed))
     }
 
-    /// How many ids the template adds to one text.
+    /// Returns the number of ids that the template adds to one text.
     fn num_template_ids(&self) -> usize {
         self.0.template().num_added(false)
     }
@@ -291,7 +291,7 @@ impl Tokenizer {
         py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
     }
 
-    /// The same for the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
+    /// Decodes the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
@@ -318,7 +318,7 @@ impl Tokenizer {
         self.0.vocab().kind(id) as u8
     }
 
-    /// What an id adds in the middle of decoded text.
+    /// Returns what an id adds in the middle of decoded text.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.0.decode_one(id, &mut bytes);
@@ -454,12 +454,12 @@ impl Tokenizer {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
-    /// Whether the model was made from a list of merges.
+    /// Returns true if the model was made from a list of merges.
     fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
     }
 
-    /// What each id adds in the middle of decoded text.
+    /// Returns what each id adds in the middle of decoded text.
     fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
         let mut adds = Vec::new();
         let mut one = |&id: &u32| {

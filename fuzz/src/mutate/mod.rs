@@ -9,7 +9,7 @@ pub use json::nodes;
 
 use crate::rng::Rng;
 
-/// What an input is.
+/// Format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing in particular.

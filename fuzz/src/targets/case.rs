@@ -78,7 +78,7 @@ pub fn ids(case: &Value) -> Vec<u32> {
     numbers(&case["ids"])
 }
 
-/// What is being made.
+/// State of the generator.
 struct Making {
     entries: Vec<(u32, &'static str, Vec<u8>)>,
     merges: Vec<[u32; 3]>,

@@ -171,7 +171,7 @@ fn regex(input: &[u8]) -> Outcome {
     Outcome::Fine(String::new())
 }
 
-/// What must hold of a draft of `input`.
+/// Checks the aligned text of `input`.
 fn check(aligned: &AlignedText, input: &str, traced: bool) -> Result<(), String> {
     let mut end = 0;
     for piece in aligned.chunks() {

@@ -44,7 +44,7 @@ pub const TARGETS: &[Target] = &[Target {
     run,
 }];
 
-/// What encoding once may take of a text under a megabyte.
+/// Most time for encoding a text under a megabyte once.
 const MOST_TIME: Duration = Duration::from_secs(2 * SLOWDOWN as u64);
 
 type Check = std::result::Result<(), String>;

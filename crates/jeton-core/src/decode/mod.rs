@@ -52,7 +52,7 @@ fn unknown(vocab: &Vocab, id: u32, position: usize) -> Error {
     ErrorKind::UnknownId { id, position, num_tokens, highest }.into()
 }
 
-/// What ids decode to: its length is known, and it is written where it is wanted.
+/// Decoded ids of known length, to be written into a caller's buffer.
 #[derive(Debug, Clone)]
 pub enum Decoded<'a> {
     /// It is put together there.
@@ -211,8 +211,8 @@ impl Chain {
         Ok(pieces)
     }
 
-    /// What `id` adds between two others. Markers take the places of the others: what comes out between them is the
-    /// token and what the second marker has before it; that is taken off.
+    /// Returns what `id` adds between two others. Markers take the places of the others: what comes out between them is
+    /// the token and what the second marker has before it; that is taken off.
     fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {

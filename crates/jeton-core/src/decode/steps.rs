@@ -1,8 +1,8 @@
-//! What each of HF's decoders does to a list of strings.
+//! HF's decoders as steps over a list of strings.
 //!
-//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string that
-//! both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel` alone, and only where the
-//! caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
+//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string
+//! that both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel`
+//! alone, and only where the caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
 //!
 //! Cost: linear in the strings for each step, whatever the pattern.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
@@ -55,8 +55,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are replaced.
-    /// It stops soon after it has written `most` bytes, which the caller takes for an error.
+    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are
+    /// replaced. It stops soon after it has written `most` bytes, which the caller takes for an error.
     pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool, most: usize) {
         match self {
             Self::Fuse => return pieces.fuse(),
@@ -243,7 +243,7 @@ fn clean_up(text: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Where the short `needle` first stands.
+/// Returns the offset of the short `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }

@@ -400,7 +400,7 @@ pub struct Run<'r> {
     pub encoder: &'r Encoder,
     /// This thread's memory.
     pub worker: &'r mut Worker,
-    /// Whether to go on.
+    /// Cancellation callback.
     pub keep_going: KeepGoing<'r>,
     /// The output.
     pub out: &'r mut Written,

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::merge_boundaries::SplitPoints;
 use crate::vocab::{show, Kind, Vocab};
 
-/// Where the ranks come from.
+/// Source of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranks {
     /// The order of a merge list.
@@ -37,9 +37,9 @@ pub enum Ranks {
 /// A BPE model.
 #[derive(Debug, Clone)]
 pub struct Bpe {
-    /// How a pretoken becomes symbols.
+    /// Initial symbols of a pretoken.
     pub alphabet: Alphabet,
-    /// Where the ranks come from.
+    /// Source of the ranks.
     pub ranks: Ranks,
     merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
     pairs: OnceLock<Pairs>,
@@ -160,7 +160,7 @@ impl Bpe {
         }
     }
 
-    /// Whether merges are found by pairs from the first text on.
+    /// Returns true if merges are looked up by pair from the first text on.
     pub(super) fn needs_pairs(&self) -> bool {
         self.longest == 0
     }
@@ -192,7 +192,7 @@ impl Bpe {
         self.whole_first
     }
 
-    /// Where words fall apart, if they do.
+    /// Returns the split points inside of pretokens, if there are any.
     pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if self.word_start.is_none() || self.whole_first {
             return None;
@@ -303,7 +303,7 @@ impl Look for Contents<'_> {
     }
 }
 
-/// Whether a `▁` stands after something else.
+/// Returns true if a `▁` follows another character.
 pub(super) fn has_inner_word_start(content: &[u8]) -> bool {
     let mut mark = [0; 4];
     let mark = WORD_START.encode_utf8(&mut mark).as_bytes();

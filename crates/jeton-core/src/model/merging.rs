@@ -41,7 +41,7 @@ pub(super) struct Node {
     pub(super) next: u32,
 }
 
-/// Where merges are looked up.
+/// Lookup of merges.
 pub(super) trait Look {
     /// The merge of two neighbors, if they have one.
     fn get(&self, left: u32, right: u32) -> Option<Merge>;
@@ -54,7 +54,7 @@ impl Look for Pairs {
     }
 }
 
-/// What merges.
+/// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
     /// The symbol `▁`, where nothing but itself ever merges with it from the left.
@@ -91,7 +91,7 @@ impl<L: Look> Merger<'_, L> {
         }
     }
 
-    /// The same, word by word.
+    /// Merges word by word.
     #[cold]
     fn words(
         &self,
@@ -168,7 +168,7 @@ impl<L: Look> Merger<'_, L> {
         }
     }
 
-    /// The same for many symbols, straight into `out`.
+    /// Merges many symbols, straight into `out`.
     fn long(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > 2 * STRETCH {
             let symbols = std::mem::take(&mut scratch.symbols);
@@ -184,7 +184,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// The same stretch by stretch; false, with nothing written, where that does not get on.
+    /// Merges window by window; returns false, with nothing written, if that does not advance.
     ///
     /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and
     /// gives tokens back in the same way). So the last tokens of a stretch are dropped, the next one begins with them,
@@ -350,7 +350,7 @@ pub(super) fn join(nodes: &mut [Node], at: u32, result: u32) -> u32 {
     nodes[at as usize].prev
 }
 
-/// How many symbols stand in the list.
+/// Returns the number of symbols in the list.
 fn count(nodes: &[Node]) -> usize {
     std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
 }

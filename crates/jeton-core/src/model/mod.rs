@@ -119,7 +119,7 @@ pub enum Specials<'a> {
 }
 
 impl Specials<'_> {
-    /// Whether one is looked for.
+    /// True if one is requested.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,
@@ -129,14 +129,14 @@ impl Specials<'_> {
     }
 }
 
-/// Where ids go.
+/// Buffer for the ids.
 #[derive(Debug)]
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
     /// For each id where its part of the pretoken ends, in bytes from the start of the pretoken; None if nobody asks.
     pub ends: Option<&'a mut Vec<usize>>,
-    /// What may be among them.
+    /// Special tokens that may be among them.
     pub special: Specials<'a>,
 }
 
@@ -200,7 +200,7 @@ impl Model {
         }
     }
 
-    /// The same with chance: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
+    /// Encodes with random sampling: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
     ///
     /// # Errors
     /// As [`Model::encode`]; `Config` for a model that knows one way only, and for noise that is no probability.
@@ -244,17 +244,17 @@ impl Model {
         }
     }
 
-    /// Whether HF gives all bytes of a run of unknown text one place.
+    /// Returns true if HF gives all bytes of a run of unknown text one offset range.
     pub fn places_bytes_together(&self) -> bool {
         matches!(self, Self::Unigram(model) if !model.single)
     }
 
-    /// Whether HF shows the text instead of this entry, which is the unknown token.
+    /// Returns true if HF shows the text instead of this entry, which is the unknown token.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
-    /// Where pretokens fall into parts that are encoded by themselves; None where they do not.
+    /// Returns the split points inside of pretokens; None if the model has none.
     pub fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         match self {
             Self::Bpe(model) => model.split_points(vocab),
@@ -264,7 +264,7 @@ impl Model {
         }
     }
 
-    /// Whether special tokens are pieces like others where the caller permits them.
+    /// Returns true if special tokens are pieces like others where the caller permits them.
     pub fn has_special_pieces(&self) -> bool {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }

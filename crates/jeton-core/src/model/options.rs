@@ -189,8 +189,8 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
     Ok(model)
 }
 
-/// Whether an added token that is an entry as well comes out of the model without merges: as a whole pretoken or as a
-/// unit.
+/// Returns true if an added token that is an entry as well comes out of the model without merges: as a whole pretoken
+/// or as a unit.
 ///
 /// # Errors
 /// `Config` at byte level where the entry spells other bytes than the token.

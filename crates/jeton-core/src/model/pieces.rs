@@ -92,7 +92,8 @@ impl Pieces {
         Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd, longest })
     }
 
-    /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
+    /// Returns the split points inside of pretokens, if there are any. Unused pieces are taken apart as they were last
+    /// seen, anywhere in the text.
     pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if !self.cuts_words || self.has_unused {
             return None;
@@ -106,12 +107,12 @@ impl Pieces {
         Some(SplitPoints::new(|c| spells && !inside.contains(&c) && !is_known(c), boundaries))
     }
 
-    /// Whether nothing else happens: no unused pieces, and every character of a piece is one.
+    /// Returns true if nothing else happens: no unused pieces, and every character of a piece is one.
     pub(super) fn only_merges(&self) -> bool {
         !self.has_odd && !self.has_unused
     }
 
-    /// Whether some piece has a character that is no piece.
+    /// Returns true if some piece has a character that is no piece.
     pub(super) fn has_odd(&self) -> bool {
         self.has_odd
     }
@@ -199,7 +200,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// The same with chance: each merge is left out, for good, with the probability `sampler.dropout`.
+    /// Encodes with dropout: each merge is left out, for good, with the probability `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Pieces::encode`].

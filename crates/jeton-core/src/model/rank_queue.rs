@@ -136,7 +136,7 @@ impl RankQueue {
 mod tests {
     use super::*;
 
-    /// What comes out is what one heap gives, wherever new ranks and places fall.
+    /// The order equals that of one heap, for any order of pushes.
     #[test]
     fn as_one_heap() {
         let mut state = 1u64;

@@ -35,7 +35,7 @@ use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// What an unknown character costs beyond the worst piece.
+/// Penalty of an unknown character below the worst piece.
 const PENALTY: f64 = 10.0;
 
 /// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a
@@ -65,7 +65,7 @@ pub struct Unigram {
     largest: f64,     // no character adds or takes more than this
 }
 
-/// What counts of an entry.
+/// Properties of an entry.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     score: f64, // with `single`, what fits f32
@@ -149,7 +149,7 @@ impl Unigram {
         Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }
 
-    /// Whether permission decides what may come out.
+    /// Returns true if some special token is a piece, so that the result depends on the permission.
     pub(super) fn has_special_pieces(&self) -> bool {
         !self.single && self.entries.iter().any(|entry| entry.is_special)
     }
@@ -230,7 +230,8 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Whether words, from one `▁` that follows something else to the next, can be encoded by [`Unigram::encode_word`].
+    /// Returns true if words, from one `▁` that follows something else to the next, can be encoded by
+    /// [`Unigram::encode_word`].
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
@@ -419,7 +420,7 @@ impl Unigram {
         }
     }
 
-    /// Whether a piece is a special token, and the caller wants an error for any.
+    /// Returns true if a piece is a special token, and the caller wants an error for any.
     #[inline]
     fn refuses(&self, id: u32, special: Specials<'_>) -> bool {
         matches!(special, Specials::Refused) && self.entries[id as usize].is_special

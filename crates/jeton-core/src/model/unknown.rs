@@ -1,4 +1,4 @@
-//! What becomes of text that no entry covers: the unknown token, one for each character or one for a run of them, or
+//! Encoding of text that no entry covers: the unknown token, one for each character or one for a run of them, or
 //! bytes.
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
@@ -11,7 +11,7 @@ use crate::vocab::{Kind, Vocab};
 /// The piece that a run of unknown characters, which begins at this byte, is, if any.
 type Spelled<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
-/// What stands in for unknown text.
+/// Substitute for unknown text.
 #[derive(Debug, Clone)]
 pub struct Unknown {
     unk: Option<u32>,
@@ -30,7 +30,7 @@ impl Unknown {
         Ok(Self { unk, fused, bytes })
     }
 
-    /// Whether every unknown character becomes its bytes.
+    /// Returns true if every unknown character becomes its bytes.
     pub fn is_spelled(&self) -> bool {
         self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
@@ -121,7 +121,7 @@ impl<'w, 'o> Writer<'w, 'o> {
         self.out.special
     }
 
-    /// Where what is not written yet begins.
+    /// Start of what is not written yet.
     pub fn at(&self) -> usize {
         self.at
     }

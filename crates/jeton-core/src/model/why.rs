@@ -1,11 +1,11 @@
-//! What the models that do not merge considered: the lattice of Unigram, the attempts of WordPiece.
+//! Alternatives that models without merges considered: the lattice of Unigram, the attempts of WordPiece.
 //!
-//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory for what
-//! is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens only, for which the
-//! whole lattice is held.
+//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory
+//! for what is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens
+//! only, for which the whole lattice is held.
 //!
-//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more where SentencePiece
-//! encodes.
+//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more
+//! where SentencePiece encodes.
 
 use super::unigram::{Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
@@ -17,15 +17,15 @@ use crate::error::Result;
 /// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
 const SHORT: usize = 1 << 14;
 
-/// How many segmentations are told beside the best.
+/// Number of segmentations that are listed beside the best.
 const OTHERS: usize = 3;
 
 /// A piece at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Piece {
-    /// Where it starts, in bytes.
+    /// Byte offset of its start.
     pub start: usize,
-    /// Where it ends.
+    /// Byte offset of its end.
     pub end: usize,
     /// Its id; None for an unknown character.
     pub id: Option<u32>,
@@ -47,7 +47,7 @@ pub struct Way {
 pub struct Ways {
     /// All pieces at all places, by their start, shorter first; the first so many.
     pub pieces: Vec<Piece>,
-    /// How many there are.
+    /// Total number.
     pub num_pieces: usize,
     /// The one that was taken.
     pub best: Way,
@@ -55,12 +55,13 @@ pub struct Ways {
     pub others: Vec<Way>,
 }
 
-/// What WordPiece found in a pretoken.
+/// Matches of WordPiece in a pretoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried before.
+    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried
+    /// before.
     pub found: Vec<(usize, usize, u32)>,
-    /// Where no entry begins, so that all of the pretoken is unknown.
+    /// Byte offset at which no entry begins, so that all of the pretoken is unknown.
     pub stuck_at: Option<usize>,
     /// It has more characters than the model looks at.
     pub is_too_long: bool,
@@ -117,7 +118,7 @@ impl Unigram {
 }
 
 impl WordPiece {
-    /// What was found in a pretoken, up to where it was given up.
+    /// Matches in a pretoken, up to the offset at which the model gave up.
     ///
     /// # Errors
     /// As [`WordPiece::encode`].

@@ -150,7 +150,7 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, max_chars })
     }
 
-    /// Whether a pretoken has more characters than the model looks at.
+    /// Returns true if a pretoken has more characters than the model accepts.
     pub(super) fn is_too_long(&self, pretoken: &[u8]) -> Result<bool> {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
     }

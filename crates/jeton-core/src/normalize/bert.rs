@@ -17,7 +17,7 @@ use crate::aligned_text::AlignedText;
 use crate::cancel::CancelCheck;
 use crate::error::Result;
 
-/// Which of its steps it takes.
+/// Steps that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bert {
     pub(super) clean: bool,

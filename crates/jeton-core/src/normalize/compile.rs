@@ -1,12 +1,13 @@
 //! Rules → SentencePiece's character map: the blob that [`super::charsmap`] reads.
 //!
-//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of Hangul spelled in
-//! several ways) take 60 thousand units and not half a million. The blob is another than SentencePiece's own of the same rules:
-//! where a set of children goes is the builder's choice. What it maps is the same.
+//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of
+//! Hangul spelled in several ways) take 60 thousand units and not half a million. The blob is another than
+//! SentencePiece's own of the same rules: where a set of children goes is the builder's choice. What it maps is the
+//! same.
 //!
-//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is.
-//! Cost: one pass over the sorted rules; each set of children is put at the first place that fits among the last blocks.
-//! Source: google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
+//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is. Cost: one
+//! pass over the sorted rules; each set of children is put at the first place that fits among the last blocks. Source:
+//! google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
 //! `charsmap.rs` reads it back.
 
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl Sets {
     }
 }
 
-/// Where everything goes.
+/// Trie under construction, with the units that are taken.
 #[derive(Debug, Default)]
 struct Layout {
     units: Vec<u32>,

@@ -38,7 +38,7 @@ impl Form {
         }
     }
 
-    /// Which characters are to be taken apart.
+    /// Characters to decompose.
     fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,
@@ -71,7 +71,7 @@ impl Form {
     }
 }
 
-/// What is between two cuts.
+/// Text between two boundaries.
 struct Run {
     form: Form,
     properties: &'static Properties,

@@ -77,7 +77,7 @@ impl Normalizer {
         Self::from_value(&parse(part)?, user_defined)
     }
 
-    /// The same for a JSON list of parts.
+    /// Reads normalizers from a JSON list of parts.
     ///
     /// # Errors
     /// As [`Normalizer::from_json`].

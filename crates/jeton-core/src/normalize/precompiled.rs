@@ -56,7 +56,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// How many bytes are ASCII that no rule is made of and that are graphemes of their own, whatever follows.
+/// Returns the number of leading bytes that are ASCII, not part of any rule, and graphemes of their own, whatever
+/// follows.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];

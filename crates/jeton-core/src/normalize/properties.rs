@@ -1,4 +1,4 @@
-//! What normalizers ask about a character, one bit each, for every code point.
+//! Properties of characters that normalizers test, one bit each, for every code point.
 //!
 //! Invariant: a bit is set exactly where the crates that HF builds with say so. Their tables are old and stay so:
 //! normal forms and marks are those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. What was
@@ -21,11 +21,11 @@ use crate::atomic_cell::made_once;
 
 /// May not stay as it is, or where it is, under NFD.
 pub(super) const NFD: u16 = 1;
-/// The same under NFC, where it may also merge with what stands before it.
+/// Changes under NFC, where it may also merge with the preceding character.
 pub(super) const NFC: u16 = 1 << 1;
-/// The same under NFKD.
+/// Changes under NFKD.
 pub(super) const NFKD: u16 = 1 << 2;
-/// The same under NFKC.
+/// Changes under NFKC.
 pub(super) const NFKC: u16 = 1 << 3;
 /// A mark, as `StripAccents` has it.
 pub(super) const MARK: u16 = 1 << 4;
@@ -119,7 +119,7 @@ impl Properties {
         self.bits[usize::from(self.blocks[code / BLOCK]) * BLOCK + code % BLOCK]
     }
 
-    /// How many bytes at the start of `text` are characters without any of the bits `mask`.
+    /// Returns the number of leading bytes of `text` that are characters without any of the bits `mask`.
     #[inline]
     pub(super) fn run_without(&self, mask: u16, text: &str) -> usize {
         let bytes = text.as_bytes();

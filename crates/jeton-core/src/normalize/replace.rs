@@ -87,7 +87,7 @@ impl Replace {
         }
     }
 
-    /// What takes its place, where that has at most four bytes.
+    /// Replacement, if it has at most four bytes.
     fn short_content(&self) -> Option<&str> {
         (self.content.len() <= 4).then_some(&self.content)
     }

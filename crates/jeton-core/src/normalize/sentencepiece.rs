@@ -14,10 +14,10 @@ use crate::aligned_text::AlignedWriter;
 use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
 
-/// What stands for a space in pieces.
+/// Substitute for a space in pieces.
 const MARK: &str = "\u{2581}";
 
-/// What a model's file says about white space, under the file's names.
+/// Options of a model's file for white space, under the file's names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
     pub(super) add_dummy_prefix: bool,
@@ -81,7 +81,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, plain, simple, stays })
     }
 
-    /// How much of the text the next step takes, and what it becomes.
+    /// Length of the text that the next step takes, and its replacement.
     fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
         if let Some(automaton) = &self.user_defined {
             let found = automaton.try_find(Input::new(text).anchored(Anchored::Yes));
@@ -96,14 +96,14 @@ impl SentencePiece {
         }))
     }
 
-    /// How many bytes are copied as they are.
+    /// Returns the number of bytes that are copied unchanged.
     #[inline]
     fn plain_run(&self, text: &[u8]) -> usize {
         let run = text.iter().take_while(|byte| self.plain[usize::from(**byte)]).count();
         run - usize::from(self.may_go_on(text, run))
     }
 
-    /// How many bytes are characters beyond ASCII that are copied as they are, whatever follows.
+    /// Returns the number of bytes of characters beyond ASCII that are copied unchanged, whatever follows.
     #[inline]
     fn staying_run(&self, text: &[u8]) -> usize {
         let mut at = 0;
@@ -122,7 +122,7 @@ impl SentencePiece {
         }
     }
 
-    /// Whether the last of `run` plain bytes may begin a rule with what follows.
+    /// Returns true if the last of `run` plain bytes may begin a rule with what follows.
     fn may_go_on(&self, text: &[u8], run: usize) -> bool {
         let begins_rule = |byte: u8| self.map.as_ref().is_some_and(|map| map.begins[usize::from(byte)]);
         match (text[..run].last(), text.get(run)) {

@@ -12,7 +12,7 @@ use crate::simd::Level;
 
 /// One named pattern.
 pub(super) struct Named {
-    /// What users call it.
+    /// Name in the public interface.
     pub(super) name: &'static str,
     /// Its text in tiktoken's dialect, as published.
     pub(super) text: &'static str,
@@ -20,9 +20,9 @@ pub(super) struct Named {
     pub(super) oniguruma: &'static str,
     /// Other published texts that cut every text alike.
     spellings: &'static [&'static str],
-    /// The same, written out.
+    /// Scanner: one pretoken after the other.
     pub(super) scanner: Scanner,
-    /// The same, many bytes a step.
+    /// Finder: many bytes a step.
     pub(super) finder: fn(Level) -> Finder,
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Open>,
     slots: Vec<usize>,
-    /// What may be spent now, and what may be spent once failures are remembered.
+    /// Budget for now, and budget once failures are cached.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
@@ -141,7 +141,7 @@ impl<'t> Matcher<'t> {
         has_moved.then_some(at * self.program.num_choices + choice.number)
     }
 
-    /// Whether it is known that a choice fails at a place.
+    /// Returns true if a choice is known to fail at a position.
     fn has_failed(&self, label: usize, at: usize) -> bool {
         self.failures.as_ref().is_some_and(|failures| self.key(label, at).is_some_and(|key| failures.has(key)))
     }
@@ -377,7 +377,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// So many characters before `at`, if there are as many.
+/// Moves back by a number of characters before `at`, if there are as many.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {

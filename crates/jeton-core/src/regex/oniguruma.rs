@@ -150,7 +150,7 @@ fn holds_look(node: &Node) -> bool {
     }
 }
 
-/// Whether a node never takes a character.
+/// Returns true if a node never consumes a character.
 fn is_place(node: &Node) -> bool {
     match node {
         Node::Empty | Node::Assert(_) | Node::Look { .. } => true,

@@ -1,4 +1,4 @@
-//! Which vector instructions this processor has, asked once.
+//! Vector instructions of this processor, detected once.
 //!
 //! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the
 //! same results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and

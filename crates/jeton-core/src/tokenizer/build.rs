@@ -28,7 +28,7 @@ const NORMALIZED: u8 = 8;
 /// The model has it as an entry, too, so that text which was not matched can become it. Never of a special token.
 pub const ENTRY: u8 = 16;
 
-/// What surrounds a vocabulary.
+/// Settings around a vocabulary.
 #[derive(Deserialize)]
 struct Options {
     model: Value,
@@ -40,12 +40,12 @@ struct Options {
     decoder: Value,
     #[serde(default)]
     template: Value,
-    /// What HF's strings of entries that end a word end in, where a suffix marks them.
+    /// Suffix of HF's strings of entries that end a word, where a suffix marks them.
     #[serde(default)]
     suffix: Option<String>,
 }
 
-/// What a vocabulary has beside its entries.
+/// Members of a vocabulary beside its entries.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     /// (left, right, result) in order of rank.
@@ -169,12 +169,12 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Whether an added token is found in any text, and not by the model.
+    /// Returns true if an added token is found in any text, and not by the model.
     pub(super) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// What looks for these added tokens.
+    /// Builds the matcher of these added tokens.
     pub(super) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
         let tokens = |normalized: bool| {
             let ids = self.added.iter().copied().filter(|&id| wanted(id));
@@ -197,7 +197,7 @@ impl Tokenizer {
         Ok(Matchers { raw: tokens(false)?, normalized: tokens(true)? })
     }
 
-    /// What normalizers make of the added tokens that are looked for in normalized text, where it differs.
+    /// Normalizes the added tokens that are matched in normalized text; returns those that change.
     fn normalized_spellings(&self) -> Result<Vec<(u32, Vec<u8>)>> {
         let mut spellings = Vec::new();
         if self.normalizers.is_empty() {

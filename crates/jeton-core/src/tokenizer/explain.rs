@@ -18,12 +18,12 @@ use super::segments::Segment;
 /// Pieces of the lattices of one text that are told, all pretokens together. What a browser draws is far less.
 const MOST_PIECES: usize = 1 << 17;
 
-/// How one part of a text was encoded.
+/// Encoding of one part of a text.
 #[derive(Debug, Clone)]
 pub struct Explained {
     /// Its byte range.
     pub span: Span,
-    /// What the model saw of it.
+    /// The text as the model sees it.
     pub bytes: Vec<u8>,
     /// It is an added token: there is nothing to explain.
     pub added: bool,
@@ -31,13 +31,13 @@ pub struct Explained {
     pub whole: bool,
     /// The alternative of the pattern that made it, where one pattern is all that happens before the model.
     pub alternative: Option<usize>,
-    /// What the model did.
+    /// The steps of the model.
     pub why: Why,
     /// The ids.
     pub ids: Vec<u32>,
 }
 
-/// What a model did with a pretoken.
+/// Steps of a model for a pretoken.
 #[derive(Debug, Clone)]
 pub enum Why {
     /// It merged.
@@ -50,7 +50,7 @@ pub enum Why {
     LookUp,
 }
 
-/// How a text was encoded: the first pretokens in full, and the totals of all.
+/// Encoding of a text: the first pretokens in full, and the totals of all.
 #[derive(Debug, Clone, Default)]
 pub struct Explanation {
     /// The first pretokens.
@@ -134,12 +134,12 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Whether the model may merge in a pretoken of this length.
+    /// Returns true if the model may merge in a pretoken of this length.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// How the content of an entry becomes tokens by itself, by merges; None where no merges tell.
+    /// Returns the merges that turn the content of an entry into tokens; None if no merges do.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -150,7 +150,7 @@ impl Tokenizer {
         }
     }
 
-    /// What the model did with a segment, which has these ids, and whether it took it as a whole.
+    /// Returns the steps of the model for a segment, which has these ids, and whether it took it as a whole.
     fn why(
         &self,
         segment: &Segment<'_>,

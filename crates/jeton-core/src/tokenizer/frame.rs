@@ -1,4 +1,4 @@
-//! What the template adds around encoded texts: columns of one length.
+//! Templates around encoded texts, as columns of one length.
 
 use super::{Encoding, Tokenizer};
 use crate::alphabet::Level;
@@ -16,11 +16,11 @@ pub struct Framed {
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets.
     pub offsets: Vec<(usize, usize)>,
-    /// Which part of the input it belongs to, by the template.
+    /// Type id, by the template.
     pub type_ids: Vec<u32>,
-    /// The template put it there.
+    /// True for tokens of the template.
     pub special_mask: Vec<bool>,
-    /// Which text it comes from: 0, 1, or the template.
+    /// Index of its text: 0, 1, or the template.
     pub sequences: Vec<Option<u8>>,
 }
 
@@ -60,7 +60,8 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown text is itself.
+                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown
+                // text is itself.
                 let (start, end) = encoding.byte_spans[index];
                 let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
                 let content = found.unwrap_or(self.vocab.content(id));

@@ -30,7 +30,7 @@ const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// What is handed to threads at once, of a long text or of many: about this many bytes, so that their ids are still at
+/// Unit of work for threads, of a long text or of many: about this many bytes, so that their ids are still at
 /// hand when they are joined.
 const PART: usize = 1 << 18;
 
@@ -129,7 +129,7 @@ impl Tokenizer {
         Ok(self.in_parts(text, permit, threads, watch, true)?.count)
     }
 
-    /// What a text becomes that is not long.
+    /// Encodes a text that is not long.
     fn whole(
         &self,
         text: Input<'_>,
@@ -144,7 +144,7 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// What a long text becomes.
+    /// Encodes a long text.
     fn in_parts(
         &self,
         text: Input<'_>,
@@ -395,7 +395,7 @@ impl Written {
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Where the ids of so many bytes go.
+    /// Returns a buffer for the ids of so many bytes.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

@@ -57,7 +57,7 @@ pub struct Tokenizer {
     matchers: [Matchers; 2],     // for no special tokens, and for all
 }
 
-/// What looks for added tokens in raw and in normalized text.
+/// Matchers of added tokens in raw and in normalized text.
 #[derive(Debug, Clone, Default)]
 struct Matchers {
     raw: Option<Matcher>,
@@ -96,7 +96,7 @@ impl Tokenizer {
         &self.model
     }
 
-    /// What stands around a text or a pair.
+    /// Template around a text or a pair.
     pub fn template(&self) -> &Template {
         &self.template
     }
@@ -120,7 +120,7 @@ impl Tokenizer {
         })
     }
 
-    /// The same with chance: merges left out, or segmentations drawn.
+    /// Encodes with random sampling: merges left out, or segmentations drawn.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

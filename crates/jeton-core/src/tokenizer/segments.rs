@@ -17,17 +17,17 @@ use crate::pretokenize::{Pretokenizer, Span};
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// What the model sees; for an added token what was found.
+    /// Text as the model sees it; for an added token as it was found.
     pub bytes: &'s [u8],
     /// They are known to be UTF-8.
     pub is_text: bool,
     /// The added token.
     pub added: Option<u32>,
-    /// Where it comes from.
+    /// Its range of the input.
     pub place: Place<'s>,
 }
 
-/// Where the bytes of a segment come from.
+/// Origin of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'s> {
     /// They are the text's own, from this byte on.
@@ -124,7 +124,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// The same for UTF-8 that begins at byte `at` of the raw text.
+    /// Segments UTF-8 that begins at byte `at` of the raw text.
     pub(super) fn pretokens_of_text(
         &self,
         text: &str,

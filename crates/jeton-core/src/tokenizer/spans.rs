@@ -1,4 +1,4 @@
-//! Where each id of a text comes from, in bytes and in characters.
+//! Spans of the ids of a text, in bytes and in characters.
 //!
 //! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes
 //! of its own has an empty span at its place; the first token of a character that was expanded owns the character's
@@ -56,8 +56,8 @@ impl Tokenizer {
         self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
-    /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model
-    /// does not see the rest of the text, so what it would refuse there is no error.
+    /// Returns the spans of the first tokens alone: those of the first pretokens that have `most` tokens together. The
+    /// model does not see the rest of the text, so what it would refuse there is no error.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -124,7 +124,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// The same without a template. Returns where the last token ends.
+    /// Computes spans without a template. Returns the end of the last token.
     fn text_in_chunks(
         &self,
         text: &[u8],
@@ -290,7 +290,7 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
     (starts.partition_point(|&byte| byte <= start).saturating_sub(1), starts.partition_point(|&byte| byte < end))
 }
 
-/// The same for ranges that do not go backwards, in one pass.
+/// Converts ranges that do not go backwards, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut first = 0; // characters that start at or before the present byte, less one
     let place = |&(start, end): &(usize, usize)| {

@@ -29,7 +29,7 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
-    /// Whether symbols are bytes, in the order of their stand-ins, or characters.
+    /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
     /// The tie rule; theirs is `lowest_ids`.
     pub tie_break: TieBreak,
@@ -43,9 +43,9 @@ pub struct Options {
     pub limit_alphabet: Option<usize>,
     /// Units that are in the alphabet though the corpus may lack them.
     pub initial_alphabet: Vec<u32>,
-    /// What symbols inside a word begin with.
+    /// Prefix of symbols inside a word.
     pub prefix: Option<String>,
-    /// What the last symbol of a word ends with.
+    /// Suffix of the last symbol of a word.
     pub suffix: Option<String>,
     /// Tokens of more than two symbols are shorter than this.
     pub max_token_length: Option<usize>,
@@ -54,12 +54,12 @@ pub struct Options {
 /// One entry: id, kind, content.
 pub type Entry = (u32, Kind, Vec<u8>);
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug)]
 pub struct Learned {
     /// The alphabet, then what merges made.
     pub entries: Vec<Entry>,
-    /// How many of them are initial symbols.
+    /// Number of them that are initial symbols.
     pub num_symbols: usize,
     /// The merges in order.
     pub merges: Vec<Merge>,

@@ -140,7 +140,7 @@ fn lay_out_range(
     Ok(sequences)
 }
 
-/// Where ids come from.
+/// Source of the ids.
 enum Source<'a> {
     Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
     Alphabet(Box<Alphabet>),

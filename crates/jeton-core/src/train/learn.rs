@@ -46,7 +46,7 @@ use crate::parallel;
 use crate::simd;
 use crate::spill::MemoryLimit;
 
-/// Which of the most frequent pairs is merged when several are equally frequent.
+/// Order of pairs that are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
@@ -60,7 +60,7 @@ pub enum TieBreak {
     Shortest,
 }
 
-/// What to learn.
+/// Options of learning.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The tie rule.
@@ -73,17 +73,17 @@ pub struct Options<'a> {
     pub min_frequency: u64,
     /// The unit of a symbol.
     pub level: Level,
-    /// How the end of a word is marked.
+    /// Marking of the end of a word.
     pub end: EndOfWord,
     /// The spelling of the mark, where tie rules compare strings.
     pub end_of_word: &'a str,
-    /// Which pairs may merge; `None` is all.
+    /// Rule that says which pairs may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
     /// At most so many; they do not change what is learned.
     pub threads: usize,
-    /// How much memory sequences and places may take.
+    /// Memory limit of sequences and posting lists.
     pub memory: &'a MemoryLimit,
-    /// When what pays.
+    /// Thresholds.
     pub tuning: Tuning,
 }
 
@@ -107,7 +107,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// What sequences are made of before the first merge.
+/// Initial sequences, before the first merge.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
     /// The symbols of an alphabet.
@@ -122,16 +122,16 @@ pub trait Known: Sync {
     fn next_id(&self) -> u32;
     /// The spelling of a token; empty where an id has none.
     fn spelling(&self, id: u32) -> &[u8];
-    /// How many initial symbols a token has.
+    /// Returns the number of initial symbols of a token.
     fn num_symbols(&self, id: u32) -> u32;
-    /// What the tokens make of a pretoken.
+    /// Encodes a pretoken with the tokens.
     ///
     /// # Errors
     /// Where they can make nothing of it.
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
-/// When what pays. It decides how long learning takes, never what is learned.
+/// Thresholds. They change how long learning takes, never the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
@@ -160,7 +160,7 @@ pub struct Merge {
     pub right: u32,
     /// The new id.
     pub result: u32,
-    /// How often the pair stood in the corpus.
+    /// Count of the pair in the corpus.
     pub count: u64,
     /// Tokens that the whole corpus takes after the merge.
     pub corpus_tokens: u64,
@@ -227,7 +227,7 @@ impl HasCount for Bound {
     }
 }
 
-/// What one merge does to the pairs with one neighbor, in all shards together.
+/// Effect of one merge on the pairs with one neighbor, in all shards together.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -254,7 +254,7 @@ struct Learner<'a> {
     changed: Vec<u32>,    // neighbors that are not
 }
 
-/// Whether `a` goes before `b`.
+/// Returns true if `a` precedes `b`.
 #[inline]
 fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tokens) -> bool {
     if a.count != b.count {
@@ -427,7 +427,7 @@ impl<'a> Learner<'a> {
         Bound { count, key, pair }
     }
 
-    /// Where the pair first stands: a number that grows with the place.
+    /// Returns the first position of the pair, as a number that grows with it.
     fn first_place(&self, pair: u32) -> u64 {
         let merging = self.merging(pair, 0);
         let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
@@ -586,7 +586,7 @@ impl<'a> Learner<'a> {
         Ok(pair)
     }
 
-    /// Whether the rule, if there is one, lets the pair merge.
+    /// Returns true if the rule, if there is one, permits the pair to merge.
     fn allows(&self, left: u32, right: u32) -> bool {
         match (self.rule, self.tokens.strings()) {
             (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),

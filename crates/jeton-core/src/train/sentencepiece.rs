@@ -25,9 +25,9 @@ use super::sequences::Symbols;
 use crate::alphabet::{EndOfWord, Level, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What stands where a control or user-defined symbol stood.
+/// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// What SentencePiece puts in the place of rare characters.
+/// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
 
 /// The options of the trainer.
@@ -35,11 +35,11 @@ const RARE: char = '\u{2585}';
 pub struct Options {
     /// Pieces in all, characters included, and control symbols and the like not.
     pub vocab_size: usize,
-    /// How much of the text the characters of the vocabulary make up.
+    /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
     /// Characters that are in the vocabulary in any case.
     pub required_chars: String,
-    /// What may be a piece.
+    /// Options for valid pieces.
     #[serde(flatten)]
     pub candidates: Candidates,
 }
@@ -54,12 +54,12 @@ impl Options {
     }
 }
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug)]
 pub struct Learned {
     /// All pieces, the best first.
     pub pieces: Vec<String>,
-    /// How many of them are single characters, the last ones.
+    /// Number of them that are single characters, the last ones.
     pub num_chars: usize,
     /// The merges that made pieces, in order; their ids are places in `pieces`.
     pub merges: Vec<Merge>,
@@ -181,7 +181,7 @@ fn gone(
     Ok(met)
 }
 
-/// What every id spells: characters, then pieces.
+/// Spellings of all ids: characters, then pieces.
 struct Strings(Vec<String>);
 
 impl Strings {

@@ -19,7 +19,7 @@ use crate::hash::Hash;
 use crate::simd;
 use crate::spill::{MemoryLimit, SpillVec, PAGE};
 
-/// How many places ahead cells are fetched.
+/// Prefetch distance, in positions.
 const AHEAD: usize = 24;
 
 /// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system
@@ -32,7 +32,7 @@ const SQUARE: usize = 768;
 /// `Side::listed` of a neighbor whose pair nobody will ask for.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// What a merge needs to know of its pair.
+/// Facts about the pair of a merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
     /// The pair, by its index.
@@ -61,7 +61,7 @@ struct Places {
 /// are not copied as a list is that grows.
 const BLOCK: usize = 1 << 20;
 
-/// What one merge does to the pairs with one neighbor.
+/// Effect of one merge on the pairs with one neighbor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,
@@ -169,7 +169,7 @@ impl Survey {
     }
 }
 
-/// How many places far from each other were touched.
+/// Counter of random accesses.
 #[derive(Debug)]
 struct Visits(usize);
 
@@ -298,7 +298,7 @@ impl Shard {
         Ok(())
     }
 
-    /// How many places of a pair are listed.
+    /// Returns the number of positions of a pair that are listed.
     pub fn num_places(&self, pair: u32) -> usize {
         self.places[pair as usize].len as usize
     }

@@ -92,13 +92,13 @@ impl Tokens {
         self.lengths.len()
     }
 
-    /// How many cells a token covers: one, where learning began with it.
+    /// Returns the number of cells that a token covers: one, if learning began with it.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         self.lengths[id as usize]
     }
 
-    /// How many initial symbols a token has.
+    /// Returns the number of initial symbols of a token.
     pub fn num_symbols(&self, id: u32) -> u32 {
         self.symbols[id as usize]
     }

@@ -39,7 +39,7 @@ pub(super) struct Segmented {
 }
 
 impl InitialSymbols {
-    /// Where characters are the symbols, one each. Those beyond U+FFFF have none here.
+    /// Builds the tables where characters are the symbols, one each. Those beyond U+FFFF have none here.
     pub(super) fn of_characters(symbol: impl Fn(char) -> Option<u32>, ranks: &Ranks) -> Self {
         let symbol = |code| char::from_u32(code).and_then(&symbol).unwrap_or(NO_SYMBOL);
         let mut bytes = Box::new([NO_SYMBOL; 256]);
@@ -62,7 +62,7 @@ impl InitialSymbols {
         }
     }
 
-    /// Where bytes are.
+    /// Builds the tables where bytes are the symbols.
     pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, pairs: &Pairs, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
@@ -116,7 +116,7 @@ impl InitialSymbols {
         initial
     }
 
-    /// What a character's bytes merge to, and the highest rank among those merges.
+    /// Merges the bytes of a character; returns the symbols and the highest rank among these merges.
     fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> (Vec<u32>, u32) {
         let mut symbols: Vec<u32> =
             c.encode_utf8(&mut [0; 4]).bytes().map(|byte| self.bytes[usize::from(byte)]).collect();
@@ -160,12 +160,12 @@ impl InitialSymbols {
         }
     }
 
-    /// Whether bytes are the symbols, all of them.
+    /// Returns true if all bytes are symbols.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
 
-    /// Whether every byte has a symbol.
+    /// Returns true if every byte has a symbol.
     pub(super) fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -246,7 +246,7 @@ impl InitialSymbols {
         Segmented { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
-    /// The same for what is not UTF-8: nothing, where characters are the symbols.
+    /// Segments text that is not UTF-8: nothing, where characters are the symbols.
     #[inline(always)]
     pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let len = if self.is_chars { 0 } else { self.spell(text, symbols) };

@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 59;
 /// Pretokens that are prepared before the first is merged.
 pub(super) const GROUP: usize = 32;
 
-/// How many take turns.
+/// Number of lanes.
 const LANES: usize = 4;
 
 /// Priorities from here on have no rank.

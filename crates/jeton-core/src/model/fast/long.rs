@@ -120,7 +120,7 @@ impl Window {
         left
     }
 
-    /// Whether two tokens stay as they are beside each other; None where they are too long for a window.
+    /// Returns true if two tokens stay unmerged side by side; None where they are too long for a window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
@@ -137,7 +137,7 @@ impl Window {
     }
 }
 
-/// What encoding reads.
+/// Tables that encoding reads.
 pub(super) struct Tables<'t> {
     pub(super) vocab: &'t Vocab,
     pub(super) initial: &'t InitialSymbols,

@@ -49,7 +49,7 @@ pub struct Fast {
     apart: Apart,
 }
 
-/// What a text may hold that does not merge: then it takes the plain way.
+/// Contents of tokens that never merge. A text that has one takes the slow path.
 #[derive(Debug, Clone, Default)]
 struct Apart {
     contents: Trie,
@@ -78,16 +78,16 @@ pub struct Job {
     pub len: u32,
     /// Index of its result.
     pub slot: u32,
-    /// Whether it is UTF-8. What is not is merged byte by byte if it is short, and else not here.
+    /// True for UTF-8. Other text is merged byte by byte if it is short, and else not here.
     pub is_text: bool,
 }
 
-/// Where the tokens of a job are.
+/// Range of the tokens of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
     /// First token in the caller's list.
     pub start: u32,
-    /// How many; 0: the plain way has to be taken.
+    /// Number of tokens; 0 for the slow path.
     pub len: u32,
 }
 
@@ -191,7 +191,7 @@ impl Fast {
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
-    /// Whether it merges bytes, and each has a symbol.
+    /// Returns true if it merges bytes, and each has a symbol.
     pub fn merges_bytes(&self) -> bool {
         self.initial.merges_bytes()
     }
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
     use crate::vocab::Kind;
 
-    /// Where the joint of two tokens is not known, a text goes to the heap; runs of spaces are full of tokens as long
+    /// If no boundary of two tokens is certain, a text goes to the heap; runs of spaces are full of tokens as long
     /// as these.
     #[test]
     fn two_tokens_fill_a_window() {

@@ -1,4 +1,4 @@
-//! What becomes of matches and of the text between them.
+//! Handling of matches and of the text between them.
 //!
 //! Source: huggingface/tokenizers, tokenizer/normalizer.rs (`split`).
 
@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) is_match: bool,
 }
 
-/// Where matches go.
+/// Handling of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
     /// Away.

@@ -34,7 +34,7 @@ impl Characters {
         Self { low, ranges }
     }
 
-    /// Whether it holds `c`.
+    /// Returns true if the set has `c`.
     #[inline]
     pub(super) fn has(&self, c: char) -> bool {
         match self.low.get(c as usize / 64) {
@@ -94,7 +94,7 @@ pub const INHERITED: Script = 136;
 /// `Zyyy`: no script of its own.
 pub const COMMON: Script = 137;
 
-/// What has another script there than in `regex-syntax`'s tables.
+/// Characters with another script there than in `regex-syntax`'s tables.
 const EXCEPTIONS: [(char, char, &str); 3] =
     [('\u{589}', '\u{589}', "Zyyy"), ('\u{61C}', '\u{61C}', "Zyyy"), ('\u{953}', '\u{954}', "Deva")];
 
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
     }
 
-    /// How many characters there are of each: what the wheel 0.23.3 has.
+    /// Number of characters of each: those of the wheel 0.23.3.
     #[test]
     fn sets_have_their_sizes() {
         let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();

@@ -50,7 +50,7 @@ enum Part {
     WhitespaceSplit,
 }
 
-/// What a Split looks for.
+/// Pattern of a Split.
 #[derive(Debug, Clone)]
 enum Finder {
     Text(String),
@@ -191,7 +191,7 @@ impl Splitter {
         }
     }
 
-    /// Whether it must know which piece starts the input, so that the draft must be traced.
+    /// Returns true if it must know which chunk starts the input, so that tracing must be on.
     pub fn needs_origins(&self) -> bool {
         matches!(&self.0, Part::Metaspace(metaspace) if metaspace.needs_origins())
     }

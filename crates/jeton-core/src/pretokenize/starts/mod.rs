@@ -51,7 +51,7 @@ impl Finder {
 }
 
 impl Starts {
-    /// Where the pretokens of the last window start, relative to the first, and where the last one ends: there the next
+    /// Starts of the pretokens of the last window, relative to the first, and the end of the last one: there the next
     /// window begins.
     #[inline]
     pub(crate) fn bounds(&self) -> &[u32] {
@@ -203,7 +203,7 @@ impl Starts {
     }
 }
 
-/// Whether a start stands within white space, or within the letters of a word: what follows may decide about it.
+/// Returns true if a start is within white space, or within the letters of a word: what follows may decide about it.
 fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool {
     let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
     let mut before = start - 1;

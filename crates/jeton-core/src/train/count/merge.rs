@@ -1,6 +1,7 @@
 //! Sorted counts from many sources → one, in the order of their bytes.
 //!
-//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over sources.
+//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over
+//! sources.
 //!
 //! Cost: a heap of one pretoken a source; memory follows the sources, not what is in them.
 
@@ -13,7 +14,7 @@ use super::table::Counts;
 use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 
-/// Where merged pretokens go.
+/// Destination of merged pretokens.
 pub trait Sink {
     /// One more, which comes after all others by its bytes.
     ///
@@ -34,7 +35,7 @@ impl Sink for Counts {
     }
 }
 
-/// What was left out because it is rare.
+/// Statistics of rare pretokens left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Distinct pretokens.
@@ -46,7 +47,7 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// Whether a pretoken stays; if it does not, it is counted here.
+    /// Returns true if a pretoken is kept; else counts it here.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;

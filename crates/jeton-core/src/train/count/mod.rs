@@ -51,7 +51,7 @@ use worker::Worker;
 /// Bytes of text that a thread counts before all meet again.
 const ROUND: usize = 32 << 20;
 
-/// What counting met besides pretokens.
+/// Statistics of counting besides pretokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     /// Documents.
@@ -86,7 +86,7 @@ impl Counter {
         Self { stages, special, workers: Vec::new(), totals: Totals::default() }
     }
 
-    /// What was met so far.
+    /// Statistics so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -168,7 +168,7 @@ impl Counter {
         self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are
+    /// Merges the counts with those spilled before, where pretokens that occur less than `min_count` times are
     /// dropped.
     ///
     /// # Errors

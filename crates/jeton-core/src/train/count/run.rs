@@ -5,11 +5,11 @@
 //! the end    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
 //! ```
 //!
-//! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus where the
-//! pretoken appears first.
+//! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus
+//! where the pretoken appears first.
 //!
-//! Invariant: what [`Reader`] gives was checked up to there, and all of it when it says that there is no more: order, sums and checksum.
-//! A pretoken takes no more memory than the bytes that the file has for it.
+//! Invariant: what [`Reader`] gives was checked up to there, and all of it when it says that there is no more: order,
+//! sums and checksum. A pretoken takes no more memory than the bytes that the file has for it.
 //!
 //! Cost: 10 to 20 bytes an entry; one pass.
 //! Source of the code: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
@@ -26,8 +26,8 @@ pub const END: u64 = 24;
 
 /// Pretokens that rise by their bytes.
 pub trait Source {
-    /// The next pretoken takes the place of the last one, which is still in `pretoken`; its count, and the place where it appears
-    /// first. None where there is no more.
+    /// The next pretoken takes the place of the last one, which is still in `pretoken`; its count, and the place where
+    /// it appears first. None where there is no more.
     ///
     /// # Errors
     /// Of the system; [`Error::format`] for what no [`Writer`] wrote.
@@ -65,8 +65,8 @@ impl Crc {
     }
 }
 
-/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what was written, whoever
-/// wrote it.
+/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what
+/// was written, whoever wrote it.
 const MOST_SHARED: usize = 64;
 
 /// Writes entries, in order.
@@ -191,7 +191,7 @@ impl<R: Read> Reader<R> {
         Err(self.wrong("an integer of more than 64 bits"))
     }
 
-    /// What stands behind the entries.
+    /// Trailer after the entries.
     fn end(&mut self) -> Result<()> {
         let mut end = [0; END as usize];
         let (sums, rest) = end.split_at_mut(16);

@@ -56,7 +56,7 @@ const NAMES: [&str; 40] = [
     "Vai",
 ];
 
-/// What of the counts is in one script.
+/// Counts of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// Its Unicode name; `Other`; `None` for what has no script.
@@ -101,7 +101,7 @@ fn script(c: char) -> usize {
 }
 
 impl Counts {
-    /// What is in each script that occurs, by falling bytes.
+    /// Returns the counts of each script that occurs, most bytes first.
     pub fn scripts(&self) -> Vec<Share> {
         let names = NAMES.into_iter().chain(["Other", "None"]);
         let mut shares: Vec<_> = names.map(|script| Share { script, distinct: 0, occurrences: 0, bytes: 0 }).collect();

@@ -1,4 +1,4 @@
-//! What of a document is counted: what the stages before a model hand to it.
+//! Stages before counting: what the stages before a model make of a document.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
@@ -18,7 +18,7 @@ use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::special::{Added, Matcher};
 
-/// What happens to a text before it is counted.
+/// Preparation of a text before it is counted.
 #[derive(Debug)]
 pub enum Stages {
     /// One pattern cuts it.
@@ -39,7 +39,7 @@ pub struct Parts {
     is_traced: bool,     // a splitter looks where its pieces come from
 }
 
-/// Which texts are not counted.
+/// Texts that are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Skips {
     over_bytes: Option<usize>,
@@ -53,10 +53,10 @@ impl Skips {
     }
 }
 
-/// What is counted in the place of a boundary; its id in the matcher.
+/// Counted in place of a boundary; its id in the matcher.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// What stands behind the last pretoken of a text, where ends are marked; a line holds none.
+/// Counted behind the last pretoken of a text, where ends are marked; a line holds none.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
@@ -121,7 +121,7 @@ impl Stages {
 const MOST_PRETOKENS_A_BYTE: u64 = 128;
 
 impl Stages {
-    /// How many places a byte of a document has: one for each pretoken that may begin there.
+    /// Positions for each byte of a document: one for each pretoken that may begin there.
     pub fn places_a_byte(&self) -> u64 {
         match self {
             Self::Pattern(_) => 1,

@@ -146,7 +146,7 @@ impl Default for Batch {
     }
 }
 
-/// How far a table was filled.
+/// Fill level of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,
@@ -216,7 +216,7 @@ impl Counts {
         order.into_iter().map(|number| (self.bytes(&self.entries[number]), self.entries[number].count)).collect()
     }
 
-    /// How many pretokens appear first before a place.
+    /// Returns the number of pretokens that appear first before a position.
     pub fn distinct_before(&self, place: u64) -> usize {
         self.entries.partition_point(|entry| entry.first < place)
     }
@@ -435,7 +435,7 @@ impl Counts {
         Ok(())
     }
 
-    /// How far it is filled now.
+    /// Returns its fill level.
     pub(super) fn mark(&self) -> Mark {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }

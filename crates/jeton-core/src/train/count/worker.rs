@@ -1,8 +1,8 @@
 //! One thread at work: the pretokens of its parts of the text, into its own table.
 //!
-//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted together. Any other
-//! pattern is asked for one pretoken after the other.
-//! Plain version: [`Part::for_each_span`] with a `dict`.
+//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted
+//! together. Any other pattern is asked for one pretoken after the other. Plain version: [`Part::for_each_span`] with a
+//! `dict`.
 
 use super::table::{Batch, Counts, Mark};
 use super::{Segment, Stages};
@@ -123,7 +123,7 @@ impl Worker {
         self.counts.add_at(pretoken, 1, place)
     }
 
-    /// How far its table is filled now.
+    /// Returns the fill level of its table.
     pub(super) fn mark(&self) -> Mark {
         self.counts.mark()
     }

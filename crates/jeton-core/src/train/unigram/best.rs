@@ -65,7 +65,7 @@ impl Ways {
     }
 }
 
-/// How often each piece stands in the best segmentations of the text.
+/// Returns the count of each piece in the best segmentations of the text.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -64,11 +64,11 @@ pub(super) struct Unknown {
     pub score: f64,
     /// The piece for which it is counted; [`NONE`]: it is not.
     pub id: u32,
-    /// How many there are beside those in the segments.
+    /// Number of unknowns outside of the segments.
     pub num_rare: u64,
 }
 
-/// How often each piece is expected.
+/// Returns the expected count of each piece.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -45,7 +45,7 @@ use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::Limits;
 
-/// What to learn, by the names of SentencePiece's options where it has them.
+/// Options, by the names of SentencePiece's where it has them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
     /// Entries of the vocabulary, those of `num_reserved` among them.
@@ -62,20 +62,20 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what
+    /// Follows SentencePiece's bugs. What follows a substring is compared by its first byte, and what
     /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
     /// counted for the most frequent one.
     pub slips: bool,
-    /// Whether words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
+    /// True if words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
     /// a space.
     #[serde(default)]
     pub marked_ends: bool,
-    /// Whether all lines begin with a space, so that every end of a line is followed by the same.
+    /// True if all lines begin with a space, so that every end of a line is followed by the same.
     #[serde(default)]
     pub starts_alike: bool,
-    /// Whether scores are rounded to 32 bits in the end, as a `.model` holds them.
+    /// Rounds scores to 32 bits in the end, as a `.model` holds them.
     pub single_precision: bool,
-    /// What a piece may hold.
+    /// Options for valid pieces.
     #[serde(flatten)]
     pub limits: Limits,
 }
@@ -106,12 +106,12 @@ impl Options {
     }
 }
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// Pieces and scores, best first.
     pub pieces: Vec<Scored>,
-    /// How many of them had to be, because they are characters.
+    /// Number of them that are required, because they are characters.
     pub num_characters: usize,
     /// Pieces that training began with.
     pub num_seeds: usize,
@@ -125,7 +125,7 @@ const LEAST_EXPECTED: f64 = 0.5;
 /// A character that is no piece is by this less probable than the worst piece; a difference of scores.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// How many pieces more than wanted EM ends with.
+/// Surplus of pieces with which EM ends.
 const MORE: f64 = 1.1;
 
 /// Learns pieces; `watch` is called now and then with the pieces that are left, and stops the work by returning false.

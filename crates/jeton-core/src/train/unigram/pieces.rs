@@ -16,7 +16,7 @@ use super::suffixes::Suffixes;
 /// No piece.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a walk along the text asks of a piece.
+/// Properties of a piece for a walk along the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     /// Its probability, or its score: what the walk adds up.

@@ -1,4 +1,4 @@
-//! Which pieces stay: those whose loss would cost the text most, and in the end those with the best scores.
+//! Pruning: keeps the pieces whose loss would reduce the likelihood most, and in the end those with the best scores.
 //!
 //! The loss is estimated: where a piece is dropped, its best alternative takes its place everywhere, and frequencies
 //! move over. A piece whose alternative is better than itself is in no best segmentation and goes at once; so does one
@@ -35,7 +35,7 @@ pub(super) fn prune(pieces: &mut Pieces, frequencies: &[u64], alternatives: &[Op
     pieces.retain(|id| keep[id]);
 }
 
-/// How much of its logarithm the likelihood of one piece of text loses.
+/// Loss of log-likelihood of the text without one piece.
 fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 {
     let own = frequencies[id] as f64;
     let with = ln(own) - ln(total);
@@ -48,7 +48,7 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// What a character that must be a piece, and is none any more, gets above the worst score; each one more than the one
+/// Score above the worst one for a character that must be a piece, and is none any more; each one more than the one
 /// before.
 const STEP: f64 = 0.0001;
 

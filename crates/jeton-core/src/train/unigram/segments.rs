@@ -30,13 +30,13 @@ pub(super) const MANY: u32 = u32::MAX;
 /// Stands between a segment and what follows it; in no text in UTF-8.
 const THEN: u8 = 0xFF;
 
-/// What stands where a control or user-defined symbol stood.
+/// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// What is counted behind the last word of a line.
+/// Counted behind the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// What every word begins with but the first of a line.
+/// First character of every word but the first of a line.
 const SPACE: char = '\u{2581}';
-/// What SentencePiece puts in the place of rare characters.
+/// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
 
 /// The distinct segments of a corpus.
@@ -46,11 +46,11 @@ pub(super) struct Segments {
     pub characters: Vec<(char, u64)>,
     /// All segments, one after the other.
     pub symbols: Vec<Symbol>,
-    /// Where each segment starts in `symbols`; one more at the end.
+    /// Start of each segment in `symbols`; one more at the end.
     pub starts: Vec<u32>,
-    /// How often each segment stands in the corpus.
+    /// Count of each segment in the corpus.
     pub weights: Vec<u64>,
-    /// What follows each segment in its word, wherever it stands, as [`Segments::follower`] has it; or [`MANY`].
+    /// Follower of each segment in its word, as [`Segments::follower`] has it; [`MANY`] if it differs.
     pub followers: Vec<u32>,
     slips: bool,
     /// Occurrences of all other characters.
@@ -126,7 +126,7 @@ impl Segments {
         self.weights.len()
     }
 
-    /// Where segment `i` lies in `symbols`.
+    /// Returns the range of segment `i` in `symbols`.
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }

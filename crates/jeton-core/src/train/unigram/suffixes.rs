@@ -48,7 +48,7 @@ impl Candidate {
 
 /// Suffixes in order, by job, and the best candidates.
 pub(super) struct Suffixes {
-    /// Where each suffix starts in `Segments::symbols`.
+    /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
     /// In the order of strings, so that what begins another stands before it.
     pub candidates: Vec<Candidate>,
@@ -123,7 +123,7 @@ impl<'a> Text<'a> {
         (u64::BITS / self.bits) as usize
     }
 
-    /// How many characters of the suffix at `at` are looked at.
+    /// Returns the number of characters of the suffix at `at` that are compared.
     fn reach(&self, at: u32) -> usize {
         let at = at as usize;
         usize::from(self.words.longest[at].saturating_add(1).min(self.left[at]))
@@ -198,7 +198,7 @@ impl<'a> Text<'a> {
         (0..most).take_while(|&i| self.symbol(a, i) == self.symbol(b, i)).count()
     }
 
-    /// What follows the first `length` characters of a node with the suffix `at`.
+    /// Returns the followers of the first `length` characters of a node with the suffix `at`.
     fn next(&self, at: u32, node: &Open, length: usize) -> u32 {
         if node.length == length {
             return node.next;
