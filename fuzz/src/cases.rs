@@ -392,7 +392,7 @@ pub fn charsmap(rng: &mut Rng) -> String {
 pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
     let mut texts: Vec<u8> = Vec::new();
     let mut units = vec![0u32; 1024];
-    // The root's children stand at 256 ^ label, each with a block of its own for its leaf, or a further child.
+    // The root's children are at 256 ^ label, each with a block of its own for its leaf, or a further child.
     units[0] = unit_offset(0, 256);
     let mut block = 512;
     for _ in 0..rng.length(12).max(1) {
@@ -416,7 +416,7 @@ pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// The offset bits of a unit at `from` whose children stand around `to`.
+/// Returns the offset bits of a unit at `from` whose children are around `to`.
 fn unit_offset(from: usize, to: usize) -> u32 {
     let offset = (from ^ to) as u32;
     if offset < 1 << 21 {

@@ -19,7 +19,7 @@ use crate::mutate;
 use crate::rng::Rng;
 use crate::targets::{Outcome, Target};
 
-/// A run may take this long for each byte of input, and [`FLOOR`] more: a hundred times what is usual.
+/// Time limit of a run: this long for each byte of input, and [`FLOOR`] more: a hundred times the usual.
 const PER_BYTE: Duration = Duration::from_micros(20);
 const FLOOR: Duration = Duration::from_millis(400);
 
@@ -189,7 +189,7 @@ pub fn choose(target: &Target, pool: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Writes a finding, as found and made small, with what it does.
+/// Writes a finding, as found and minimized, with its outcome.
 fn record(
     target: &Target,
     input: &[u8],

@@ -1,4 +1,4 @@
-//! Text with its alignment to the input: split into chunks and rewritten chunk by chunk on the way to the model.
+//! Text with its alignment to the input: split into chunks and rewritten chunk by chunk before it reaches the model.
 //!
 //! Every stage before the model either rewrites chunks (a normalizer) or splits them (a matcher of added tokens, a
 //! pre-tokenizer). Stages work on one [`AlignedText`], in order, and so compose without knowing each other.
@@ -76,7 +76,7 @@ fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     Some(InputRange { start: origins.first()?.start, end: origins.last()?.end })
 }
 
-/// A text on its way.
+/// Text between two stages.
 #[derive(Debug, Clone, Default)]
 pub struct AlignedText {
     text: String,
@@ -270,7 +270,7 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0: it is new and stands for what the byte before stands for. 0: it takes the place of the next old
+    /// `change` > 0: it is new and gets the input range of the byte before. 0: it replaces the next old
     /// character. −n: the same, and the n old characters after that are left out.
     pub fn put(&mut self, c: char, change: isize) {
         let start = self.from.start;
@@ -303,8 +303,8 @@ impl AlignedWriter<'_> {
         self.origins.is_some()
     }
 
-    /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes
-    /// it stands for the empty range at this place.
+    /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is 0,
+    /// that is the empty range at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
         let end = self.at + bytes;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
@@ -342,7 +342,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Writes `new`, which stands for the empty range after what was written last: after the old text that it stands
+    /// Writes `new`, with the empty input range after the last one written: after the old text that it
     /// for.
     pub fn append(&mut self, new: &str) {
         if let Some(origins) = &mut self.origins {

@@ -1,4 +1,4 @@
-//! Initial symbols: what a pretoken is before the first merge.
+//! Initial symbols: the units of a pretoken before the first merge.
 //!
 //! A pretoken is cut into units (bytes or characters), and an end-of-word mark, where there is one, is a symbol of its
 //! own or glued to the last unit. Encoding and training share this file, so they cannot disagree.
@@ -330,7 +330,7 @@ impl Alphabet {
     /// Appends the ids of the initial symbols of `pretoken` to `out`, and where each begins to `starts`.
     ///
     /// # Errors
-    /// [`Error::text`] at a unit without an id, when there is nothing that stands in.
+    /// [`Error::text`] at a unit without an id, if there is no substitute.
     pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<()> {
         let plain = !self.unknown.fused && self.unknown.bytes.is_none() && self.prefix.is_none();
         if !plain || starts.is_some() {

@@ -12,7 +12,7 @@ pub enum ErrorKind {
     /// An option or a combination of options that cannot work.
     #[error("{0}")]
     Config(String),
-    /// A file that is not what it claims to be; `place` says where (line, byte, JSON path).
+    /// A file that is not of the format it claims; `place` says where (line, byte, JSON path).
     #[error("{message} ({place})")]
     Format {
         /// The value given and the value expected.
@@ -40,7 +40,7 @@ pub enum ErrorKind {
         /// The highest id in the vocabulary.
         highest: u32,
     },
-    /// The spelling of a special token stands in a text, and the caller asked to be told.
+    /// The text has the spelling of a special token, and the caller asked for an error.
     #[error("the text holds the special token {token:?} at byte {at}")]
     Special {
         /// The special token.

@@ -1,7 +1,8 @@
 //! One fast hash for byte strings and for pairs of ids.
 //!
 //! Folded 64×64→128-bit multiplication, eight bytes at a time (the idea of wyhash, by Wang Yi). The seed is drawn once
-//! per process, so that nobody can prepare a text whose pretokens all collide; no result of the crate depends on it.
+//! per process, so that no attacker can prepare a text whose pretokens all collide; no result of the crate depends on
+//! it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;

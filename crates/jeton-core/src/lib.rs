@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
-//! [`train`] and [`format`] stand beside it. `tools/check_layers.py` keeps it so.
+//! [`train`] and [`format`] are beside it. `tools/check_layers.py` enforces these layers.
 
 pub mod alloc;
 mod atomic_cell;

@@ -120,7 +120,7 @@ impl Part<'_> {
 /// Cuts `texts` into at most `parts` parts of about equal bytes.
 ///
 /// # Errors
-/// What the pretokenizer returns.
+/// Errors of the pretokenizer.
 pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize) -> Result<Vec<Part<'t>>> {
     let total: usize = texts.iter().map(|text| text.len()).sum();
     let mut cuts = vec![Place { text: 0, byte: 0 }];
@@ -200,7 +200,7 @@ pub fn run_in_order<'t, R: Send>(
             }
             let part = &parts[job];
             let done = match landing {
-                // Done again here: nearly never, and others go on meanwhile.
+                // Repeated here: that is rare, and other threads continue meanwhile.
                 Some(start) if start != part.start => {
                     work(&Part { start, end: part.end.max(start), ..*part }, &|| true)
                 }
@@ -288,7 +288,7 @@ pub fn jobs_in_order<R: Send>(
 
 /// Results on their way to `each`, which wants them in order.
 ///
-/// Nobody waits: who comes while another is at `each` leaves his result to that one.
+/// Without blocking: a thread that arrives while another runs `each` leaves its result to that one.
 struct Joined<R, E> {
     arrived: Mutex<Vec<(usize, Result<R>)>>,
     joining: Mutex<Joining<R, E>>,

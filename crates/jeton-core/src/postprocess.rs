@@ -196,7 +196,7 @@ impl Template {
 ///
 /// `content` is the token, `is_bytes` whether it is the bytes of a byte-level entry (where only the space is white, for
 /// HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the token's in its
-/// own text. `span` is counted in characters. The one space that `add_prefix_space` put before the text stands in no
+/// own text. `span` is counted in characters. The one space that `add_prefix_space` put before the text is in no
 /// offsets, so it stays.
 pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
     let (mut leading, trailing) = white_ends(content, is_bytes);

@@ -1,10 +1,10 @@
 //! Added tokens in a text: where they stand, longest first.
 //!
 //! Of two added tokens that begin at the same place the longer wins (`<a>b` over `<a>`), and of two places the earlier.
-//! Which tokens are looked for is the caller's permission, not a property of the text. Flags change what is found: a
+//! The caller's permission selects the tokens to match, not the text. Flags change the matches: a
 //! single word has no word character beside it, and a token may take the white space on its left or right along.
 //!
-//! Invariant: what is found is in order, disjoint and not empty. White space between two tokens goes to the left one,
+//! Invariant: matches are in order, disjoint and not empty. White space between two tokens belongs to the left one,
 //! up to where the right one's own characters begin.
 //!
 //! Cost: O(text), one Aho–Corasick pass; white space is looked at once from each side. Plain version:

@@ -30,7 +30,7 @@ pub enum Kind {
     Special = 4,
     /// An entry that merges may pass through and that is never the result (SentencePiece).
     Unused = 5,
-    /// An entry that stands for one byte, `<0x0A>`, and that no text spells (SentencePiece).
+    /// An entry for one byte, `<0x0A>`, that no text spells (SentencePiece).
     Byte = 6,
     /// An entry at byte level whose spelling holds a character that stands for no byte (HF): no text becomes it, and it
     /// decodes to its spelling.
@@ -171,7 +171,7 @@ impl Place {
         self.len() == 0
     }
 
-    /// Returns true if the kind changes what it decodes to.
+    /// Returns true if the kind affects decoding.
     #[inline(always)]
     pub fn is_odd(self) -> bool {
         self.start & ODD != 0

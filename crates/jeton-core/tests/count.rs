@@ -143,7 +143,7 @@ proptest! {
     }
 }
 
-/// Boundaries that do not fall into step: the guess of the second thread is wrong, and what it counted is taken back.
+/// Boundaries out of step: the guess of the second thread is wrong, and its counts are undone.
 #[test]
 fn what_a_wrong_guess_counted_is_taken_back() {
     // One pretoken of a megabyte, then another: a thread that begins inside finds its boundaries at its end only; and

@@ -23,7 +23,7 @@ struct Made {
     what: String,
 }
 
-/// Bytes, then tokens that join two earlier ones which stand beside each other in some text.
+/// Bytes, then tokens that join two earlier ones that are adjacent in some text.
 fn make(random: &mut Random) -> Made {
     let all_bytes = random.below(4) > 0;
     let by_rank = random.below(2) == 0;
@@ -190,7 +190,7 @@ fn make_words(random: &mut Random) -> Made {
     Made { tok, contents: contents.into_iter().map(|(_, content)| content.into_bytes()).collect(), what }
 }
 
-/// Words of pieces, and what is no piece.
+/// Words of pieces, and words that are none.
 fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..1 + random.below(60) {
@@ -238,7 +238,7 @@ fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
         let mut ids = Vec::new();
         let plain = tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids);
         for again in 0..3 {
-            // First without tables, then with them and with what is remembered.
+            // Without tables, then with tables and caches.
             if again == 1 {
                 tok.prepare(usize::MAX, &mut || true).unwrap();
             }

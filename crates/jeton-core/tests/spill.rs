@@ -93,7 +93,7 @@ fn a_first_part_of_the_lists_stays_mapped() {
         list.extend((0..400_000u32).map(u64::from)).unwrap();
     }
     assert!(lists[2].is_in_file() && lists[3].is_in_file());
-    memory.enforce(); // `Block::release` checks what is asked of it
+    memory.enforce(); // `Block::release` checks its argument
     assert!(lists.iter().all(|list| list.iter().zip(0..).all(|(&value, at)| value == at)));
 }
 

@@ -80,7 +80,7 @@ impl Drop for Wide {
     }
 }
 
-/// Characters of a string for which a detour pays, in a batch and alone.
+/// Smallest string, in characters, that repays the overhead, in a batch and alone.
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
@@ -91,7 +91,7 @@ const WORTH_A_THREAD: usize = 1 << 22;
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Takes what it should of some texts; with several `threads` another one gets the memory for it meanwhile.
+    /// Converts some texts; with several `threads` another one prefaults the memory for it meanwhile.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
@@ -209,7 +209,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
 /// The ids of a list.
 ///
 /// # Errors
-/// `OverflowError` for an integer that no u32 holds, `TypeError` for what is no integer.
+/// `OverflowError` for an integer beyond u32, `TypeError` for other types.
 pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     let mut ids = Vec::with_capacity(list.len());
     for (position, item) in list.iter().enumerate() {
@@ -221,7 +221,7 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
 
 /// The value of an `int`, if a u32 holds it.
 fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
-    // SAFETY: any object will do: what is no `int` is an error, which comes back as -1.
+    // SAFETY: any object will do: one that is no `int` is an error, which comes back as -1.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {
         drop(PyErr::take(integer.py())); // an overflow, or nothing

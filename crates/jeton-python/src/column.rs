@@ -19,7 +19,7 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
-/// From so many ids on, what of their memory nobody wrote is none.
+/// Smallest number of ids of which untouched capacity is returned to the system.
 const LARGE: usize = 1 << 19;
 
 enum Integers {
@@ -44,7 +44,7 @@ impl From<Vec<i64>> for Column {
     }
 }
 
-/// A copy of u32, little-endian, which somebody else may change.
+/// Copies u32, little-endian, that another thread may change.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = vec![0u32; bytes.item_count() / 4];
     let len = std::mem::size_of_val(&ids[..]);

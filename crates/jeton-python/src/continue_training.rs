@@ -71,7 +71,7 @@ pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> 
 /// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
 type Learned = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Learns more merges, from what a tokenizer makes of the counted pretokens.
+/// Learns more merges, from the tokens that a tokenizer makes of the counted pretokens.
 #[pyfunction]
 #[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run))]
 #[allow(clippy::too_many_arguments)]

@@ -17,7 +17,7 @@ use crate::error;
 use crate::mmap::{self, Limit};
 use crate::signals::{self, SignalCheck};
 
-/// Memory for what is read from each run, and for what is written.
+/// Memory for reading each run, and for writing.
 const BUFFER: usize = 1 << 17;
 
 /// Counts documents, batch by batch.
@@ -151,7 +151,7 @@ impl Counter {
         })
     }
 
-    /// (documents, bytes, special tokens met) so far.
+    /// (documents, bytes, special tokens) so far.
     fn totals(&self) -> PyResult<(u64, u64, u64)> {
         self.look(|counter| {
             let totals = counter.totals();
@@ -159,7 +159,7 @@ impl Counter {
         })
     }
 
-    /// The bytes of memory that it takes, and the place after all that was met.
+    /// Returns its memory in bytes, and the position after all documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }

@@ -26,7 +26,7 @@ use crate::vocabulary::Vocabulary;
 /// A file object of Python's.
 struct Object<'a> {
     file: &'a Py<PyAny>,
-    failed: &'a Mutex<Option<PyErr>>, // what it raised
+    failed: &'a Mutex<Option<PyErr>>, // its exception
 }
 
 impl Write for Object<'_> {
@@ -221,7 +221,7 @@ impl Counts {
 }
 
 impl Counts {
-    /// A copy that was changed, within a limit of memory and without the interpreter, and what the change returned.
+    /// Copies and changes counts, within a memory limit and without the GIL; returns the copy and the change's result.
     fn changed<R: Send>(
         &self,
         py: Python<'_>,

@@ -38,7 +38,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// The system's refusal, with what can be done.
+    /// Makes the error of the system, with advice.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -81,7 +81,7 @@ impl Storage for Folder {
     }
 }
 
-/// Gives the system back what the allocator holds and nobody uses.
+/// Returns unused memory of the allocator to the system.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it changes nothing that is allocated.
@@ -174,7 +174,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     file.flush()
 }
 
-/// A file, mapped. Nobody else has it: it has no name.
+/// Mapped file without a name, so that no other process has it.
 #[derive(Debug)]
 struct Mapped {
     folder: PathBuf,

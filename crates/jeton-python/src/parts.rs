@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::error;
 
-/// A text, and for each of its bytes the range of input bytes that it stands for.
+/// A text, and the input byte range of each of its bytes.
 type Traced = (String, Vec<(u32, u32)>);
 
 /// A text after a JSON list of normalizer parts.
@@ -42,7 +42,7 @@ pub fn normalize_texts(
     py.detach(run).map_err(|failed| error::plain(py, failed))
 }
 
-/// The pieces that a list of pre-tokenizers makes of a text, with the byte ranges of the text that they stand for.
+/// Splits a text with a list of pre-tokenizers; returns the pieces, with their byte ranges of the text.
 #[pyfunction]
 pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResult<Vec<(String, (u32, u32))>> {
     let pieces = || -> Result<Vec<_>> {

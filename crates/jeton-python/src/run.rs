@@ -1,4 +1,4 @@
-//! `Run`: how learning runs, whatever is learned: memory, threads, where it goes on, who is told.
+//! `Run`: memory, threads, progress and checkpoints of any learner.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::signals::SignalCheck;
 /// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
 const MERGE: usize = 32;
 
-/// Memory, threads, merges of an earlier run, and who is told of progress.
+/// Memory, threads, merges of an earlier run, and the progress callback.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Run {
     memory: MemoryLimit,
@@ -60,7 +60,7 @@ impl Run {
     /// Learns without the interpreter.
     ///
     /// # Errors
-    /// What `learn` returns, and what the interpreter raises.
+    /// Errors of `learn`, and exceptions of the interpreter.
     pub fn learn<R: Send>(
         &self,
         py: Python<'_>,
@@ -85,7 +85,7 @@ impl Run {
                 })
             })
         });
-        // Ctrl-C says more than that what it asked for could not be saved.
+        // Ctrl-C takes precedence over a failed save.
         let done = watch.finish(result, |failed| error::plain(py, failed));
         match failed.into_inner().ok().flatten() {
             Some(error)

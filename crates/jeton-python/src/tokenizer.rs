@@ -416,7 +416,7 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `model.vocab` as JSON text, the added tokens that cannot stand in it, and those that stand in it and are no
+    /// `model.vocab` as JSON text, the added tokens that conflict with it, and those that are in it and are no
     /// entries of the model. `whole`: with all added tokens, also those that HF would give their ids anyway.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
     fn vocab_json(

@@ -1,4 +1,4 @@
-//! Inputs changed at random, some with regard to what they are: bytes, lines, JSON, protobuf.
+//! Random changes of inputs, some aware of the format: bytes, lines, JSON, protobuf.
 
 mod bytes;
 mod json;

@@ -16,7 +16,7 @@ use crate::rng::Rng;
 /// Result of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was taken; what is remarkable about it.
+    /// Accepted, with a remark.
     Fine(String),
     /// It was refused, with this message.
     Refused(String),
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// One thing to fuzz.
+/// A fuzz target.
 #[derive(Debug)]
 pub struct Target {
     /// Its name.

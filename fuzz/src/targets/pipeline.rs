@@ -185,7 +185,7 @@ fn is_lossless(tok: &Tokenizer, case: &Value) -> bool {
     is_bytes && empty("normalizer") && keeps && options["decoder"].is_null() && !ends && !strips
 }
 
-/// Byte spans and what was dropped are the text, in order.
+/// Checks that byte spans and dropped ranges tile the text, in order.
 fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     let columns = [encoding.byte_spans.len(), encoding.char_spans.len(), encoding.offsets.len()];
     if columns != [encoding.ids.len(); 3] {

@@ -2,7 +2,7 @@
 //!
 //! The first pass finds ids that there are not, and how long the text is, so it is written once, where it is wanted.
 //! The second copies sixteen bytes whatever the length, for a copy of as many as the content has would branch on it;
-//! what is too much is written over by the next content.
+//! the next content overwrites the surplus.
 
 use super::unknown;
 use crate::error::Result;

@@ -3,10 +3,10 @@
 //! Without parts every id adds its content; one that ends a word adds a space as well, save at the very end. With parts
 //! the contents become a list of strings that HF's decoders work on in order, or SentencePiece puts the pieces
 //! together. [`Decoder::decode`] gives bytes and loses none: the bytes of broken-up characters come together again, and
-//! what is still not UTF-8 then is the caller's choice. [`Decoder::decode_text`] replaces it as the library does that
+//! the caller decides about the rest that is not UTF-8. [`Decoder::decode_text`] replaces it as the library does that
 //! the parts come from.
 //!
-//! Cost: linear in the ids and what they spell. Without parts nothing is allocated but the result; with parts the text
+//! Cost: linear in the ids and their contents. Without parts nothing is allocated but the result; with parts the text
 //! is copied once a part. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/;
 //! google/sentencepiece, sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out:
 //! `Replace` by a regex other than ` \z`, SentencePiece's denormalizer.
@@ -159,7 +159,7 @@ struct Chain {
     steps: Vec<Step>,
     spelled: bool,                   // contents are bytes, and a step wants them in the byte alphabet
     reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
-    respelled: HashMap<u32, String>, // id -> what it decodes to instead of its content
+    respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
     ends_word: Vec<u8>,      // what HF's string of an entry that ends a word has at its end
     reads_ends: bool,        // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
 }

@@ -1,4 +1,4 @@
-//! The list of decoder parts: from JSON to what is done.
+//! List of decoder parts: from JSON to a plan.
 //!
 //! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join`, `Respell` and
 //! `SentencePiece` are ours. HF decodes an added token that is matched in normalized text to its normalized content:

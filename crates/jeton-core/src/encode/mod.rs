@@ -265,7 +265,7 @@ impl Encoder {
         }
     }
 
-    /// Accounts for `bytes` of text to be encoded, and builds the tables once that pays off.
+    /// Accounts for `bytes` of text to be encoded, and builds the tables once that is worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.

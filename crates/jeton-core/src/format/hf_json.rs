@@ -26,7 +26,7 @@ pub struct File {
     pub rest: String,
     /// `model.vocab`, when it is an object of ids.
     pub vocab: Columns,
-    /// `model.merges` as ids: left, right and what they spell together.
+    /// `model.merges` as ids: left, right and the result.
     pub merges: Vec<(u32, u32, u32)>,
     /// Members that the file has.
     pub has_merges: bool,
@@ -95,7 +95,7 @@ impl Spelling<'_> {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with line and column, or with the JSON path of what is wrong.
+/// [`Error::format`] with line and column, or with a JSON path.
 pub fn read(json: &[u8]) -> Result<File> {
     let mut raw = Raw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
@@ -155,7 +155,7 @@ impl Columns {
     }
 }
 
-/// The ids of merges: left, right and what they spell together, where the right one loses the prefix of symbols inside
+/// The ids of merges: left, right and the result, if the right one loses the prefix of symbols inside
 /// a word.
 fn resolve(vocab: &Columns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
@@ -372,7 +372,7 @@ impl Quoted {
     }
 }
 
-/// JSON text of what was written piece by piece.
+/// JSON text that is written piece by piece.
 fn text(json: Vec<u8>) -> Result<String> {
     String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
 }
@@ -382,15 +382,15 @@ fn text(json: Vec<u8>) -> Result<String> {
 pub struct Written {
     /// The member as JSON text.
     pub json: String,
-    /// Added tokens that are spelled like an ordinary entry and cannot stand beside it.
+    /// Added tokens that are spelled like an ordinary entry, and conflict with it.
     pub clashes: Vec<u32>,
-    /// Added tokens that stand there and are no entries of the model, though not special: HF's model may make them of
-    /// text.
+    /// Added tokens that are in `model.vocab` and are no entries of the model, though not special: HF's model may make
+    /// them of text.
     pub exposed: Vec<u32>,
 }
 
 /// `model.vocab`: all ordinary entries, and added tokens too, because HF ignores an added token's id where the
-/// vocabulary has holes unless it stands there. Where it would give the last ones their ids anyway, they are left out
+/// vocabulary has holes unless it is listed. Where HF would give the last ones their ids anyway, they are left out
 /// from the first that is no entry of the model on.
 ///
 /// # Errors
@@ -453,7 +453,7 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
 
 /// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the
 /// bit. `None` where the vocabulary has holes, which a list cannot hold. Added tokens behind the scores are no pieces,
-/// and HF gives them the ids behind the list; an unknown token must stand in it.
+/// and HF gives them the ids behind the list; an unknown token must be in it.
 ///
 /// # Errors
 /// As [`Spelling::write`].

@@ -63,7 +63,7 @@ pub fn write(vocab: &Vocab) -> String {
 ///
 /// With ranks, neighbors merge when together they are a token, and the lowest id goes first. A list of merges gives the
 /// same ids when its results rise with its order and every token's merge is the one that ranks alone would make of its
-/// bytes: what happens inside the bytes of one token, before it is made, does not depend on what stands around it. A
+/// bytes: the merges inside the bytes of one token, before it is made, do not depend on the text around it. A
 /// token that no merge makes must not be made by ranks either, and is only the same where whole pretokens are looked up
 /// first.
 ///

@@ -1,6 +1,6 @@
 //! SentencePiece's `.model`: one protobuf message of pieces, in the order of their ids, and of what acts at run time.
 //!
-//! The outer message is walked by hand, so that an error names the piece and the byte; what stands in it is `prost`'s,
+//! The outer message is parsed by hand, so that an error names the piece and the byte; the nested ones are `prost`'s,
 //! with our own structs. Read is all that changes an id or decoded text; how the model was trained, its self test and
 //! unknown fields are passed over, and a file that is written again lacks them.
 //!
@@ -34,7 +34,7 @@ const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
 
-/// A piece: what it is, what it spells, its score.
+/// A piece: kind, spelling and score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
     /// Its kind.
@@ -59,11 +59,11 @@ pub struct Model {
 pub struct Facts {
     /// `unigram`, `bpe`, `word` or `char`.
     pub model_type: String,
-    /// The piece that stands for what no other covers.
+    /// The unknown piece.
     pub unk: String,
     /// Characters that no piece covers become bytes.
     pub byte_fallback: bool,
-    /// White space stands at the end of words.
+    /// White space is at the end of words.
     pub treat_whitespace_as_suffix: bool,
     /// Decoded form of an unknown piece.
     pub unk_surface: String,
@@ -83,7 +83,7 @@ pub struct Facts {
     pub remove_extra_whitespaces: bool,
     /// White space becomes `▁`.
     pub escape_whitespaces: bool,
-    /// The model rewrites what it decodes.
+    /// The model normalizes decoded text.
     #[serde(default)]
     pub denormalizes: bool,
 }
@@ -240,7 +240,7 @@ fn check(piece: &RawPiece) -> std::result::Result<(), String> {
     }
 }
 
-/// The byte that a byte piece stands for.
+/// Returns the byte of a byte piece.
 pub fn byte_of(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     let byte = u8::from_str_radix(digits, 16).ok()?;

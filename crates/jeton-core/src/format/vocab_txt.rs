@@ -1,6 +1,6 @@
 //! BERT's vocab.txt: one entry a line, the id is the number of the line.
 //!
-//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would stand at an id that no
+//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would have an id that no
 //! text reaches.
 //!
 //! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: an entry given

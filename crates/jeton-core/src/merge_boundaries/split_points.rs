@@ -127,7 +127,7 @@ impl SplitPoints {
                 }
             }
             let stop = text.len().min(at + 64);
-            // Characters of three bytes, without a branch on what is between them.
+            // Characters of three bytes, without a branch on the boundary between them.
             let (mut starts_, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
             while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
                 let code = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);

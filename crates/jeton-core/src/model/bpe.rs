@@ -104,7 +104,7 @@ impl Bpe {
         if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
             return Err(wrong("a part is empty"));
         }
-        // As in HF: the prefix's length is cut off the right part, whatever stands there.
+        // As in HF: the prefix's length is cut off the right part, whatever its content.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
         };
@@ -197,7 +197,7 @@ impl Bpe {
         if self.word_start.is_none() || self.whole_first {
             return None;
         }
-        // Bytes that stand for an unknown character are symbols, too, and might merge.
+        // Bytes of an unknown character are symbols, too, and might merge.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
@@ -261,7 +261,7 @@ impl Bpe {
         self.added.ids()
     }
 
-    /// The initial symbols, and where they begin if somebody wants to know.
+    /// The initial symbols, and their offsets on request.
     pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<()> {
         scratch.symbols.clear();
         scratch.starts.clear();

@@ -1,6 +1,6 @@
 //! BPE with merges left out by chance: other ids for the same text, for training robust models.
 //!
-//! Each time a merge would be next, it is passed over with the probability p; what was passed over is offered again
+//! The next merge is skipped with probability p; skipped merges are offered again
 //! once another merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).

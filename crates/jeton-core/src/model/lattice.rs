@@ -7,7 +7,7 @@
 //! sampling).
 //!
 //! Scores are added as the library in question adds them (32 or 64 bits). Where two paths score the same, the one that
-//! the search met first comes first; SentencePiece leaves that to its heap.
+//! the search met first comes first; SentencePiece leaves the order to its heap.
 //!
 //! Cost: memory O(pieces in the lattice); A* is cut back to the most promising when it holds too many paths, as in both
 //! libraries, so a long text may miss some of its n best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
@@ -167,7 +167,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps the `keep` most promising paths, and forgets what no path goes on with.
+    /// Keeps the `keep` most promising paths, and drops nodes that no path uses.
     fn cut_back(&mut self, keep: usize) {
         let (mut paths, mut moved) = (Vec::new(), HashMap::new());
         let kept: Vec<Open> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();

@@ -281,7 +281,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// The list of `symbols` and the heap of what can merge in it.
+    /// Builds the linked list of `symbols` and the heap of their merges.
     pub(super) fn fill(
         &self,
         symbols: &[u32],
@@ -298,7 +298,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// The merge that a heap entry names, if the two symbols still stand there.
+    /// Returns the merge of a heap entry, unless the entry is stale.
     pub(super) fn live(&self, nodes: &[Node], rank: u32, at: u32) -> Option<Merge> {
         let node = nodes[at as usize];
         if node.id == NONE || node.next == NONE {
@@ -355,7 +355,7 @@ fn count(nodes: &[Node]) -> usize {
     std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
 }
 
-/// Appends what stands in the list; `starts` are read only where ends are wanted.
+/// Appends the symbols of the list; `starts` are read only for offsets.
 pub(super) fn write(nodes: &[Node], starts: &[usize], end: usize, out: &mut Out<'_>) {
     let mut at = if nodes.is_empty() { NONE } else { 0 };
     while at != NONE {
@@ -374,7 +374,7 @@ mod tests {
 
     use super::*;
 
-    /// Stretches give what the whole gives: random merges in the order of training or in none, random text and runs,
+    /// Windows yield the ids of the whole: random merges in the order of training or in none, random text and runs,
     /// and tokens that are longer than a stretch.
     #[test]
     fn stretches_as_the_whole() {

@@ -84,7 +84,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
+    /// Shrinks buffers that a long pretoken has grown, so that pooled memory has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
         let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, ways, ids, ends } = self;
@@ -134,7 +134,7 @@ impl Specials<'_> {
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
-    /// For each id where its part of the pretoken ends, in bytes from the start of the pretoken; None if nobody asks.
+    /// For each id the end of its part of the pretoken, in bytes from the start of the pretoken; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,
     /// Special tokens that may be among them.
     pub special: Specials<'a>,
@@ -164,7 +164,7 @@ impl<'a> Out<'a> {
         self.ids.len()
     }
 
-    /// Takes back what was appended since there were `len` ids.
+    /// Truncates to `len` ids.
     fn truncate(&mut self, len: usize) {
         let gone = self.ids.len() - len;
         self.ids.truncate(len);
@@ -178,7 +178,7 @@ impl Model {
     /// Appends the ids of one pretoken.
     ///
     /// # Errors
-    /// `Text` for what the model cannot take; `Interrupted` when `keep_going` returns false.
+    /// `Text` for pretokens that the model cannot encode; `Interrupted` when `keep_going` returns false.
     #[inline]
     pub fn encode(
         &self,
@@ -288,7 +288,7 @@ impl Model {
         }
     }
 
-    /// Makes what the first text needs and what takes as long as the vocabulary is large.
+    /// Builds tables that the first text needs and that take time linear in the vocabulary.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

@@ -1,5 +1,5 @@
-//! SentencePiece's BPE: neighbors merge when what they spell together is a piece; the piece of the best score first,
-//! then the leftmost.
+//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece; the piece of the best score
+//! first, then the leftmost.
 //!
 //! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place,
 //! and never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was
@@ -7,7 +7,7 @@
 //!
 //! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each
 //! piece (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are
-//! unused pieces or chance plays a part, the slow path does what the rule says word for word.
+//! unused pieces or sampling are involved, the slow path follows the rule literally.
 //!
 //! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece
 //! src/bpe_model.cc. Plain version: `tests/models.rs`.
@@ -163,7 +163,7 @@ impl Pieces {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// [`Error::text`] where it is not UTF-8, and for an unknown character that nothing stands in for.
+    /// [`Error::text`] if it is not UTF-8, and for an unknown character without a substitute.
     pub fn encode(
         &self,
         vocab: &Vocab,

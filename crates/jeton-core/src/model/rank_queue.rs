@@ -1,7 +1,7 @@
 //! Priority queue of (rank, position): lowest rank first, leftmost position among equal ranks.
 //!
 //! A long sequence has far more positions than ranks. So the heap holds each rank once, and a linked list holds the
-//! positions of each rank. The positions of the lowest rank are popped from left to right. Merges on the way nearly
+//! positions of each rank. The positions of the lowest rank are popped from left to right. New merges nearly
 //! always yield a higher rank, whose list they are appended to; the others, in a vocabulary that was not trained, go to
 //! a small second heap.
 //!

@@ -213,7 +213,7 @@ impl Unigram {
     /// Appends the ids of a text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8, and for a character that is no piece, if nothing stands in; `Interrupted`.
+    /// `Text` if it is not UTF-8, and for a character that is no piece, without a substitute; `Interrupted`.
     pub fn encode(
         &self,
         text: &[u8],
@@ -262,7 +262,7 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of what it is now.
+        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of its current value.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;

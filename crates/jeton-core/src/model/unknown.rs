@@ -75,7 +75,7 @@ pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     }
 }
 
-/// The error for text that nothing stands in for.
+/// Makes the error for text without a substitute.
 #[cold]
 pub fn unknown(text: &[u8], at: usize) -> Error {
     let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
@@ -121,7 +121,7 @@ impl<'w, 'o> Writer<'w, 'o> {
         self.out.special
     }
 
-    /// Start of what is not written yet.
+    /// Start of the pending text.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -175,7 +175,7 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// The end of the text.
     ///
     /// # Errors
-    /// [`Error::text`] for unknown text that nothing stands in for.
+    /// [`Error::text`] for unknown text without a substitute.
     pub fn finish(mut self) -> Result<()> {
         self.flush()
     }

@@ -1,4 +1,4 @@
-//! SentencePiece's rules: a double-array trie from what is replaced to where in a blob its replacement stands.
+//! SentencePiece's rules: a double-array trie from source texts to offsets of their replacements in a blob.
 //!
 //! Layout: 4 bytes, the trie's size in bytes; the trie, 4 bytes a unit; the replacements, each ended by a NUL. All
 //! little-endian.

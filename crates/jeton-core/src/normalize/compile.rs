@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 
-/// From what is replaced to its replacement.
+/// Rules: source -> replacement.
 pub type Rules = BTreeMap<String, String>;
 
 /// Units a block: no set of children reaches over the end of one.
@@ -26,7 +26,7 @@ const OPEN_BLOCKS: usize = 16;
 /// A unit says how far away its children are in 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
-/// The children of a node: (byte, what is reached by it); the byte 0 leads to the value.
+/// Children of a node: (byte, child); the byte 0 leads to the value.
 type Children = Vec<(u8, Child)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
         return Err(Error::config(format!("a rule for {:?} is empty or holds U+0000", key.0)));
     }
     let mut texts = Vec::new();
-    let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> where it stands in `texts`
+    let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> its offset in `texts`
     for text in rules.values() {
         places.entry(text).or_insert_with(|| {
             let place = texts.len() as u32;

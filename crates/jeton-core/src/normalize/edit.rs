@@ -133,7 +133,7 @@ pub(super) fn bert_ascii(
     })
 }
 
-/// Puts a text before each piece; it stands for what the first character stands for.
+/// Inserts a text before each chunk, with the input range of its first character.
 pub(super) fn prepend(aligned: &mut AlignedText, text: &str) -> Result<()> {
     aligned.rewrite(|old, writer| {
         let Some(first) = old.chars().next() else { return Ok(()) };
@@ -164,7 +164,7 @@ pub(super) fn byte_level(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>
 mod tests {
     use super::*;
 
-    /// A compiler with newer tables would change what is trained and encoded: then `lower` needs the age of a
+    /// A compiler with newer tables would change training and encoding: then `lower` needs the age of a
     /// character.
     #[test]
     fn lower_case_is_that_of_unicode_17() {

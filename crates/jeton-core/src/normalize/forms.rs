@@ -106,7 +106,7 @@ impl Run {
         Ok(())
     }
 
-    /// Orders what is pending and hands it on.
+    /// Orders the pending marks and writes them.
     fn order(&mut self, writer: &mut AlignedWriter<'_>) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(class, ..)| *class); // stable

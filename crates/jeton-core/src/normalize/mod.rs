@@ -8,10 +8,10 @@
 //! alone is copied in runs. Built once.
 //!
 //! ```text
-//! properties     what the parts ask about a character, one bit each
+//! properties     properties of characters, one bit each
 //! edit           parts that look at one character at a time
 //! forms          NFC, NFD, NFKC, NFKD
-//! bert           BERT's steps, in one pass where nobody asks for places
+//! bert           BERT's steps, in one pass if offsets are not requested
 //! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
 //! compile        rules as a text has them → that
 //! nfkc_rules     the rules that SentencePiece has names for

@@ -2,8 +2,8 @@
 //!
 //! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's
 //! dialect and in ours and matches no empty text; any other is refused with what differs. Each character of the new
-//! text stands for what the last byte of the match stood for, as in HF; a match that is replaced by nothing is not
-//! stood for.
+//! text gets the input range of the last byte of the match, as in HF; the range of a match that is replaced by nothing
+//! is lost.
 //!
 //! Cost: one search through the text; a regex runs under a budget of steps linear in it.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.

@@ -132,7 +132,7 @@ impl SentencePiece {
     }
 
     /// Writes plain bytes and the marks of spaces, without a branch for each; returns how many bytes that took. Where
-    /// nobody asks for origins.
+    /// origins are not requested.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();

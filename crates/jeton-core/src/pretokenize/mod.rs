@@ -8,7 +8,7 @@
 //! ```text
 //! scanner   the named patterns, written out
 //! starts    the same, 64 bytes a step
-//! patterns  their names and texts, and what a pattern is called in another engine
+//! patterns  their names and texts, and equivalents in another engine
 //! parts     HF's pre-tokenizers, for tokenizers that came from there
 //! ```
 
@@ -74,7 +74,7 @@ impl Pretokenizer {
     /// A pattern in tiktoken's dialect. The published text of a named pattern runs as fast as its name.
     ///
     /// # Errors
-    /// `Config` when the pattern does not compile, with the place and what is wrong.
+    /// `Config` if the pattern does not compile, with position and reason.
     pub fn regex(pattern: &str) -> Result<Self> {
         match patterns::by_text(pattern) {
             Some(named) => Ok(Self(Kind::Named(named))),

@@ -120,7 +120,7 @@ pub fn oniguruma(name: &str) -> Option<String> {
 /// The text for Oniguruma of any pattern in tiktoken's dialect; for a named one the text it has there.
 ///
 /// # Errors
-/// The name of the construct whose meaning cannot be kept, or what is wrong with the pattern.
+/// Returns the name of the unsupported construct, or the error of the pattern.
 pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
     match by_text(pattern) {
         Some(named) => Ok(named.oniguruma.to_owned()),

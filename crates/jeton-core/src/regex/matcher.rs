@@ -44,7 +44,7 @@ fn free(bytes: usize) -> u64 {
     4_096 + 16 * bytes as u64
 }
 
-/// Something to go on with after a failure, or to do on the way back.
+/// An alternative to try after a failure, or an action to undo.
 enum Open {
     /// Another branch.
     Branch { label: u32, at: usize },
@@ -162,7 +162,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Remembers the choice once what is about to be tried has failed too. Half of the room stays for alternatives.
+    /// Inserts the choice if the alternative fails, too. Half of the budget remains for alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
             self.open.push(Open::Failed { key });

@@ -143,7 +143,7 @@ struct Compiler {
     program: Program,
     /// ranges of a set -> its index
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// As [`Choice::mark`], for what is compiled now.
+    /// Returns [`Choice::mark`] of the code compiled now.
     mark: Option<usize>,
 }
 

@@ -74,7 +74,7 @@ pub(super) enum Assertion {
 /// Why a pattern is not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The construct, or what is wrong.
+    /// Unsupported construct, or error.
     pub(super) what: String,
     /// Byte of the pattern.
     pub(super) at: usize,
@@ -118,7 +118,7 @@ pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(Node, Range<usize>)>>
     Ok(branches)
 }
 
-/// The set that a class text stands for. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
+/// Returns the set of a class text. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
 pub(super) fn parse_set(text: &str, ignore_case: bool) -> Result<ClassUnicode, String> {
     let mut builder = regex_syntax::ParserBuilder::new();
     let hir = builder.case_insensitive(ignore_case).build().parse(text).map_err(|error| match error {
@@ -433,7 +433,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An escape that stands for characters, inside or outside of brackets.
+    /// Reads an escape of characters, inside or outside of brackets.
     fn escaped_class(&mut self) -> Parsed<Escape> {
         let start = self.at;
         self.at += 1;

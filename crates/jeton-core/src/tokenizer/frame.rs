@@ -5,7 +5,7 @@ use crate::alphabet::Level;
 use crate::postprocess::{trim_offsets, Sequence};
 use crate::vocab::Kind;
 
-/// A text or a pair with what the template adds, one entry a token in each column.
+/// Encoded text or pair with its template, one entry a token in each column.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
     /// The ids.
@@ -25,7 +25,7 @@ pub struct Framed {
 }
 
 impl Tokenizer {
-    /// Puts one or two encoded texts and what the template adds together; without `add` the template only orders them.
+    /// Joins one or two encoded texts and the template; without `add` the template only orders them.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
@@ -75,7 +75,7 @@ impl Tokenizer {
         framed
     }
 
-    /// The ids of many texts, each with what the template adds to one text.
+    /// Joins the ids of many texts, each with the template of one text.
     pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
         let (mut all, mut starts) = (Vec::with_capacity(ids.len()), vec![0]);
         for range in offsets.windows(2) {

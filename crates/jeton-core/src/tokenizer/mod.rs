@@ -101,7 +101,7 @@ impl Tokenizer {
         &self.template
     }
 
-    /// Appends the ids of `text` to `out`, one pretoken after the other: the plain way, which the fast one of
+    /// Appends the ids of `text` to `out`, one pretoken after the other: the slow path, which the fast path of
     /// [`Tokenizer::encode_long`] equals.
     ///
     /// # Errors

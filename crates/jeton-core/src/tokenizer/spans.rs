@@ -57,7 +57,7 @@ impl Tokenizer {
     }
 
     /// Returns the spans of the first tokens alone: those of the first pretokens that have `most` tokens together. The
-    /// model does not see the rest of the text, so what it would refuse there is no error.
+    /// model does not see the rest of the text, so that its errors there are not raised.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -92,7 +92,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the
-    /// number of tokens. `template`: with what the template adds to one text.
+    /// number of tokens. `template`: with the template of one text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; what `each` returns.

@@ -2,7 +2,7 @@
 //!
 //! Counts fall while pairs are merged, and most pairs have low ones. One binary heap would touch a path of distant
 //! cache lines for each entry; here a push appends to the bucket of its count, and a bucket is sorted once all above it
-//! are empty. The order of the next entries is then known, so that the caller can prefetch what they refer to.
+//! are empty. The order of the next entries is then known, so that the caller can prefetch their data.
 //!
 //! Invariant: entries come out as from one heap. An entry whose count is not below the current bucket's goes to a
 //! binary heap, and the better of both tops is next.

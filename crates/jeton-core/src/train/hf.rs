@@ -95,7 +95,7 @@ impl Options {
         }
     }
 
-    /// By what the alphabet is ordered: the code point, or that of a byte's stand-in.
+    /// Sort key of the alphabet: the code point, or that of a byte's character.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -103,7 +103,7 @@ impl Options {
         }
     }
 
-    /// A symbol as the vocabulary spells it, save for the suffix, which its kind stands for.
+    /// Spelling of a symbol in the vocabulary, without the suffix, which its kind implies.
     fn content(&self, symbol: Symbol) -> Vec<u8> {
         let mut content = Vec::new();
         if symbol.inside {

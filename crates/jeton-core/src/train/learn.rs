@@ -10,10 +10,10 @@
 //! occurrences of a pair are born at once, its count never grows after that, and its first occurrence never moves
 //! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still true is the winner.
 //! Cells where a pair no longer stands are recognized by their content: ids never come back to a cell they left.
-//! Whether a rule lets a pair merge is decided when it is born.
+//! A rule decides about a pair when it is created.
 //!
 //! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor
-//! is lowered and all pairs are surveyed again as they then stand. So the floor decides what is remembered, never what
+//! is lowered and all pairs are counted again as they then are. So the floor decides what is stored, never what
 //! is learned.
 //!
 //! # Cost
@@ -79,7 +79,7 @@ pub struct Options<'a> {
     pub end_of_word: &'a str,
     /// Rule that says which pairs may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
-    /// At most so many; they do not change what is learned.
+    /// Most threads; their number does not change the result.
     pub threads: usize,
     /// Memory limit of sequences and posting lists.
     pub memory: &'a MemoryLimit,
@@ -466,7 +466,7 @@ impl<'a> Learner<'a> {
         self.survey(watch)
     }
 
-    /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so
+    /// Prefetches data of the next merges. A pair leads to its places and these to cells, each far from the others, so
     /// each is fetched some merges after what leads to it.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
@@ -508,7 +508,7 @@ impl<'a> Learner<'a> {
     }
 
     /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that
-    /// are born.
+    /// are created.
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
@@ -535,7 +535,7 @@ impl<'a> Learner<'a> {
         )
     }
 
-    /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the
+    /// Sums the effects of all shards on one side, calls `settle` for the new pair of each neighbor, and tells the
     /// shards.
     fn settle_side(
         &mut self,

@@ -50,7 +50,7 @@ impl<'m> Replay<'m> {
         self.merges.is_empty()
     }
 
-    /// Does all merges that there is a place for. `met` gets every pair of neighbors that there was at any time.
+    /// Applies all merges that are possible. `met` gets every pair of neighbors that occurred at any time.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut Scratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));

@@ -29,7 +29,7 @@ const LOOK: usize = 1 << 8;
 /// Alphabets up to this size have their pairs counted in a square.
 const SQUARE: usize = 768;
 
-/// `Side::listed` of a neighbor whose pair nobody will ask for.
+/// `Side::listed` of a neighbor whose pair is not listed.
 pub const UNLISTED: u32 = u32::MAX;
 
 /// Facts about the pair of a merge.
@@ -456,7 +456,7 @@ fn fill_postings(
     }
     let size = total.div_ceil(num_partitions);
     let partition = |start: u32| start as usize / size;
-    let mut ends = alloc::filled(0, num_partitions)?; // of what is in each partition
+    let mut ends = alloc::filled(0, num_partitions)?; // end of each partition
     for places in places.iter_mut() {
         ends[partition(places.start).min(num_partitions - 1)] += places.len as usize;
         places.len = 0;

@@ -140,7 +140,7 @@ impl SymbolArray {
     pub fn touch(&mut self, at: u32) {
         if self.cells.is_in_file() {
             let token: *mut u32 = &raw mut self.cells[at as usize].token;
-            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and nobody else's.
+            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and not shared.
             let token = unsafe { AtomicU32::from_ptr(token) };
             token.fetch_or(std::hint::black_box(0), Ordering::Relaxed); // of a constant 0 the compiler would make a read
         }

@@ -1,4 +1,4 @@
-//! Texts that find differences between splitters, and the plain way to run a regex over a text.
+//! Texts that find differences between splitters, and the slow path of running a regex over a text.
 //!
 //! Random fragments glued together find more than random characters: every fragment is one that some pattern treats
 //! specially, so that their neighborhoods are what varies.

@@ -1,4 +1,4 @@
-//! "Files" that are memory: what is tested is what lists and learning make of them.
+//! Storage in memory, for tests of spilling and of learning with it.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -179,7 +179,7 @@ impl InitialSymbols {
         }
     }
 
-    /// The symbols that merging begins with, whatever stands beside the text, which fits.
+    /// Segments a text, which fits, into initial symbols; they do not depend on its neighbors.
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {

@@ -34,7 +34,7 @@ pub(super) trait Rank {
     fn of(&self, symbols: &[u32; 64], place: usize) -> u32;
 }
 
-/// Pretokens being merged. Symbols stand at places 1 to n, between two that are no symbols.
+/// Pretokens being merged. Symbols are at positions 1 to n, between two sentinels.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) symbols: [[u32; 64]; GROUP],

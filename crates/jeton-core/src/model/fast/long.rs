@@ -154,7 +154,7 @@ struct Known {
 }
 
 impl Tables<'_> {
-    /// Appends the tokens of `text`; false where the caller has to find another way, with what was appended taken back.
+    /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.
     #[inline(always)]
     pub(super) fn encode_long(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): a
 //! key's bucket says by how much its slot is moved, and the moves are chosen when the table is built so that no two
-//! keys share a slot. Whether two neighbors merge is as good as random, so a branch on it costs more than the look-up.
+//! keys share a slot. Whether two neighbors merge is unpredictable, so a branch on it costs more than the lookup.
 //!
 //! A slot is 8 bytes (left, right, rank), and about three of four are full: 2 MiB for 200,000 merges, where open
 //! addressing needs 8. That the table fits the second cache decides on text that was not seen before.

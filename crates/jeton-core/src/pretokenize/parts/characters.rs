@@ -89,7 +89,7 @@ const SCRIPTS: &str = "
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
-/// `Zinh`: the script of what stands before it.
+/// `Zinh`: inherits the script of the preceding character.
 pub const INHERITED: Script = 136;
 /// `Zyyy`: no script of its own.
 pub const COMMON: Script = 137;

@@ -230,7 +230,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A quantifier without what may follow it, and whether it is an interval.
+    /// Reads a quantifier without its suffix; true for an interval.
     fn bounds(&mut self) -> Result<Option<(String, bool)>, String> {
         match self.peek() {
             Some(c @ ('?' | '*' | '+')) => {
@@ -359,7 +359,7 @@ impl Reader<'_> {
         Ok(Atom::Place)
     }
 
-    /// An escape that stands for characters, of which the backslash is read.
+    /// Reads an escape of characters, after its backslash.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));

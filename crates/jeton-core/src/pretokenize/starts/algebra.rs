@@ -4,7 +4,7 @@
 //! 1)`, with the last bit of each mask carried into the next block. An addition floods a run: `(seed + run) ^ run` has
 //! the bits of `run` from `seed` to the run's end.
 //!
-//! The algebra is exact on *easy* text. What it cannot decide from the neighborhood it marks as *hard* for the caller
+//! The algebra is exact on *easy* text. Text that 64 bytes do not decide is marked as *hard* for the caller
 //! to cut again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a
 //! mark after a symbol. White space that reaches the end of the text is the caller's, too.
 //!

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::spill::MemoryLimit;
 
 impl Counts {
-    /// Takes away what `other` counted; what is left with nothing is gone. The order stays.
+    /// Subtracts the counts of `other`; pretokens without a count are removed. The order stays.
     ///
     /// # Errors
     /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it
@@ -40,7 +40,7 @@ impl Counts {
         crc.value()
     }
 
-    /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with
+    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens without
     /// nothing is gone.
     ///
     /// # Errors

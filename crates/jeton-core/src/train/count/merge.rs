@@ -3,7 +3,7 @@
 //! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over
 //! sources.
 //!
-//! Cost: a heap of one pretoken a source; memory follows the sources, not what is in them.
+//! Cost: a heap of one pretoken a source; memory is linear in the number of sources, not in their sizes.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -87,7 +87,7 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Puts the pretokens of all sources that occur `min_count` times into `sink`; says what was dropped.
+/// Writes the pretokens of all sources that occur `min_count` times to `sink`; returns statistics of the others.
 ///
 /// # Errors
 /// What sources and sink return; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.

@@ -1,7 +1,7 @@
 //! Documents → distinct pretokens with 64-bit counts, in the order of their first appearance.
 //!
 //! ```text
-//! stages    what of a document is counted
+//! stages    stages before counting
 //! table     distinct pretokens, their counts, and where each appears first
 //! worker    one thread: its part of the text, into its own table
 //! join      the tables of all threads → one
@@ -58,7 +58,7 @@ pub struct Totals {
     pub documents: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Special tokens that stood in them, each a cut.
+    /// Special tokens in these, each a boundary.
     pub special_tokens: u64,
 }
 
@@ -150,7 +150,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Goes on where another counter was when it had met `totals` and what it had counted was written away.
+    /// Continues from another counter with these `totals`, whose counts were spilled.
     pub fn resume(&mut self, totals: Totals) {
         self.totals = totals;
     }
@@ -224,7 +224,7 @@ impl Counter {
         Ok((counts, self.totals, dropped))
     }
 
-    /// The place after all that was met.
+    /// Returns the position after all documents.
     pub fn end(&self) -> u64 {
         self.totals.bytes.saturating_mul(self.stages.places_a_byte())
     }
@@ -240,7 +240,7 @@ fn round<'t>(
     count: impl Fn(&mut Worker, &Part<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<Part<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // Of each worker what it has counted in this round: a part that began at a wrong place is taken back.
+    // Collects the counts of each worker of this round: a part that began at a wrong boundary is undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));

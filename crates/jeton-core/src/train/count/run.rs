@@ -1,4 +1,4 @@
-//! Sorted counts as bytes: what is put on disk where memory ends, and what files of counts hold.
+//! Sorted counts as bytes: the format of spilled runs, and of files of counts.
 //!
 //! ```text
 //! an entry   shared | rest | bytes | count | first      pretokens rise by their bytes; each begins with `shared` bytes of the one before
@@ -30,7 +30,7 @@ pub trait Source {
     /// it appears first. None where there is no more.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for what no [`Writer`] wrote.
+    /// Of the system; [`Error::format`] for data that no [`Writer`] wrote.
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
@@ -222,7 +222,7 @@ impl<R: Read> Source for Reader<R> {
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
-            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // what a length promises may not be there
+            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length says
             pretoken.resize(before + step, 0);
             self.fill(&mut pretoken[before..])?;
             rest -= step;

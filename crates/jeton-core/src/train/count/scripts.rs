@@ -12,7 +12,7 @@ use super::table::Counts;
 
 use crate::atomic_cell::made_once;
 
-/// The scripts that are told apart; what is in none of them is `Other`, what has no script is `None`.
+/// The scripts that are told apart; characters of others are `Other`, those without a script `None`.
 const NAMES: [&str; 40] = [
     "Latin",
     "Cyrillic",
@@ -59,7 +59,7 @@ const NAMES: [&str; 40] = [
 /// Counts of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Its Unicode name; `Other`; `None` for what has no script.
+    /// Its Unicode name; `Other`; `None` without a script.
     pub script: &'static str,
     /// Distinct pretokens.
     pub distinct: u64,

@@ -1,4 +1,4 @@
-//! Stages before counting: what the stages before a model make of a document.
+//! Stages before counting, the same as before a model.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
@@ -84,7 +84,7 @@ impl Stages {
     /// left alone by SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too,
     /// and each is counted as one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over
     /// `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part hands on
-    /// bytes, not the characters that stand for them.
+    /// bytes, not characters of the byte alphabet.
     ///
     /// # Errors
     /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
@@ -134,7 +134,7 @@ impl Parts {
     /// Calls `each` with the pretokens of a text, in order.
     ///
     /// # Errors
-    /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
+    /// Errors of the parts, with an offset in the text as they see it; errors of `each`; `Interrupted`.
     pub fn for_each(
         &self,
         text: &str,

@@ -4,7 +4,7 @@
 //! slots     a tag and a number, by hash ─► entries    in order: key, count, first place ─► arena    pretokens over 15 bytes
 //! ```
 //!
-//! Invariant: entries stand in the order of their first places, which are different; no two have the same pretoken.
+//! Invariant: entries are in the order of their first positions, which are different; no two have the same pretoken.
 //!
 //! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many
 //! are counted together: keys and hashes of a batch are made first and the lines that they need are fetched, so that
@@ -39,7 +39,7 @@ const LONG: u8 = u8::MAX;
 const FEWEST_SLOTS: usize = 1 << 10;
 
 /// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and
-/// [`LONG`]. So they stand in memory, on every machine.
+/// [`LONG`]. This is their layout in memory, on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key(u128);
 
@@ -113,7 +113,7 @@ fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
     (hash.bytes(pretoken) >> 32) as u32
 }
 
-/// A pretoken, how often it stands in the corpus, and where first.
+/// A pretoken, its count in the corpus, and its first position.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct Entry {
@@ -122,12 +122,12 @@ struct Entry {
     first: u64,
 }
 
-/// Distinct pretokens and how often each stands in the corpus.
+/// Distinct pretokens with their counts in the corpus.
 #[derive(Debug, Default)]
 pub struct Counts {
     entries: SpillVec<Entry>,
     arena: SpillVec<u8>,
-    slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
+    slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; empty until the first lookup
     end: u64,            // the place after the last
     hash: Hash,
 }
@@ -419,7 +419,7 @@ impl Counts {
         self.slots[at] = slot;
     }
 
-    /// Adds everything in `other`; what is new here comes after what was here, in `other`'s order.
+    /// Adds the counts of `other`; new pretokens are appended, in `other`'s order.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`, and then it is of no use.

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::{Landing, Part};
 use crate::pretokenize::{Finder, Pretokenizer, Starts};
 
-/// A thread's table, and what it needs to fill it.
+/// A thread's table, and its inputs.
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     counts: Counts,
@@ -24,7 +24,7 @@ impl Worker {
     /// Counts the pretokens that start in `part`.
     ///
     /// # Errors
-    /// What the stages return, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
+    /// Errors of the stages, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
     pub(super) fn count(
         &mut self,
         part: &Part<'_>,

@@ -1,4 +1,4 @@
-//! Rules that a user asks for by name: what a token of the vocabulary never is.
+//! Named rules of a user: properties that no token of the vocabulary may have.
 //!
 //! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every token
 //! that was merged. At byte level a token may be a part of a character: rules that ask about characters then keep such
@@ -23,7 +23,7 @@ use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
 pub struct Named {
     /// A part of a character beside anything else.
     pub whole_characters: bool,
-    /// Of two classes: letters with their marks, numbers, white space, others. One space may stand before any.
+    /// Of two classes: letters with their marks, numbers, white space, others. One space may precede any.
     pub one_class: bool,
     /// Of two scripts. Characters common to many scripts go with each; Han, Hiragana and Katakana are one.
     pub one_script: bool,

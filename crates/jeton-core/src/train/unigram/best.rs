@@ -2,7 +2,7 @@
 //! dropped.
 //!
 //! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and
-//! scores alone. How often a piece stands in the text is an integer, which no order of adding changes.
+//! scores alone. The count of a piece in the text is an integer, which no order of adding changes.
 //!
 //! Cost: one look at each piece that stands anywhere in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).

@@ -189,7 +189,7 @@ impl Learner<'_> {
             let before = self.pieces.len();
             self.prune(wanted, watch)?;
             rounds += 1;
-            // What has no alternative always stays; where nothing else is left, no pruning makes it fewer.
+            // A piece without an alternative always stays; if only such pieces remain, no pruning makes them fewer.
             if self.pieces.len() <= wanted || self.pieces.len() == before {
                 break;
             }

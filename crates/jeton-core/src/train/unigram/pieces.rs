@@ -19,7 +19,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Properties of a piece for a walk along the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
-    /// Its probability, or its score: what the walk adds up.
+    /// Its probability, or its score: the terms that the walk adds.
     pub value: f64,
     /// The longest piece that begins it.
     pub parent: u32,

@@ -42,7 +42,7 @@ const RARE: char = '\u{2585}';
 /// The distinct segments of a corpus.
 #[derive(Debug)]
 pub(super) struct Segments {
-    /// The characters that must be pieces, in order, with how often they stand in the corpus.
+    /// Characters that must be pieces, in order, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, one after the other.
     pub symbols: Vec<Symbol>,
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// A word stands before a space, or at the end of a line, where that is marked.
+    /// A word ends before a space, or at the end of a line, where that is marked.
     #[test]
     fn what_follows_a_word_is_known_from_its_mark() {
         let follows = |words: &[&str], starts_alike: bool| {

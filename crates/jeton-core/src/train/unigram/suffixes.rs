@@ -2,7 +2,7 @@
 //!
 //! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing.
 //! Suffixes are put into groups by their first character, and the groups into jobs of about equal size. Within a group
-//! several characters at a time make one number, and what is still equal is sorted again by the next ones.
+//! several characters at a time make one number, and equal suffixes are sorted again by the next ones.
 //!
 //! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or
 //! is not known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common
@@ -50,7 +50,7 @@ impl Candidate {
 pub(super) struct Suffixes {
     /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
-    /// In the order of strings, so that what begins another stands before it.
+    /// In lexicographic order: a prefix precedes its extensions.
     pub candidates: Vec<Candidate>,
 }
 
@@ -101,7 +101,7 @@ struct Text<'a> {
     words: &'a Segments,
     left: Vec<u8>,     // characters left in the segment, up to 255
     segment: Vec<u32>, // the segment's number
-    bits: u32,         // of a symbol, where several make a number; 0 is for what has ended
+    bits: u32,         // of a symbol, if several make a number; 0 after the end
 }
 
 impl<'a> Text<'a> {
