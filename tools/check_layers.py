@@ -16,37 +16,38 @@ ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core"
 
 # module -> the modules it may use
-SHARED = {"error", "hash", "interrupt", "memory", "pages", "simd", "slot", "spare"}
-BASE = SHARED | {"alphabet", "byte_alphabet", "seams", "vocab"}
+SHARED = {"alloc", "atomic_cell", "buffer_pool", "cancel", "error", "hash", "huge_pages", "simd", "spill"}
+BASE = SHARED | {"alphabet", "byte_alphabet", "merge_boundaries", "utf8", "vocab"}
 MAY_USE = {
+    "alloc": {"error"},
     "error": set(),
-    "hash": {"slot"},
-    "interrupt": {"error"},
-    "memory": {"error", "pages"},
-    "pages": {"error"},
-    "simd": {"slot"},
-    "slot": set(),
-    "spare": {"slot"},
-    "utf8": {"simd", "spare"},
+    "hash": {"atomic_cell"},
+    "cancel": {"error"},
+    "spill": {"alloc", "error", "huge_pages"},
+    "huge_pages": {"error"},
+    "simd": {"atomic_cell"},
+    "atomic_cell": set(),
+    "buffer_pool": {"atomic_cell"},
+    "utf8": {"simd", "buffer_pool"},
     "byte_alphabet": SHARED,
     "vocab": SHARED,
     "alphabet": SHARED | {"vocab"},
     "classes": SHARED,
-    "seams": set(),
+    "merge_boundaries": SHARED | {"alphabet", "utf8", "vocab"},
     "regex": SHARED | {"classes"},
-    "draft": SHARED,
-    "special": SHARED | {"draft"},
-    "normalize": SHARED | {"draft", "byte_alphabet", "regex"},
-    "pretokenize": SHARED | {"draft", "byte_alphabet", "classes", "regex", "seams"},
+    "aligned_text": SHARED,
+    "special": SHARED | {"aligned_text"},
+    "normalize": SHARED | {"aligned_text", "byte_alphabet", "regex"},
+    "pretokenize": SHARED | {"aligned_text", "byte_alphabet", "classes", "regex", "merge_boundaries"},
     "model": BASE,
     "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
-    "rows": SHARED,
+    "jsonl": SHARED,
     "tokenizer": BASE
-    | {"draft", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
-    "train": BASE | {"classes", "draft", "special", "normalize", "pretokenize", "parallel"},
+    | {"aligned_text", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
+    "train": BASE | {"classes", "aligned_text", "special", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
 # What the core must never name: Python, files and the network.

@@ -7,7 +7,7 @@
 ``address`` is AddressSanitizer with debug assertions and overflow checks: reads and writes outside of an allocation, or
 after it was freed, and leaks. ``thread`` is ThreadSanitizer: data races. The standard library is not instrumented, so
 ``tools/tsan.supp`` names what it can't see there, each entry with its reason. ``loom`` runs the models of
-``crates/jeton-core/src/slot.rs``: every interleaving of their threads that the C11 memory model allows, up to a bound.
+``crates/jeton-core/src/atomic_cell.rs``: every interleaving of their threads that the C11 memory model allows, up to a bound.
 
 Sanitizers are unstable options of rustc. They work on the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which this
 script sets. Left out: doctests, and the Python binding, whose library would need an instrumented interpreter.
@@ -80,7 +80,7 @@ def thread(names: list[str]) -> int:
 
 
 def loom(names: list[str]) -> int:
-    """The models of `crates/jeton-core/tests/slot_models.rs`."""
+    """The models of `crates/jeton-core/tests/atomic_cell_models.rs`."""
     # Models are small: to optimize the rest of the crate would take longer than they do.
     environment = {
         **os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3",
@@ -94,7 +94,7 @@ def loom(names: list[str]) -> int:
         "-p",
         "jeton-core",
         "--test",
-        "slot_models",
+        "atomic_cell_models",
         "--target-dir",
         folder,
         "--",

@@ -1,7 +1,8 @@
 //! Texts and parts of tokenizers made at random, as JSON.
 //!
-//! Random tokens glued together find more than random text; so texts are made of the vocabulary's contents, of characters that the
-//! stages treat in their own ways, of runs of one thing, and now and then of bytes that are no text.
+//! Random tokens glued together find more than random text; so texts are made of the vocabulary's contents, of
+//! characters that the stages treat in their own ways, of runs of one thing, and now and then of bytes that are no
+//! text.
 
 use serde_json::{json, Value};
 
@@ -124,7 +125,7 @@ pub fn text(rng: &mut Rng, own: &[&str]) -> String {
     out
 }
 
-/// The same, with bytes that are no UTF-8 now and then.
+/// Reads text, with bytes that are no UTF-8 now and then.
 pub fn bytes(rng: &mut Rng, own: &[&str]) -> Vec<u8> {
     let mut out = text(rng, own).into_bytes();
     if rng.once_in(4) {
@@ -377,8 +378,8 @@ pub fn template(rng: &mut Rng, num_ids: usize) -> Value {
 
 /// A precompiled charsmap in base64, made of random rules, now and then damaged.
 ///
-/// The form is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves point to. Units are those
-/// of Darts-clone (S. Yata): offset, label, leaf bit.
+/// The form is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves point to.
+/// Units are those of Darts-clone (S. Yata): offset, label, leaf bit.
 pub fn charsmap(rng: &mut Rng) -> String {
     let mut map = charsmap_bytes(rng);
     if rng.once_in(2) {
@@ -391,7 +392,7 @@ pub fn charsmap(rng: &mut Rng) -> String {
 pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
     let mut texts: Vec<u8> = Vec::new();
     let mut units = vec![0u32; 1024];
-    // The root's children stand at 256 ^ label, each with a block of its own for its leaf, or a further child.
+    // The root's children are at 256 ^ label, each with a block of its own for its leaf, or a further child.
     units[0] = unit_offset(0, 256);
     let mut block = 512;
     for _ in 0..rng.length(12).max(1) {
@@ -415,7 +416,7 @@ pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// The offset bits of a unit at `from` whose children stand around `to`.
+/// Returns the offset bits of a unit at `from` whose children are around `to`.
 fn unit_offset(from: usize, to: usize) -> u32 {
     let offset = (from ^ to) as u32;
     if offset < 1 << 21 {

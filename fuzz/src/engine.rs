@@ -1,7 +1,8 @@
 //! The loop: choose an input, change it, run the target, look at the outcome.
 //!
-//! Before each run the input is written to a file, so that what ends the process (a stack overflow, memory, a run that does not
-//! end) leaves its cause behind. Time is the thread's own, and the least of three runs: others may be using the machine.
+//! Before each run the input is written to a file, so that what ends the process (a stack overflow, memory, a run that
+//! does not end) leaves its cause behind. Time is the thread's own, and the least of three runs: others may be using
+//! the machine.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ use crate::mutate;
 use crate::rng::Rng;
 use crate::targets::{Outcome, Target};
 
-/// A run may take this long for each byte of input, and [`FLOOR`] more: a hundred times what is usual.
+/// Time limit of a run: this long for each byte of input, and [`FLOOR`] more: a hundred times the usual.
 const PER_BYTE: Duration = Duration::from_micros(20);
 const FLOOR: Duration = Duration::from_millis(400);
 
@@ -32,21 +33,21 @@ const ENDLESS: Duration = Duration::from_secs(20);
 /// The status of the process when a run does not end.
 pub const STATUS_ENDLESS: i32 = 70;
 
-/// Where the pool ends: novelty is judged by messages, and a message may hold parts of the input.
+/// Largest pool: novelty is judged by messages, and a message may hold parts of the input.
 const MOST_KEPT: usize = 5000;
 
-/// What a run may do.
+/// Options of a run.
 #[derive(Debug)]
 pub struct Limits {
-    /// How long to go on.
+    /// Time limit.
     pub time: Duration,
     /// The first input's seed.
     pub seed: u64,
-    /// Where findings go, and the file `current`.
+    /// Folder for findings, and the file `current`.
     pub findings: PathBuf,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Inputs run.
@@ -61,7 +62,7 @@ pub struct Report {
     pub findings: Vec<String>,
 }
 
-/// What one input did.
+/// Result of one input.
 pub fn outcome(target: &Target, input: &[u8]) -> Outcome {
     let began = cpu_time();
     let outcome = caught(target, input);
@@ -86,7 +87,7 @@ pub fn least(run: impl Fn()) -> Duration {
     (0..2).map(timed).min().unwrap_or_default()
 }
 
-/// What this thread has had of a core; where the system does not say, the time of day.
+/// Processor time of this thread; where the system does not say, the time of day.
 pub fn cpu_time() -> Duration {
     static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -188,7 +189,7 @@ pub fn choose(target: &Target, pool: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Writes a finding, as found and made small, with what it does.
+/// Writes a finding, as found and minimized, with its outcome.
 fn record(
     target: &Target,
     input: &[u8],
@@ -212,7 +213,7 @@ fn record(
     Ok(path)
 }
 
-/// When the present run began, if there is one.
+/// Start of the current run, if there is one.
 type Clock = Arc<Mutex<Option<Instant>>>;
 
 fn clock(watch: &Clock) -> std::sync::MutexGuard<'_, Option<Instant>> {

@@ -42,7 +42,7 @@ impl Rng {
         items[self.below(items.len())]
     }
 
-    /// The same for what is not copied.
+    /// Chooses a value that is not copied.
     pub fn any<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }

@@ -1,4 +1,4 @@
-//! What fuzzing found once stays found: every case of `testdata/fuzz/index.toml` has its outcome.
+//! Replay of findings: every case of `testdata/fuzz/index.toml` has its outcome.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Initial symbols: what a pretoken is before the first merge.
+//! Initial symbols: the units of a pretoken before the first merge.
 //!
-//! A pretoken is cut into units (bytes or characters), and an end-of-word mark, where there is one, is a symbol of its own
-//! or glued to the last unit. Encoding and training share this file, so they cannot disagree.
+//! A pretoken is cut into units (bytes or characters), and an end-of-word mark, where there is one, is a symbol of its
+//! own or glued to the last unit. Encoding and training share this file, so they cannot disagree.
 //!
-//! A character without a symbol becomes its bytes (`<0x0A>`), or the unknown token, alone or as one with its neighbors. Where
-//! only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in Hugging Face's
-//! tokenizers (models/bpe/model.rs).
+//! A character without a symbol becomes its bytes (`<0x0A>`), or the unknown token, alone or as one with its neighbors.
+//! Where only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in
+//! Hugging Face's tokenizers (models/bpe/model.rs).
 //!
 //! Cost: one table look-up a byte, one hash look-up a character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
@@ -24,7 +24,7 @@ pub enum Level {
     Char,
 }
 
-/// How the end of a word is marked.
+/// Marking of the end of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfWord {
     /// Not at all.
@@ -35,7 +35,8 @@ pub enum EndOfWord {
     Suffix,
 }
 
-/// One initial symbol, as training counts it: a unit, and whether the mark is part of it. The mark alone is `unit: None`.
+/// One initial symbol, as training counts it: a unit, and whether the mark is part of it. The mark alone is `unit:
+/// None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
     /// A byte's value or a character's code point.
@@ -148,7 +149,7 @@ pub struct Alphabet {
     prefix: Option<Box<str>>,
 }
 
-/// What becomes of characters without a symbol, beyond the unknown token.
+/// Handling of characters without a symbol, beyond the unknown token.
 #[derive(Debug, Clone, Default)]
 struct Unknown {
     fused: bool,
@@ -183,7 +184,8 @@ impl Alphabet {
         self
     }
 
-    /// Unknown characters are no symbols, and their neighbors are neighbors (training, where Hugging Face limits the alphabet).
+    /// Unknown characters are no symbols, and their neighbors are neighbors (training, where Hugging Face limits the
+    /// alphabet).
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self
@@ -192,8 +194,8 @@ impl Alphabet {
     /// Unknown characters become the entries `<0x0A>` of their bytes, where all of them are entries.
     ///
     /// # Errors
-    /// [`Error::config`] together with an end-of-word suffix, a prefix, or units that are bytes and incomplete: what these mean
-    /// together is nowhere written.
+    /// [`Error::config`] together with an end-of-word suffix, a prefix, or units that are bytes and incomplete: what
+    /// these mean together is nowhere written.
     pub fn with_byte_fallback(mut self, vocab: &Vocab) -> Result<Self> {
         if self.level == Level::Byte {
             return match self.bytes[0].contains(&NO_ID) {
@@ -231,12 +233,12 @@ impl Alphabet {
         Ok(self)
     }
 
-    /// Whether every character without a symbol becomes its bytes.
+    /// Returns true if every character without a symbol becomes its bytes.
     pub fn spells_unknown(&self) -> bool {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// What symbols inside a pretoken begin with.
+    /// Prefix of symbols inside a pretoken.
     pub fn prefix(&self) -> &str {
         self.prefix.as_deref().unwrap_or_default()
     }
@@ -282,7 +284,7 @@ impl Alphabet {
         }
     }
 
-    /// What stands in for an unknown character.
+    /// Substitute for an unknown character.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }
@@ -301,7 +303,7 @@ impl Alphabet {
         (id != NO_ID).then_some(id)
     }
 
-    /// Whether an entry with this content is one character, at the start of a pretoken or inside it.
+    /// Returns true if an entry with this content is one character, at the start of a pretoken or inside it.
     pub fn is_unit(&self, content: &[u8]) -> bool {
         single_char(content).or_else(|| self.unit_inside(content)).is_some()
     }
@@ -328,7 +330,7 @@ impl Alphabet {
     /// Appends the ids of the initial symbols of `pretoken` to `out`, and where each begins to `starts`.
     ///
     /// # Errors
-    /// [`Error::text`] at a unit without an id, when there is nothing that stands in.
+    /// [`Error::text`] at a unit without an id, if there is no substitute.
     pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<()> {
         let plain = !self.unknown.fused && self.unknown.bytes.is_none() && self.prefix.is_none();
         if !plain || starts.is_some() {

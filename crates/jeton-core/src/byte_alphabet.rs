@@ -1,6 +1,6 @@
-//! GPT-2's byte alphabet: 256 printable characters that stand in for the bytes, so that files can spell any bytes as text.
+//! GPT-2's byte alphabet: 256 printable characters for the 256 bytes, so that files can spell any bytes as text.
 //!
-//! Bytes that are printable in Latin-1 stand for themselves; the others, in order, for U+0100, U+0101 and so on.
+//! Bytes that are printable in Latin-1 are spelled as themselves; the others, in order, as U+0100, U+0101 and so on.
 //! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
 const fn table() -> [u16; 256] {
@@ -34,12 +34,12 @@ const fn back() -> [u16; 324] {
     back
 }
 
-/// The character that stands in for `byte`.
+/// Returns the character of `byte`.
 pub fn stand_in(byte: u8) -> char {
     char::from_u32(TO_CHAR[usize::from(byte)].into()).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The byte that `c` stands in for.
+/// Returns the byte of `c`.
 #[inline]
 pub fn byte(c: char) -> Option<u8> {
     TO_BYTE.get(c as usize).and_then(|&byte| u8::try_from(byte).ok())
@@ -53,7 +53,7 @@ pub fn spell(bytes: &[u8], out: &mut String) {
 /// Reads a spelling back into `out`.
 ///
 /// # Errors
-/// The first character that stands in for no byte.
+/// The first character that spells no byte.
 pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     for c in spelling.chars() {
         out.push(byte(c).ok_or(c)?);
@@ -61,7 +61,7 @@ pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     Ok(())
 }
 
-/// Appends what a text in the byte alphabet stands for; a character that stands for no byte is itself, in UTF-8.
+/// Appends the bytes that a text in the byte alphabet spells; a character that spells no byte is itself, in UTF-8.
 pub fn push_bytes(spelling: &str, out: &mut Vec<u8>) {
     for c in spelling.chars() {
         match byte(c) {

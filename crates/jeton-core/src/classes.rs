@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;
@@ -25,7 +25,7 @@ pub(crate) const NUMBER: u8 = 1 << 4;
 pub(crate) const SPACE: u8 = 1 << 5;
 /// `\r` and `\n`.
 pub(crate) const NEWLINE: u8 = 1 << 6;
-/// What is left: punctuation, symbols, controls, unassigned.
+/// Everything else: punctuation, symbols, controls, unassigned.
 pub(crate) const OTHER: u8 = 1 << 7;
 
 /// `\p{L}`.
@@ -60,7 +60,7 @@ const BLOCK: usize = 64;
 
 /// The two-stage table.
 pub(crate) struct Classes {
-    /// Where in `bits` the block of each run of [`BLOCK`] code points begins.
+    /// Index into `bits` of the block of each run of [`BLOCK`] code points.
     blocks: Vec<u16>,
     /// The distinct blocks, one after the other.
     bits: Vec<u8>,
@@ -114,14 +114,15 @@ impl Classes {
         }
     }
 
-    /// The same for a character of two to four bytes.
+    /// Returns the class of a character of two to four bytes.
     #[inline]
     pub(crate) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
         let (code, length) = decode(text, at);
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// The class of the character of two to four bytes that begins `four`. Whether it has two or three cannot be predicted, and is no branch.
+    /// The class of the character of two to four bytes that begins `four`. Whether it has two or three cannot be
+    /// predicted, and is no branch.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);

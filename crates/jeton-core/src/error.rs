@@ -5,17 +5,17 @@
 //!
 //! Invariant: nothing a user can pass in makes this crate panic.
 
-/// What went wrong, with the facts a caller can act on.
+/// Kind of an error, with the facts a caller can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// An option or a combination of options that cannot work.
     #[error("{0}")]
     Config(String),
-    /// A file that is not what it claims to be; `place` says where (line, byte, JSON path).
+    /// A file that is not of the format it claims; `place` says where (line, byte, JSON path).
     #[error("{message} ({place})")]
     Format {
-        /// What was found and what was expected.
+        /// The value given and the value expected.
         message: String,
         /// Line, byte offset or JSON path.
         place: String,
@@ -23,7 +23,7 @@ pub enum ErrorKind {
     /// A text the tokenizer cannot take, with the byte where the trouble starts.
     #[error("{message}")]
     Text {
-        /// What was found and what to do.
+        /// The value given and what to do.
         message: String,
         /// Byte offset in the text handed in.
         at: usize,
@@ -40,7 +40,7 @@ pub enum ErrorKind {
         /// The highest id in the vocabulary.
         highest: u32,
     },
-    /// The spelling of a special token stands in a text, and the caller asked to be told.
+    /// The text has the spelling of a special token, and the caller asked for an error.
     #[error("the text holds the special token {token:?} at byte {at}")]
     Special {
         /// The special token.
@@ -51,7 +51,7 @@ pub enum ErrorKind {
     /// Training could not go on.
     #[error("{0}")]
     Training(String),
-    /// What the system refused: a disk that is full, a file that cannot be read.
+    /// Error of the system: a full disk, an unreadable file.
     #[error("{message}")]
     System {
         /// In the system's words.
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     /// Memory that the system does not give.
     #[error("{bytes} bytes of memory cannot be allocated")]
     Memory {
-        /// How many were asked for.
+        /// Bytes requested.
         bytes: usize,
     },
     /// A defect of Jeton itself.
@@ -78,10 +78,10 @@ pub enum ErrorKind {
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);
 
-/// What every fallible function of the core returns.
+/// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a message keeps of its start and of its end: it may quote the input, which may be of any length.
+/// Bytes that a message keeps of its start and of its end: it may quote the input, which may be of any length.
 const MOST_CHARACTERS: usize = 400;
 
 /// A message without its middle, where that is long.
@@ -95,12 +95,12 @@ fn clipped(message: String) -> String {
 }
 
 impl Error {
-    /// What went wrong.
+    /// Returns the kind.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// The same, taken out of its box.
+    /// Takes the kind out of its box.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
     }
@@ -130,7 +130,7 @@ impl Error {
         ErrorKind::Memory { bytes }.into()
     }
 
-    /// The same error with `by` added to the byte offset it names: for a caller that handed on a part of its text.
+    /// Returns the error with `by` added to its byte offset: for a caller that passed on a part of its text.
     pub fn shifted(self, by: usize) -> Self {
         match self.into_kind() {
             ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),

@@ -1,12 +1,13 @@
 //! One fast hash for byte strings and for pairs of ids.
 //!
-//! Folded 64×64→128-bit multiplication, eight bytes at a time (the idea of wyhash, by Wang Yi). The seed is drawn once per
-//! process, so that nobody can prepare a text whose pretokens all collide; no result of the crate depends on it.
+//! Folded 64×64→128-bit multiplication, eight bytes at a time (the idea of wyhash, by Wang Yi). The seed is drawn once
+//! per process, so that no attacker can prepare a text whose pretokens all collide; no result of the crate depends on
+//! it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15; // 2^64 / golden ratio
 

@@ -1,5 +1,5 @@
-//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no paths, no
-//! network.
+//! The loops of Jeton that touch every byte: split, count, learn, encode, decode. Bytes in, values out; no Python, no
+//! paths, no network.
 //!
 //! ```text
 //! text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
@@ -7,31 +7,32 @@
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them; [`train`] and [`format`] stand beside
-//! it. `tools/check_layers.py` keeps it so.
+//! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
+//! [`train`] and [`format`] are beside it. `tools/check_layers.py` enforces these layers.
 
+pub mod alloc;
+mod atomic_cell;
+pub mod buffer_pool;
+pub mod cancel;
 pub mod error;
 pub mod hash;
-pub mod interrupt;
-pub mod memory;
-pub mod pages;
+pub mod huge_pages;
 pub mod parallel;
 pub mod simd;
-mod slot;
-pub mod spare;
+pub mod spill;
 pub mod utf8;
 
 // What both flows share
 pub mod alphabet;
 pub mod byte_alphabet;
 mod classes;
+mod merge_boundaries;
 mod regex;
-mod seams;
 pub mod vocab;
 
 // text → ids, ids → text
+pub mod aligned_text;
 pub mod decode;
-pub mod draft;
 pub mod encode;
 pub mod model;
 pub mod normalize;
@@ -41,7 +42,7 @@ pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges
-pub mod rows;
+pub mod jsonl;
 pub mod train;
 
 // vocabularies ↔ files

@@ -1,18 +1,20 @@
 //! One batch of texts, many threads, the result of one thread.
 //!
-//! The batch is cut into parts of about equal bytes. Between texts a cut is always right. Inside a long text it is a guess:
-//! the pretokenizer runs a little from an arbitrary character until its boundaries have, almost surely, fallen into step with
-//! the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a boundary does not
-//! depend on what precedes it) the guess is *checked* for free: the part before runs on until its first boundary at or past
-//! the cut. If that is the cut, the parts fit, by induction from the start of the text. If not, the later part is done again
-//! from where the earlier one ended. So results never depend on the number of threads, in any script, for any such pattern. A
-//! text that a user's regex splits is not cut: its budget of steps is one for the whole text.
+//! The batch is cut into parts of about equal bytes. Between texts a cut is always right. Inside a long text it is a
+//! guess: the pretokenizer runs a little from an arbitrary character until its boundaries have, almost surely, fallen
+//! into step with the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a
+//! boundary does not depend on what precedes it) the guess is *checked* for free: the part before runs on until its
+//! first boundary at or past the cut. If that is the cut, the parts fit, by induction from the start of the text. If
+//! not, the later part is done again from where the earlier one ended. So results never depend on the number of
+//! threads, in any script, for any such pattern. A text that a user's regex splits is not cut: its budget of steps is
+//! one for the whole text.
 //!
-//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the processor where it started them
-//! (seen on Linux).
+//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the
+//! processor where it started them (seen on Linux).
 //!
-//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on, and every 20 ms once that is done.
-//! Threads are started for each batch (50 µs each) instead of kept in a pool, so a forked process has none missing.
+//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on,
+//! and every 20 ms once that is done. Threads are started for each batch (50 µs each) instead of kept in a pool, so a
+//! forked process has none missing.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,15 +23,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::pretokenize::{Pretokenizer, Span};
 
-/// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on Chinese,
-/// code and mixed text, 32 leaves nothing to redo.
+/// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on
+/// Chinese, code and mixed text, 32 leaves nothing to redo.
 const SYNC_PRETOKENS: usize = 32;
 
-/// How often the calling thread looks whether the caller wants to go on, when it waits for others.
+/// Interval at which the calling thread, while it waits for others, checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A place in a batch: which text, and the byte in it.
@@ -39,7 +41,7 @@ pub struct Place {
     byte: usize,
 }
 
-/// Where a part's last pretoken ended: the first boundary at or past the part's end.
+/// End of a part's last pretoken: the first boundary at or past the part's end.
 pub type Landing = Place;
 
 /// Consecutive texts, or pieces of them.
@@ -53,7 +55,7 @@ pub struct Part<'t> {
 }
 
 impl Part<'_> {
-    /// The same part with another number, and with `start` for its start where that is known.
+    /// Returns the part with another number, and with `start` for its start where that is known.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }
@@ -68,8 +70,8 @@ impl Part<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
-    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that start from `from` on and
-    /// before `until`, which may lie beyond the text, and returns where the next one starts.
+    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that
+    /// start from `from` on and before `until`, which may lie beyond the text, and returns where the next one starts.
     ///
     /// # Errors
     /// What `each` returns.
@@ -89,15 +91,15 @@ impl Part<'_> {
     /// Calls `each` with every pretoken that starts in this part.
     ///
     /// # Errors
-    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch; `Interrupted` when
-    /// `go_on` says no.
+    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch;
+    /// `Interrupted` when `keep_going` says no.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         mut each: impl FnMut(&str, Span) -> Result<()>,
     ) -> Result<Landing> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for index in self.texts() {
             let text = self.texts[index];
             let start = if index == self.start.text { self.start.byte } else { 0 };
@@ -108,7 +110,7 @@ impl Part<'_> {
                     return Ok(Place { text: index, byte: span.start });
                 }
                 each(text, span)?;
-                looks.now_and_then()?;
+                cancel.check()?;
             }
         }
         Ok(Place { text: self.texts().end, byte: 0 }.max(self.end))
@@ -118,7 +120,7 @@ impl Part<'_> {
 /// Cuts `texts` into at most `parts` parts of about equal bytes.
 ///
 /// # Errors
-/// What the pretokenizer returns.
+/// Errors of the pretokenizer.
 pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize) -> Result<Vec<Part<'t>>> {
     let total: usize = texts.iter().map(|text| text.len()).sum();
     let mut cuts = vec![Place { text: 0, byte: 0 }];
@@ -131,7 +133,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = Place { text: index, byte: 0 };
-        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where it ends.
+        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where
+        // it ends.
         if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => Place { text: index, byte },
@@ -159,22 +162,22 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
 /// Below this many bytes work stays on the calling thread: starting a thread costs about 50 µs.
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
-/// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the calling
-/// thread now and then; when it returns false every `go_on` does, too.
+/// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the
+/// calling thread now and then; when it returns false every `keep_going` does, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
 pub fn run<'t, R: Send>(
     parts: &[Part<'t>],
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
 ) -> Result<Vec<R>> {
     let mut results = Vec::with_capacity(parts.len());
     run_in_order(parts, parts.len(), watch, work, |result| results.push(result))?;
     Ok(results)
 }
 
-/// The same on so many threads: `each` gets the results in order, while others are made.
+/// Runs jobs on so many threads: `each` gets the results in order, while others run.
 ///
 /// # Errors
 /// As [`run`].
@@ -182,7 +185,7 @@ pub fn run_in_order<'t, R: Send>(
     parts: &[Part<'t>],
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, GoOn<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
     mut each: impl FnMut(R) + Send,
 ) -> Result<()> {
     let (mut landing, mut failed) = (None, None);
@@ -190,14 +193,14 @@ pub fn run_in_order<'t, R: Send>(
         parts.len(),
         threads,
         watch,
-        |job, go_on| work(&parts[job], go_on),
+        |job, keep_going| work(&parts[job], keep_going),
         |job, result| {
             if failed.is_some() {
                 return false;
             }
             let part = &parts[job];
             let done = match landing {
-                // Done again here: nearly never, and others go on meanwhile.
+                // Repeated here: that is rare, and other threads continue meanwhile.
                 Some(start) if start != part.start => {
                     work(&Part { start, end: part.end.max(start), ..*part }, &|| true)
                 }
@@ -216,12 +219,13 @@ pub fn run_in_order<'t, R: Send>(
     failed.map_or(Ok(()), Err)
 }
 
-/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and returns the results in order.
+/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and
+/// returns the results in order.
 pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
+    job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
 ) -> Vec<Result<R>> {
     let mut results = Vec::with_capacity(num_jobs);
     jobs_in_order(num_jobs, threads, watch, job, |_, result| {
@@ -231,25 +235,25 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// The same, but `each` gets the results, in order and while others are made, on whatever thread finished one; when it returns false no job is begun
-/// any more, and those that are left are interrupted or not there.
+/// Runs jobs; `each` gets the results, in order and while others run, on whatever thread finished one; when it returns
+/// false no job is begun any more, and those that are left are interrupted or not there.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    job: impl Fn(usize, GoOn<'_>) -> Result<R> + Sync,
+    job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
     each: impl FnMut(usize, Result<R>) -> bool + Send,
 ) {
     // Asked before all else, so that many short calls in a row end, too.
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
     let joined =
         Joined { arrived: Mutex::default(), joining: Mutex::new(Joining { turn: 0, early: BTreeMap::new(), each }) };
-    let work = |go_on: GoOn<'_>| loop {
+    let work = |keep_going: KeepGoing<'_>| loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         if i >= num_jobs {
             break;
         }
-        let result = if go_on() { job(i, go_on) } else { Err(ErrorKind::Interrupted.into()) };
+        let result = if keep_going() { job(i, keep_going) } else { Err(ErrorKind::Interrupted.into()) };
         if !joined.take(i, result) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -284,7 +288,7 @@ pub fn jobs_in_order<R: Send>(
 
 /// Results on their way to `each`, which wants them in order.
 ///
-/// Nobody waits: who comes while another is at `each` leaves his result to that one.
+/// Without blocking: a thread that arrives while another runs `each` leaves its result to that one.
 struct Joined<R, E> {
     arrived: Mutex<Vec<(usize, Result<R>)>>,
     joining: Mutex<Joining<R, E>>,
@@ -348,7 +352,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_while_others_are_made() {
-        let job = |i: usize, _: GoOn<'_>| {
+        let job = |i: usize, _: KeepGoing<'_>| {
             std::thread::sleep(Duration::from_micros(((i * 7) % 5) as u64 * 200));
             Ok(i)
         };
@@ -366,9 +370,9 @@ mod tests {
     fn nothing_is_begun_after_no() {
         for threads in [0, 1, 3] {
             let begun = AtomicUsize::new(0);
-            let job = |i: usize, go_on: GoOn<'_>| {
+            let job = |i: usize, keep_going: KeepGoing<'_>| {
                 begun.fetch_add(1, Ordering::Relaxed);
-                while i > 2 && go_on() && begun.load(Ordering::Relaxed) < 1_000 {
+                while i > 2 && keep_going() && begun.load(Ordering::Relaxed) < 1_000 {
                     std::thread::yield_now();
                 }
                 if i > 2 {

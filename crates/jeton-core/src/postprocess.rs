@@ -1,7 +1,8 @@
-//! What a template adds around the ids of a text or a pair, and HF's trimming of offsets.
+//! Templates around the ids of a text or a pair, and HF's trimming of offsets.
 //!
-//! A template is a list of items: a sequence (A, the text; B, the other of a pair) or fixed ids, each with a type id. HF's
-//! BertProcessing, RobertaProcessing and TemplateProcessing are such lists; without one a pair is A with type id 0, then B with 1.
+//! A template is a list of items: a sequence (A, the text; B, the other of a pair) or fixed ids, each with a type id.
+//! HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists; without one a pair is A with type id
+//! 0, then B with 1.
 //!
 //! Invariant: without special tokens the sequences stay, in the template's order and with its type ids.
 //! Cost: linear in what comes out.
@@ -12,7 +13,8 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// How often one template may name a sequence. HF has no limit; a file of a few kilobytes must not multiply a text by thousands.
+/// Most occurrences of a sequence in one template. HF has no limit; a file of a few kilobytes must not multiply a text
+/// by thousands.
 const MOST_SEQUENCES: usize = 16;
 
 /// One of the two texts.
@@ -30,7 +32,7 @@ pub enum Sequence {
 pub enum Item {
     /// A whole text.
     Sequence {
-        /// Which.
+        /// Index of the sequence.
         sequence: Sequence,
         /// Of all its tokens.
         type_id: u32,
@@ -44,7 +46,7 @@ pub enum Item {
     },
 }
 
-/// What stands around the ids of a text and of a pair.
+/// Templates of a text and of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
@@ -76,12 +78,12 @@ impl Default for Template {
     }
 }
 
-/// Where a token that comes out of a template comes from.
+/// Origin of a token that comes out of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// Which text.
+    /// Index of the text.
     pub sequence: Sequence,
-    /// Which of its tokens.
+    /// Index of the token in it.
     pub index: usize,
 }
 
@@ -90,11 +92,11 @@ pub struct Source {
 pub struct Assembled<T> {
     /// The tokens.
     pub tokens: Vec<T>,
-    /// Which part of the input each belongs to.
+    /// Type id of each token.
     pub type_ids: Vec<u32>,
-    /// Whether the template put it there.
+    /// True for tokens of the template.
     pub special_mask: Vec<bool>,
-    /// Where it comes from; `None` for the template's own.
+    /// Origin of each token; `None` for the template's own.
     pub sources: Vec<Option<Source>>,
 }
 
@@ -103,7 +105,8 @@ impl Template {
     /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. Without `pair`, a pair is A and B.
     ///
     /// # Errors
-    /// [`Error::config`] for anything else, for a `single` that names B, and for a list that names sequences more than 16 times.
+    /// [`Error::config`] for anything else, for a `single` that names B, and for a list that names sequences more than
+    /// 16 times.
     pub fn from_json(json: &str) -> Result<Self> {
         let template: Self = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("the template cannot be read: {error}")))?;
@@ -129,17 +132,17 @@ impl Template {
         &self.pair
     }
 
-    /// Whether offsets lose the white space at the ends of tokens: see [`trim_offsets`].
+    /// True if offsets lose the white space at the ends of tokens: see [`trim_offsets`].
     pub fn trim_offsets(&self) -> bool {
         self.trim_offsets
     }
 
-    /// Whether [`trim_offsets`] leaves one space at the start of a text alone.
+    /// True if [`trim_offsets`] leaves one space at the start of a text alone.
     pub fn add_prefix_space(&self) -> bool {
         self.add_prefix_space
     }
 
-    /// How many ids are added to a text, or to a pair.
+    /// Returns the number of ids that are added to a text, or to a pair.
     pub fn num_added(&self, is_pair: bool) -> usize {
         let added = |item: &Item| match item {
             Item::Ids { ids, .. } => ids.len(),
@@ -154,7 +157,8 @@ impl Template {
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))
     }
 
-    /// Puts the tokens of one text, or of a pair, and the template's together; `own` makes a token of an id of the template.
+    /// Puts the tokens of one text, or of a pair, and the template's together; `own` makes a token of an id of the
+    /// template.
     pub fn apply<T: Clone>(
         &self,
         first: &[T],
@@ -190,9 +194,10 @@ impl Template {
 
 /// Takes the white space at both ends of a token off its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
-/// `content` is the token, `is_bytes` whether it is the bytes of a byte-level entry (where only the space is white, for HF sees
-/// `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the token's in its own text. `span`
-/// is counted in characters. The one space that `add_prefix_space` put before the text stands in no offsets, so it stays.
+/// `content` is the token, `is_bytes` whether it is the bytes of a byte-level entry (where only the space is white, for
+/// HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the token's in its
+/// own text. `span` is counted in characters. The one space that `add_prefix_space` put before the text is in no
+/// offsets, so it stays.
 pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
     let (mut leading, trailing) = white_ends(content, is_bytes);
     if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {
@@ -206,7 +211,7 @@ pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, inde
     }
 }
 
-/// How many characters at the start and at the end HF counts as white.
+/// Returns the numbers of leading and trailing characters that HF counts as white space.
 fn white_ends(content: &[u8], is_bytes: bool) -> (usize, usize) {
     if is_bytes {
         let leading = content.iter().take_while(|&&byte| byte == b' ').count();

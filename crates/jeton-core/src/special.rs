@@ -1,20 +1,21 @@
 //! Added tokens in a text: where they stand, longest first.
 //!
 //! Of two added tokens that begin at the same place the longer wins (`<a>b` over `<a>`), and of two places the earlier.
-//! Which tokens are looked for is the caller's permission, not a property of the text. Flags change what is found: a single
-//! word has no word character beside it, and a token may take the white space on its left or right along.
+//! The caller's permission selects the tokens to match, not the text. Flags change the matches: a
+//! single word has no word character beside it, and a token may take the white space on its left or right along.
 //!
-//! Invariant: what is found is in order, disjoint and not empty. White space between two tokens goes to the left one, up to where
-//! the right one's own characters begin.
+//! Invariant: matches are in order, disjoint and not empty. White space between two tokens belongs to the left one,
+//! up to where the right one's own characters begin.
 //!
-//! Cost: O(text), one Aho–Corasick pass; white space is looked at once from each side. Plain version: `reference/step07_special.py`.
-//! Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves.
-//! Left out: HF's overlaps, where a token that begins within the white space another has taken is given that text twice (here
-//! the first one ends where the second begins; the ids are equal).
+//! Cost: O(text), one Aho–Corasick pass; white space is looked at once from each side. Plain version:
+//! `reference/step07_special.py`. Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs
+//! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where a token that begins within the white
+//! space another has taken is given that text twice (here the first one ends where the second begins; the ids are
+//! equal).
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use crate::draft::Draft;
+use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
 
 /// An added token to look for.
@@ -30,8 +31,8 @@ pub struct Added<'a> {
     pub lstrip: bool,
     /// Takes the white space on its right along.
     pub rstrip: bool,
-    /// Passed over where it is found, as plain text; what overlaps it is not found either. So HF treats a special token under
-    /// `encode_special_tokens`.
+    /// Passed over where it is found, as plain text; what overlaps it is not found either. So HF treats a special token
+    /// under `encode_special_tokens`.
     pub passed_over: bool,
 }
 
@@ -77,8 +78,8 @@ impl Matcher {
         if contents.iter().any(|content| content.is_empty()) {
             return Err(Error::config("a special token cannot be the empty string"));
         }
-        // Its fastest kind, which is what few patterns get by themselves, takes time that is quadratic in the length of one: 0.6 s for 16,000
-        // times the same byte.
+        // Its fastest kind, which is what few patterns get by themselves, takes time that is quadratic in the length of
+        // one: 0.6 s for 16,000 times the same byte.
         let bytes: usize = contents.iter().map(|content| content.len()).sum();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
@@ -102,8 +103,8 @@ impl Matcher {
     ///
     /// # Errors
     /// None of its own.
-    pub fn cut(&self, draft: &mut Draft) -> Result<()> {
-        draft.cut(|_, text, parts| {
+    pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
+        aligned.cut(|_, text, parts| {
             let mut start = 0;
             for found in self.matches(text.as_bytes()) {
                 parts.push(start, found.start, None);
@@ -170,7 +171,7 @@ impl Matches<'_> {
         last_char(&self.text[..start]).is_some_and(is_word) || first_char(&self.text[end..]).is_some_and(is_word)
     }
 
-    /// Where the white space before `start` begins, but not before the last token's end.
+    /// Returns the start of the white space before `start`, but not before the last token's end.
     fn white_start(&self, mut start: usize) -> usize {
         let low = self.end;
         while let Some(c) = self.text.get(low..start).and_then(last_char).filter(|c| c.is_whitespace()) {
@@ -179,7 +180,7 @@ impl Matches<'_> {
         start.max(low)
     }
 
-    /// Where the white space after `end` ends.
+    /// Returns the end of the white space after `end`.
     fn white_end(&mut self, end: usize) -> usize {
         // All between an earlier token's end and `white_end` is white space, and so is what follows this token there.
         let mut to = end.max(self.white_end);
@@ -270,11 +271,11 @@ mod tests {
 
     #[test]
     fn a_draft_is_cut() -> Result<()> {
-        let mut draft = Draft::new("Hey <b> <a>", false)?;
+        let mut aligned = AlignedText::new("Hey <b> <a>", false)?;
         let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
         let matcher = Matcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();
-        matcher.cut(&mut draft)?;
-        let pieces: Vec<_> = draft.pieces().iter().map(|piece| (piece.range(), piece.id)).collect();
+        matcher.cut(&mut aligned)?;
+        let pieces: Vec<_> = aligned.chunks().iter().map(|piece| (piece.range(), piece.id)).collect();
         assert_eq!(pieces, [(0..3, None), (3..7, Some(2)), (7..11, Some(1))]);
         Ok(())
     }

@@ -1,11 +1,22 @@
 //! Code points → UTF-8, four at a time.
 //!
-//! Python keeps a string in one, two or four bytes a character; its own UTF-8 of it costs six cycles a character and stays in memory
-//! beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their lengths closes the gaps, as
-//! simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
+//! Python keeps a string in one, two or four bytes a character; its own UTF-8 of it costs six cycles a character and
+//! stays in memory beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their
+//! lengths closes the gaps, as simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
+use crate::buffer_pool;
 use crate::simd::{self, Detected};
-use crate::spare;
+
+/// Returns the length in bytes of the character that begins with `lead`; 1 for a continuation byte.
+#[inline(always)]
+pub fn char_len(lead: u8) -> usize {
+    match lead {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+}
 
 /// Bytes that are written at once.
 const STEP: usize = 16;
@@ -15,21 +26,22 @@ const MOST_AT_ONCE: usize = 1 << 28;
 
 /// Room for the UTF-8 of so many characters, at least of most texts.
 pub fn room_for(points: usize) -> Vec<u8> {
-    spare::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
+    buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
-/// Spare capacity with which [`append`] does not reallocate for so many characters.
+/// BufferPool capacity with which [`append`] does not reallocate for so many characters.
 pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
 
-/// Appends the UTF-8 of `points`; false, and what was there before, where one is no character: half of a pair (U+D800 to U+DFFF) or beyond
-/// U+10FFFF.
+/// Appends the UTF-8 of `points`; false, and what was there before, where one is no character: half of a pair (U+D800
+/// to U+DFFF) or beyond U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match simd::detected() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: both prove that the processor has the instructions for which the function is compiled: AVX-512's include AVX2's.
+        // SAFETY: both prove that the processor has the instructions for which the function is compiled: AVX-512's
+        // include AVX2's.
         Detected::Avx2(_) | Detected::Avx512(_) => unsafe { x86::append(points, out) },
         Detected::Portable => plain(points, out),
     };
@@ -53,7 +65,8 @@ mod x86 {
 
     use super::{plain, STEP};
 
-    /// Of four characters, low bits: which have more than one byte; high bits: which have three. Where the bytes of the text are, and how many.
+    /// Of four characters, low bits: which have more than one byte; high bits: which have three. Where the bytes of the
+    /// text are, and how many.
     static SHUFFLES: [([u8; STEP], u8); 256] = shuffles();
 
     const fn shuffles() -> [([u8; STEP], u8); 256] {
@@ -80,8 +93,8 @@ mod x86 {
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
         out.reserve(super::most_bytes(points.len())); // often there is room; of a slice of u32 it does not overflow
         let (sixteens, rest) = points.as_chunks::<16>();
-        // A character takes at most four bytes. So before each call there is spare capacity for four bytes of each character that is
-        // left, and for `STEP` more.
+        // A character takes at most four bytes. So before each call there is spare capacity for four bytes of each
+        // character that is left, and for `STEP` more.
         for sixteen in sixteens {
             // SAFETY: the spare capacity is that of the points that are left, of which these are the first.
             if unsafe { !append_ascii(sixteen, out) && !append_any(sixteen, out) } {
@@ -99,8 +112,8 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn append_ascii(points: &[u32; 16], out: &mut Vec<u8>) -> bool {
-        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on; the store is of 16 bytes into the spare capacity, which
-        // initializes those that `set_len` adds. None needs an alignment.
+        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on; the store is of 16 bytes into the spare
+        // capacity, which initializes those that `set_len` adds. None needs an alignment.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -144,9 +157,9 @@ mod x86 {
             let bytes = _mm_blendv_epi8(_mm_blendv_epi8(c, of_two, wide), of_three, three);
             let which = _mm_movemask_ps(_mm_castsi128_ps(wide)) | _mm_movemask_ps(_mm_castsi128_ps(three)) << 4;
             let (shuffle, len) = &SHUFFLES[which as usize & 0xFF];
-            // SAFETY: the load is of the 16 bytes of `shuffle`. The store is of `STEP` = 16 bytes into the spare capacity: the caller guarantees
-            // four bytes for these points and those that are left, those before took at most four each, and `STEP` follows. `len` is
-            // at most 12, and the store has initialized these.
+            // SAFETY: the load is of the 16 bytes of `shuffle`. The store is of `STEP` = 16 bytes into the spare
+            // capacity: the caller guarantees four bytes for these points and those that are left, those before took at
+            // most four each, and `STEP` follows. `len` is at most 12, and the store has initialized these.
             unsafe {
                 let shuffled = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), shuffled);

@@ -1,19 +1,20 @@
 //! id ↔ bytes, all entries in one arena.
 //!
-//! An entry is what an id adds to decoded text (its content) and its kind. Ids may have holes. Contents of ordinary entries are
-//! unique, together with the end-of-word flag, so that content → id is a function; added tokens are found by the matcher
-//! instead (a special token may be spelled like an ordinary entry).
+//! An entry is what an id adds to decoded text (its content) and its kind. Ids may have holes. Contents of ordinary
+//! entries are unique, together with the end-of-word flag, so that content → id is a function; added tokens are found
+//! by the matcher instead (a special token may be spelled like an ordinary entry).
 //!
 //! Cost: 5 bytes an entry beside its content, 5 more for the look-up table.
 //!
-//! Where an entry's content begins also says whether its kind matters when it is decoded, so decoding needs one look for most.
+//! Where an entry's content begins also says whether its kind matters when it is decoded, so decoding needs one look
+//! for most.
 
 use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 
-/// What an id is.
+/// Kind of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -29,10 +30,10 @@ pub enum Kind {
     Special = 4,
     /// An entry that merges may pass through and that is never the result (SentencePiece).
     Unused = 5,
-    /// An entry that stands for one byte, `<0x0A>`, and that no text spells (SentencePiece).
+    /// An entry for one byte, `<0x0A>`, that no text spells (SentencePiece).
     Byte = 6,
-    /// An entry at byte level whose spelling holds a character that stands for no byte (HF): no text becomes it, and it decodes to its
-    /// spelling.
+    /// An entry at byte level whose spelling holds a character that stands for no byte (HF): no text becomes it, and it
+    /// decodes to its spelling.
     Unreachable = 7,
 }
 
@@ -53,12 +54,12 @@ impl Kind {
     }
 }
 
-/// The bytes that training and files may spell out in one vocabulary. A merge that doubles its token each time would pass any
-/// memory; 1 GiB is a thousand times the largest vocabulary in use.
+/// The bytes that training and files may spell out in one vocabulary. A merge that doubles its token each time would
+/// pass any memory; 1 GiB is a thousand times the largest vocabulary in use.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Highest id that may occur, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, so a file of a few
-/// bytes with a huge id must not take gigabytes.
+/// Highest id that may occur, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, so a
+/// file of a few bytes with a huge id must not take gigabytes.
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
 /// Entries of a vocabulary in the making, in any order, with their contents in one piece.
@@ -151,7 +152,7 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
 /// Set in a start where the entry does not simply decode to its content: a hole, a special token, the end of a word.
 const ODD: u32 = 1 << 31;
 
-/// Where the content of an entry lies.
+/// Range of the content of an entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     start: u32,
@@ -170,7 +171,7 @@ impl Place {
         self.len() == 0
     }
 
-    /// Whether the kind matters for what it decodes to.
+    /// Returns true if the kind affects decoding.
     #[inline(always)]
     pub fn is_odd(self) -> bool {
         self.start & ODD != 0
@@ -194,14 +195,14 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// So many bytes may be read from where any content begins.
+    /// Readable bytes from the start of any content.
     pub const PADDING: usize = 16;
 
     /// A vocabulary from `(id, kind, content)` in any order.
     ///
     /// # Errors
-    /// [`Error::config`] for an id given twice, an empty added token, two ordinary entries with one content, an id over [`MAX_ID`], or contents over
-    /// [`MAX_BYTES`] in all.
+    /// [`Error::config`] for an id given twice, an empty added token, two ordinary entries with one content, an id over
+    /// [`MAX_ID`], or contents over [`MAX_BYTES`] in all.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, Kind, &'a [u8])>) -> Result<Self> {
         let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.1 != Kind::Hole).collect();
         entries.sort_by_key(|&(id, _, _)| id);
@@ -291,7 +292,7 @@ impl Vocab {
         self.num_tokens
     }
 
-    /// What `id` is; a hole also past the end.
+    /// Returns the kind of `id`; a hole also past the end.
     #[inline]
     pub fn kind(&self, id: u32) -> Kind {
         self.kinds.get(id as usize).copied().unwrap_or(Kind::Hole)
@@ -303,7 +304,7 @@ impl Vocab {
         self.place(id).map_or(&[], |place| self.at(place))
     }
 
-    /// Where the content of `id` lies; nowhere only past the end.
+    /// Returns the range of the content of `id`; empty past the end.
     #[inline(always)]
     pub fn place(&self, id: u32) -> Option<Place> {
         match self.starts.get(id as usize..id as usize + 2) {
@@ -318,7 +319,7 @@ impl Vocab {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
-    /// What begins there, the content first.
+    /// Returns the bytes from there on, the content first.
     #[inline(always)]
     pub fn padded(&self, place: Place) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]
@@ -353,7 +354,7 @@ impl Vocab {
     }
 }
 
-/// Whether two contents are the same. Most are short, and to call a function for them takes longer than to compare.
+/// Compares two contents. Most are short, and to call a function for them takes longer than to compare.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use jeton_core::memory::Memory;
 use jeton_core::pretokenize::Pretokenizer;
+use jeton_core::spill::MemoryLimit;
 use jeton_core::train::count::{merge, Counter, Counts, Reader, Source, Stages, Writer};
 use proptest::prelude::*;
 
@@ -47,7 +47,7 @@ fn fast(pattern: &str, groups: &[&[&str]], threads: usize) -> Counts {
     for group in groups {
         counter.add(group, threads, &mut || true).map_err(|failed| failed.1).unwrap();
     }
-    counter.finish(Vec::new(), 1, &Memory::unlimited(), &|| true).unwrap().0
+    counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true).unwrap().0
 }
 
 /// Kinds of pretokens.
@@ -129,7 +129,7 @@ proptest! {
         let mut joined = Writer::new(Vec::new());
         merge(&mut sources(&runs), 0, &|| true, &mut joined).unwrap();
         let joined = joined.finish().unwrap();
-        let (counts, totals, dropped) = counter.finish(sources(&[joined]), least, &Memory::unlimited(), &|| true).unwrap();
+        let (counts, totals, dropped) = counter.finish(sources(&[joined]), least, &MemoryLimit::unlimited(), &|| true).unwrap();
         let (kept, rare): (Items, Items) = plainly("gpt2", &documents).into_iter().partition(|item| item.1 >= least);
         prop_assert_eq!(items(&counts), kept);
         prop_assert_eq!(dropped.distinct, rare.len() as u64);
@@ -139,15 +139,15 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), len in 0u64..220) {
-        let _ = Counts::read(std::io::Cursor::new(bytes), len, 1 << 40, &Memory::unlimited(), &|| true);
+        let _ = Counts::read(std::io::Cursor::new(bytes), len, 1 << 40, &MemoryLimit::unlimited(), &|| true);
     }
 }
 
-/// Boundaries that do not fall into step: the guess of the second thread is wrong, and what it counted is taken back.
+/// Boundaries out of step: the guess of the second thread is wrong, and its counts are undone.
 #[test]
 fn what_a_wrong_guess_counted_is_taken_back() {
-    // One pretoken of a megabyte, then another: a thread that begins inside finds its boundaries at its end only; and digits
-    // in threes, whose boundaries depend on where they begin.
+    // One pretoken of a megabyte, then another: a thread that begins inside finds its boundaries at its end only; and
+    // digits in threes, whose boundaries depend on where they begin.
     let texts = [
         format!("{} {}", "a".repeat(1 << 20), "b".repeat(1 << 20)),
         format!("x{}", "1234567".repeat(1 << 17)),

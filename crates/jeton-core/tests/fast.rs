@@ -1,4 +1,5 @@
-//! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that was trained.
+//! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that
+//! was trained.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -12,7 +13,7 @@ use jeton_core::tokenizer::{Extras, Permission, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use pretokenize_texts::{rounds, Random, FRAGMENTS};
 
-/// What the merges of a vocabulary are drawn from: characters of one to four bytes, and what repeats.
+/// Alphabet of random vocabularies: characters of one to four bytes, and runs.
 const PARTS: [&str; 17] =
     ["a", "b", "ab", " ", "  ", "the", "é", "Ж", "中", "文字", "한", "字", "。", "국中", "😀", "'s", "\u{301}"];
 
@@ -22,7 +23,7 @@ struct Made {
     what: String,
 }
 
-/// Bytes, then tokens that join two earlier ones which stand beside each other in some text.
+/// Bytes, then tokens that join two earlier ones that are adjacent in some text.
 fn make(random: &mut Random) -> Made {
     let all_bytes = random.below(4) > 0;
     let by_rank = random.below(2) == 0;
@@ -117,7 +118,8 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added up.
+/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added
+/// up.
 fn make_words(random: &mut Random) -> Made {
     const LETTERS: [&str; 16] =
         ["▁", "a", ".", "b", "1", "c", "(", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
@@ -159,7 +161,8 @@ fn make_words(random: &mut Random) -> Made {
     }
     let unk = contents.len();
     contents.push((Kind::Special, "<unk>".into()));
-    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose sums are begun again.
+    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose
+    // sums are begun again.
     let [step, base] = [[1.0, 0.1, 0.01, 0.001][random.below(4)], [0.0, 0.0, 300.0, 5_000.0][random.below(4)]];
     let distinct = random.below(2) == 0;
     let score = |i: usize, random: &mut Random| match distinct {
@@ -187,7 +190,7 @@ fn make_words(random: &mut Random) -> Made {
     Made { tok, contents: contents.into_iter().map(|(_, content)| content.into_bytes()).collect(), what }
 }
 
-/// Words of pieces, and what is no piece.
+/// Words of pieces, and words that are none.
 fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..1 + random.below(60) {
@@ -235,7 +238,7 @@ fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
         let mut ids = Vec::new();
         let plain = tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids);
         for again in 0..3 {
-            // First without tables, then with them and with what is remembered.
+            // Without tables, then with tables and caches.
             if again == 1 {
                 tok.prepare(usize::MAX, &mut || true).unwrap();
             }

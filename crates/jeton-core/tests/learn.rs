@@ -2,22 +2,22 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod ground;
+mod storage;
 
 use std::collections::HashMap;
 
-use ground::limited;
 use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::error::Result;
-use jeton_core::memory::Memory;
 use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
+use jeton_core::spill::MemoryLimit;
 use jeton_core::train::count::Counts;
 use jeton_core::train::learn::{learn, learn_more, Known, Merge, Options, TieBreak, Tuning};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::sequences::{symbols, Order};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
+use storage::limited;
 
 type Pair = (u32, u32);
 
@@ -166,7 +166,7 @@ proptest! {
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
-        let memory = if is_tight { limited(1, usize::MAX).0 } else { Memory::unlimited() };
+        let memory = if is_tight { limited(1, usize::MAX).0 } else { MemoryLimit::unlimited() };
         let options = Options { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();

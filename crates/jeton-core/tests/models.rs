@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use jeton_core::model::{Model, Noise, Out, Scratch, Specials};
+use jeton_core::model::{Model, Out, Sampler, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
@@ -207,12 +207,12 @@ proptest! {
         let Ok(vocab) = Vocab::new(rows) else { return Ok(()) };
         let unk = *contents.keys().next().unwrap();
         let scores: Vec<f64> = (0..40).map(|i| -f64::from(i % 5)).collect();
-        for name in ["BPE", "Pieces", "Unigram", "WordPiece", "WordLevel", "Words", "Chars"] {
+        for name in ["BPE", "Pieces", "Unigram", "WordPiece", "WordLevel", "Segments", "Chars"] {
             for more in ["", r#","byte_fallback":true,"precision":"f32","level":"char","prefix":null"#] {
                 let options = format!(r#"{{"type":"{name}","unk":{unk}{more}}}"#);
                 let Ok(model) = Model::from_json(&options, &vocab, vec![], &scores) else { continue };
                 let (mut ids, mut ends, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
-                let mut noise = Noise::new(seed);
+                let mut noise = Sampler::new(seed);
                 noise.dropout = 0.5;
                 for text in [text.as_slice(), String::from_utf8_lossy(&text).as_bytes()] {
                     ids.clear();
@@ -235,7 +235,7 @@ fn without_dropout_sampling_is_encoding_and_with_all_of_it_nothing_merges() {
     let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
     let text = "abaab▁aab▁▁ba";
     let sample = |dropout: f64| {
-        let mut noise = Noise::new(7);
+        let mut noise = Sampler::new(7);
         noise.dropout = dropout;
         let mut ids = Vec::new();
         let mut scratch = Scratch::default();
@@ -256,7 +256,7 @@ fn samples_come_as_often_as_their_probability() {
     let options = r#"{"type":"Unigram","unk":0,"precision":"f64"}"#;
     let model = Model::from_json(options, &vocab, vec![], &scores).unwrap();
     for nbest in [None, Some(2)] {
-        let (mut noise, mut scratch, mut whole) = (Noise::new(1), Scratch::default(), 0);
+        let (mut noise, mut scratch, mut whole) = (Sampler::new(1), Scratch::default(), 0);
         noise.nbest = nbest;
         for _ in 0..6000 {
             let mut ids = Vec::new();
@@ -275,7 +275,7 @@ fn long_texts_take_no_quadratic_path() {
     for options in [r#"{"type":"Pieces","unk":0}"#, r#"{"type":"Unigram","unk":0,"precision":"f32"}"#] {
         let model = Model::from_json(options, &vocab, vec![], &scores).unwrap();
         assert!(encode(&model, &vocab, &text).0.len() > 1000);
-        let mut noise = Noise::new(1);
+        let mut noise = Sampler::new(1);
         noise.dropout = 0.3;
         let mut ids = Vec::new();
         let mut scratch = Scratch::default();
@@ -295,7 +295,7 @@ fn a_quarter_million_pieces_load_fast() {
         Model::from_json(r#"{"type":"Unigram","unk":null,"precision":"f32"}"#, &vocab, vec![], &scores).unwrap();
     let took = start.elapsed();
     println!("250,000 pieces: {took:?}");
-    assert!(took.as_secs() < 3, "{took:?}"); // far above what it takes, for busy machines
+    assert!(took.as_secs() < 3, "{took:?}"); // far above the usual time, for busy machines
     assert_eq!(encode(&model, &vocab, &rows[77].2).0, [77]);
 }
 
@@ -321,7 +321,8 @@ fn special_tokens_never_come_out_of_merges() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Before the table of pairs is there merges are found by the bytes of two neighbors, also where ranks do not grow along merges.
+    /// Before the table of pairs is there merges are found by the bytes of two neighbors, also where ranks do not grow
+    /// along merges.
     #[test]
     fn ranks_by_contents_and_by_pairs_are_one(
         words in prop::collection::vec("[abc]{2,6}", 1..60),

@@ -15,9 +15,9 @@ fn in_one(pretokenizer: &Pretokenizer, texts: &[&str]) -> Vec<Place> {
 
 fn in_parts(pretokenizer: &Pretokenizer, texts: &[&str], parts: usize) -> Vec<Place> {
     let parts = plan(texts, pretokenizer, parts).unwrap();
-    let found = run(&parts, &mut || true, |part, go_on| {
+    let found = run(&parts, &mut || true, |part, keep_going| {
         let mut spans = Vec::new();
-        let landing = part.for_each_span(pretokenizer, go_on, |text, span| {
+        let landing = part.for_each_span(pretokenizer, keep_going, |text, span| {
             spans.push((text.as_ptr() as usize, span));
             Ok(())
         })?;

@@ -263,7 +263,7 @@ fn soup_is_refused_or_understood() {
     assert!(both * 100 > taken * 95, "only we take {} of {taken}", taken - both);
 }
 
-/// What each of them is called when it is refused.
+/// Names of each in error messages.
 #[test]
 fn what_is_not_carried_is_refused_by_name() {
     for (pattern, name) in [

@@ -1,4 +1,4 @@
-//! What models are said to have done, against what they do.
+//! Reported alternatives of models, against what they do.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use jeton_core::model::{Model, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
-/// `<unk>` is 0, then the words; a word met before is left out.
+/// `<unk>` is 0, then the words; duplicates are left out.
 fn pieces(words: &[(String, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];

@@ -22,7 +22,7 @@ fn tie_break(name: &str) -> TieBreak {
     }
 }
 
-/// What a case trains on: its counts, level and end-of-word mark.
+/// Input of a case: its counts, level and end-of-word mark.
 fn corpus(case: &Table) -> (Counts, Level, EndOfWord, &str) {
     let mut counts = Counts::default();
     if case["level"].as_str() == Some("byte") {

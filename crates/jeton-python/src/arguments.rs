@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use jeton_core::buffer_pool;
 use jeton_core::error::Error;
-use jeton_core::pages;
+use jeton_core::huge_pages;
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::spare;
 use jeton_core::tokenizer::{Input, Permission};
 use jeton_core::utf8;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
@@ -76,22 +76,22 @@ pub struct Wide {
 
 impl Drop for Wide {
     fn drop(&mut self) {
-        spare::TEXTS.keep(std::mem::take(&mut self.bytes));
+        buffer_pool::TEXTS.keep(std::mem::take(&mut self.bytes));
     }
 }
 
-/// Characters of a string for which a detour pays, in a batch and alone.
+/// Smallest string, in characters, that repays the overhead, in a batch and alone.
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
-/// The same of all strings for a thread.
+/// Converts all strings for use on another thread.
 const WORTH_A_THREAD: usize = 1 << 22;
 
 /// Characters that are copied at once, and fit the second cache.
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Takes what it should of some texts; with several `threads` another one gets the memory for it meanwhile.
+    /// Converts some texts; with several `threads` another one prefaults the memory for it meanwhile.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
@@ -125,10 +125,10 @@ impl Wide {
                     if !has_help && done >= STEP {
                         has_help = true;
                         let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
-                        let room = pages::place(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only, and where that may be, the
-                        // thread was waited for above.
-                        let touch = move || unsafe { pages::touch(room) };
+                        let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
+                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only,
+                        // and where that may be, the thread was waited for above.
+                        let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
                 }
@@ -179,13 +179,14 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
         text.clone()
     } else {
         let from = from as ffi::Py_ssize_t;
-        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is a new reference, or
-        // null with an exception set.
+        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is
+        // a new reference, or null with an exception set.
         unsafe {
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more, this is an error.
+    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more,
+    // this is an error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -208,7 +209,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
 /// The ids of a list.
 ///
 /// # Errors
-/// `OverflowError` for an integer that no u32 holds, `TypeError` for what is no integer.
+/// `OverflowError` for an integer beyond u32, `TypeError` for other types.
 pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     let mut ids = Vec::with_capacity(list.len());
     for (position, item) in list.iter().enumerate() {
@@ -220,7 +221,7 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
 
 /// The value of an `int`, if a u32 holds it.
 fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
-    // SAFETY: any object will do: what is no `int` is an error, which comes back as -1.
+    // SAFETY: any object will do: one that is no `int` is an error, which comes back as -1.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {
         drop(PyErr::take(integer.py())); // an overflow, or nothing
@@ -228,7 +229,7 @@ fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
     u32::try_from(value).ok()
 }
 
-/// What an object that is no `int` stands for: one of NumPy's integers, for example.
+/// Converts an object that is no `int`: one of NumPy's integers, for example.
 fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     callback::index(item).or_else(|failed| {
         if !failed.is_instance_of::<PyTypeError>(item.py()) {

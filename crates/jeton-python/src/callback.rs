@@ -1,11 +1,12 @@
 //! Calls from the core into Python, safe while the interpreter is being finalized.
 //!
-//! Before Python 3.14, a daemon thread that asks for the GIL during finalization is ended by `pthread_exit`, that is by forced unwinding.
-//! The destructors of our frames and PyO3's would then release references without the GIL, and unwinding through a frame that is declared
-//! not to unwind aborts the process. Python 3.14 blocks such a thread for ever (https://github.com/python/cpython/issues/87135), and so
-//! does PyO3 where it asks for the GIL itself (`PyEval_RestoreThread`, `PyGILState_Ensure`). What is left are calls that run Python
-//! code, for the evaluation loop releases the GIL and asks for it again. They go through this module: [`call`] and [`index`] block
-//! where they would unwind, before any other destructor runs.
+//! Before Python 3.14, a daemon thread that asks for the GIL during finalization is ended by `pthread_exit`, that is by
+//! forced unwinding. The destructors of our frames and PyO3's would then release references without the GIL, and
+//! unwinding through a frame that is declared not to unwind aborts the process. Python 3.14 blocks such a thread for
+//! ever (https://github.com/python/cpython/issues/87135), and so does PyO3 where it asks for the GIL itself
+//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). What is left are calls that run Python code, for the evaluation loop
+//! releases the GIL and asks for it again. They go through this module: [`call`] and [`index`] block where they would
+//! unwind, before any other destructor runs.
 
 use std::hint::black_box;
 use std::mem::{forget, transmute};
@@ -37,15 +38,16 @@ pub fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
 /// `callable(*args)`, where the call may run Python code.
 ///
 /// # Errors
-/// What the callable raises.
+/// Errors of the callable.
 pub fn call<'py>(callable: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     type Declared = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
     type Unwinding = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
-    // SAFETY: the two types differ only in whether the function may unwind, and so have the same ABI. `black_box` keeps the compiler
-    // from seeing the declaration, from which it would conclude that no landing pad is needed.
+    // SAFETY: the two types differ only in whether the function may unwind, and so have the same ABI. `black_box` keeps
+    // the compiler from seeing the declaration, from which it would conclude that no landing pad is needed.
     let function = unsafe { transmute::<Declared, Unwinding>(black_box(ffi::PyObject_CallObject as Declared)) };
     let guard = BlockOnUnwind;
-    // SAFETY: both are objects that the caller's references keep alive, `args` a tuple; a `Bound` proves that this thread is attached.
+    // SAFETY: both are objects that the caller's references keep alive, `args` a tuple; a `Bound` proves that this
+    // thread is attached.
     let result = unsafe { function(callable.as_ptr(), args.as_ptr()) };
     forget(guard);
     // SAFETY: a new reference, or null with an exception set.

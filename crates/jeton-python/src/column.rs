@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use jeton_core::spare;
+use jeton_core::buffer_pool;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -15,11 +15,11 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
     PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
 }
 
-/// Who owns them.
+/// Owner of the memory.
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
-/// From so many ids on, what of their memory nobody wrote is none.
+/// Smallest number of ids of which untouched capacity is returned to the system.
 const LARGE: usize = 1 << 19;
 
 enum Integers {
@@ -44,7 +44,7 @@ impl From<Vec<i64>> for Column {
     }
 }
 
-/// A copy of u32, little-endian, which somebody else may change.
+/// Copies u32, little-endian, that another thread may change.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = vec![0u32; bytes.item_count() / 4];
     let len = std::mem::size_of_val(&ids[..]);
@@ -58,7 +58,7 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
 impl Drop for Column {
     fn drop(&mut self) {
         if let Integers::Ids(ids) = &mut self.0 {
-            spare::IDS.keep(std::mem::take(ids));
+            buffer_pool::IDS.keep(std::mem::take(ids));
         }
     }
 }
@@ -81,9 +81,10 @@ impl Column {
             Integers::Ids(ids) => ids.as_mut_ptr().cast(),
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
         };
-        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are neither moved nor
-        // freed while this object lives, and the view holds a reference to it. No reference to them is made after this: `as_mut_ptr`
-        // makes none, `__len__` reads the length alone, and `drop`, which hands them on, runs after the last view is released.
+        // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are
+        // neither moved nor freed while this object lives, and the view holds a reference to it. No reference to them
+        // is made after this: `as_mut_ptr` makes none, `__len__` reads the length alone, and `drop`, which hands them
+        // on, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

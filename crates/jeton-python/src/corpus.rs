@@ -1,6 +1,6 @@
 //! Reading a corpus: the loops over rows.
 
-use jeton_core::rows;
+use jeton_core::jsonl;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -9,7 +9,7 @@ use crate::error;
 /// The texts of lines of JSON: for each line the string in `field`, or None where the caller must look.
 #[pyfunction]
 pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
-    let rows = py.detach(|| rows::read(lines, field)).map_err(|failed| error::plain(py, failed))?;
+    let rows = py.detach(|| jsonl::read(lines, field)).map_err(|failed| error::plain(py, failed))?;
     // `PyBytes::new` would panic where there is no memory.
     let bytes = |text: &[u8]| {
         PyBytes::new_with(py, text.len(), |room| {

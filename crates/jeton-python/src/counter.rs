@@ -14,10 +14,10 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::counts::Counts;
 use crate::error;
-use crate::ground::{self, Limit};
-use crate::watch::{self, Watch};
+use crate::mmap::{self, Limit};
+use crate::signals::{self, SignalCheck};
 
-/// Memory for what is read from each run, and for what is written.
+/// Memory for reading each run, and for writing.
 const BUFFER: usize = 1 << 17;
 
 /// Counts documents, batch by batch.
@@ -70,16 +70,19 @@ pub fn merge_runs(
     min_count: u64,
     durable: bool,
 ) -> PyResult<DroppedColumns> {
-    let done = watched(py, |go_on| {
+    let done = run_with_signals(py, |keep_going| {
         let mut sources = read_runs(&runs)?;
-        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, go_on, writer))
+        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
     })?;
     Ok(columns(done))
 }
 
 /// Runs `work` without the interpreter; it asks now and then whether to go on.
-pub fn watched<R: Send>(py: Python<'_>, work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send) -> PyResult<R> {
-    watch::watched(py, work, |failed| error::plain(py, failed))
+pub fn run_with_signals<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send,
+) -> PyResult<R> {
+    signals::run_with_signals(py, work, |failed| error::plain(py, failed))
 }
 
 impl Counter {
@@ -119,9 +122,9 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a position in
-    /// bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be used; else, and after any
-    /// error, it cannot.
+    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and
+    /// a position in bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be
+    /// used; else, and after any error, it cannot.
     #[pyo3(signature = (documents, *, threads, patience = 0.0))]
     fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize, patience: f64) -> PyResult<()> {
         let mut texts = Vec::with_capacity(documents.len());
@@ -134,8 +137,8 @@ impl Counter {
         }
         let mut counter = self.take()?;
         let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
-        let mut watch = Watch::new(None).patient(patience);
-        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None).with_grace_period(patience);
+        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.keep_going(0)));
         if done.is_ok() {
             self.put_back(counter);
         }
@@ -148,7 +151,7 @@ impl Counter {
         })
     }
 
-    /// (documents, bytes, special tokens met) so far.
+    /// (documents, bytes, special tokens) so far.
     fn totals(&self) -> PyResult<(u64, u64, u64)> {
         self.look(|counter| {
             let totals = counter.totals();
@@ -156,7 +159,7 @@ impl Counter {
         })
     }
 
-    /// The bytes of memory that it takes, and the place after all that was met.
+    /// Returns its memory in bytes, and the position after all documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }
@@ -165,14 +168,14 @@ impl Counter {
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
-        watched(py, |go_on| write_run(&path, durable, |writer| counter.spill(go_on, writer)))?;
-        ground::trim();
+        run_with_signals(py, |keep_going| write_run(&path, durable, |writer| counter.spill(keep_going, writer)))?;
+        mmap::trim();
         self.put_back(counter);
         Ok(())
     }
 
-    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too. The counter is
-    /// empty afterwards. Those of runs lie in files of `memory`.
+    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too.
+    /// The counter is empty afterwards. Those of runs lie in files of `memory`.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,
@@ -181,10 +184,10 @@ impl Counter {
         min_count: u64,
         memory: Option<&Limit>,
     ) -> PyResult<(Counts, DroppedColumns)> {
-        let (counter, memory) = (self.take()?, ground::memory(memory));
-        let (counts, _, dropped) = watched(py, |go_on| {
+        let (counter, memory) = (self.take()?, mmap::memory(memory));
+        let (counts, _, dropped) = run_with_signals(py, |keep_going| {
             let runs = read_runs(&runs)?;
-            memory.keep(|| counter.finish(runs, min_count, &memory, go_on))
+            memory.enforce_during(|| counter.finish(runs, min_count, &memory, keep_going))
         })?;
         Ok((Counts(counts), columns(dropped)))
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton_core::alphabet::{EndOfWord, Level};
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
-use jeton_core::interrupt::GoOn;
 use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
 use jeton_core::vocab::Kind;
@@ -16,17 +16,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::callback;
-use crate::counter::watched;
+use crate::continue_training::read_rules;
+use crate::counter::run_with_signals;
 use crate::error;
-use crate::ground::Limit;
-use crate::more::read_rules;
+use crate::mmap::Limit;
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
 
 /// A file object of Python's.
 struct Object<'a> {
     file: &'a Py<PyAny>,
-    failed: &'a Mutex<Option<PyErr>>, // what it raised
+    failed: &'a Mutex<Option<PyErr>>, // its exception
 }
 
 impl Write for Object<'_> {
@@ -85,22 +85,24 @@ impl Counts {
 
     /// The sum of two; what only `other` has comes last.
     fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |sum, go_on| sum.merge(&other.0, go_on)).map(|(sum, ())| sum)
+        self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
 
-    /// What `other` counted is taken away.
+    /// Subtracts the counts of `other`.
     fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |left, go_on| left.subtract(&other.0, go_on)).map(|(left, ())| left)
+        self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
 
     /// Every count times a fraction, halves rounded to the even integer.
     fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64, memory: &Limit) -> PyResult<Self> {
-        self.changed(py, memory, |scaled, go_on| scaled.scale(numerator, denominator, go_on)).map(|(scaled, ())| scaled)
+        self.changed(py, memory, |scaled, keep_going| scaled.scale(numerator, denominator, keep_going))
+            .map(|(scaled, ())| scaled)
     }
 
-    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were dropped.
+    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were
+    /// dropped.
     fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
-        let (kept, dropped) = self.changed(py, memory, |kept, go_on| kept.drop_rare(min_count, go_on))?;
+        let (kept, dropped) = self.changed(py, memory, |kept, keep_going| kept.drop_rare(min_count, keep_going))?;
         Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
     }
 
@@ -109,12 +111,12 @@ impl Counts {
         py.detach(|| self.0.most_common(n)).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// How many pretokens occur so often.
+    /// Returns the number of pretokens that occur so often.
     fn num_with(&self, py: Python<'_>, count: u64) -> usize {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// How many pretokens appear first before each of some places.
+    /// Returns the number of pretokens that appear first before each of some positions.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }
@@ -139,9 +141,9 @@ impl Counts {
     /// Writes all entries to a file object, as a run.
     fn write_run(&self, py: Python<'_>, file: Py<PyAny>, memory: &Limit) -> PyResult<()> {
         let failed = Mutex::new(None);
-        let written = watched(py, |go_on| {
+        let written = run_with_signals(py, |keep_going| {
             let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
-            memory.0.keep(|| self.0.write(out, &memory.0, go_on))
+            memory.0.enforce_during(|| self.0.write(out, &memory.0, keep_going))
         });
         match failed.into_inner().ok().flatten() {
             Some(error) => Err(error),
@@ -152,12 +154,12 @@ impl Counts {
     /// From a run that begins at a byte of a file and goes on to its end.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
-        watched(py, |go_on| {
+        run_with_signals(py, |keep_going| {
             let mut file = File::open(&path)?;
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
             let input = BufReader::with_capacity(1 << 17, file);
-            memory.0.keep(|| count::Counts::read(input, len, end, &memory.0, go_on))
+            memory.0.enforce_during(|| count::Counts::read(input, len, end, &memory.0, keep_going))
         })
         .map(Self)
     }
@@ -183,7 +185,7 @@ impl Counts {
         let tie_break = read_tie_break(tie_break)?;
         let rules = read_rules(py, rules_json)?;
         let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
-        let learn = |watch: &mut learn::Watch<'_>| {
+        let learn = |watch: &mut learn::OnMerge<'_>| {
             let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
             let num_symbols = symbols.symbols.len();
             if num_symbols > vocab_size {
@@ -219,24 +221,25 @@ impl Counts {
 }
 
 impl Counts {
-    /// A copy that was changed, within a limit of memory and without the interpreter, and what the change returned.
+    /// Copies and changes counts, within a memory limit and without the GIL; returns the copy and the change's result.
     fn changed<R: Send>(
         &self,
         py: Python<'_>,
         memory: &Limit,
-        change: impl FnOnce(&mut count::Counts, GoOn<'_>) -> Result<R, Error> + Send,
+        change: impl FnOnce(&mut count::Counts, KeepGoing<'_>) -> Result<R, Error> + Send,
     ) -> PyResult<(Self, R)> {
-        watched(py, |go_on| {
-            memory.0.keep(|| {
-                let mut copy = self.0.copy(&memory.0, go_on)?;
-                let returned = change(&mut copy, go_on)?;
+        run_with_signals(py, |keep_going| {
+            memory.0.enforce_during(|| {
+                let mut copy = self.0.copy(&memory.0, keep_going)?;
+                let returned = change(&mut copy, keep_going)?;
                 Ok((Self(copy), returned))
             })
         })
     }
 }
 
-/// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in use.
+/// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in
+/// use.
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// The entries that symbols and merges make.

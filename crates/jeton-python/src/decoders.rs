@@ -1,4 +1,5 @@
-//! Decoders and templates by themselves, so that tests can hold each against its peer. `Tokenizer` uses both inside the core.
+//! Decoders and templates by themselves, so that tests can hold each against its peer. `Tokenizer` uses both inside the
+//! core.
 
 use jeton_core::decode::Decoder;
 use jeton_core::postprocess::{self, Template};
@@ -12,7 +13,7 @@ use crate::vocabulary::Vocabulary;
 /// Ids, type ids, which are the template's, and from which text (0 or 1) and place each other one comes.
 type Assembled = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
-/// What ids decode to with these parts: the bytes and the text.
+/// Decodes ids with these parts, to bytes and to text.
 #[pyfunction]
 pub fn decode_parts<'py>(
     py: Python<'py>,

@@ -35,7 +35,8 @@ pub enum Fact {
     Text(String),
 }
 
-/// The exception for a core error. `place` turns the byte offset of a text error into the caller's unit (characters for `str`).
+/// The exception for a core error. `place` turns the byte offset of a text error into the caller's unit (characters for
+/// `str`).
 pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -> PyErr {
     let message = error.to_string();
     let number = |number| Fact::Number(Some(number));
@@ -83,7 +84,7 @@ pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
     }
 }
 
-/// The same where no text is involved.
+/// Converts an error that has no text.
 pub fn plain(py: Python<'_>, error: Error) -> PyErr {
     to_python(py, error, |at| at)
 }

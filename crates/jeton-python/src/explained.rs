@@ -15,7 +15,8 @@ type Path = (Vec<Edge>, f64); // edges, sum of the scores
 type Lattice = (Vec<Edge>, usize, Path, Vec<Path>); // edges, how many there are, the best, the next best
 type Longest = (Vec<(usize, usize, u32)>, Option<usize>, bool); // (start, end, id), stuck at, too long
 
-/// One pretoken: start, end, bytes, added, whole, alternative, ids, and what the model did, if it is one of the three.
+/// One pretoken: start, end, bytes, added, whole, alternative, ids, and the steps of the model, if it is one of the
+/// three.
 pub type Told<'py> = (
     (usize, usize),
     Bound<'py, PyBytes>,

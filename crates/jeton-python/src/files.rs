@@ -25,7 +25,7 @@ pub fn spell_bytes(data: &[u8]) -> String {
     spelling
 }
 
-/// Bytes from their spelling in GPT-2's byte alphabet; None when a character stands for no byte.
+/// Converts a spelling in GPT-2's byte alphabet to bytes; None if a character spells no byte.
 #[pyfunction]
 pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyBytes>> {
     let mut data = Vec::new();
@@ -38,7 +38,7 @@ pub fn pattern_names() -> Vec<&'static str> {
     pretokenize::names().to_vec()
 }
 
-/// (text in Oniguruma's dialect, None) or (None, what cannot be said there).
+/// (text in Oniguruma's dialect, None) or (None, the unsupported construct).
 #[pyfunction]
 #[pyo3(signature = (pattern, *, is_regex))]
 pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Option<String>) {

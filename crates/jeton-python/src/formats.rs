@@ -1,10 +1,10 @@
 //! The formats beside `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
-use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
 use jeton_core::vocab::{Kind, List};
@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::{SpelledVocabulary, Vocabulary};
-use crate::watch::watched;
 
 const LSTRIP: u8 = 1;
 
@@ -126,15 +126,15 @@ fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
 pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
     let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    let write = |go_on: GoOn<'_>| merges_lines::write(vocab, &bpe.merges(vocab, go_on)?, &spelling);
-    watched(py, write, |failed| error::plain(py, failed))
+    let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
+    run_with_signals(py, write, |failed| error::plain(py, failed))
 }
 
 /// Why the merges of a byte-level tokenizer are not the ranks of its ids; None where they are.
 #[pyfunction]
 pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    watched(py, |go_on| ranks::differs(vocab, bpe, go_on), |failed| error::plain(py, failed))
+    run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
 /// The published text of a named pattern, in tiktoken's dialect; None for a name that is no one regex.

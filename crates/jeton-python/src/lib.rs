@@ -1,7 +1,7 @@
 //! The binding: `jeton-core` as the Python module `jeton._core`.
 //!
-//! Every function converts, releases the interpreter, calls the core, converts. No policy lives here: what an option means and
-//! which combinations exist is Python's business, and every loop over text is the core's.
+//! Every function converts, releases the interpreter, calls the core, converts. No policy lives here: what an option
+//! means and which combinations exist is Python's business, and every loop over text is the core's.
 
 // pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
 #![allow(missing_docs)]
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 mod arguments;
 mod callback;
 mod column;
+mod continue_training;
 mod corpus;
 mod counter;
 mod counts;
@@ -19,21 +20,22 @@ mod error;
 mod explained;
 mod files;
 mod formats;
-mod ground;
+mod mmap;
 mod models;
-mod more;
 mod parts;
 mod presets;
 mod run;
+mod signals;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
-mod watch;
 
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::continue_training::{learn_more, rules_hold};
     #[pymodule_export]
     use crate::corpus::{find_invalid_text, read_rows};
     #[pymodule_export]
@@ -50,11 +52,9 @@ mod _core {
         tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
     };
     #[pymodule_export]
-    use crate::ground::Limit;
+    use crate::mmap::Limit;
     #[pymodule_export]
     use crate::models::BareModel;
-    #[pymodule_export]
-    use crate::more::{learn_more, rules_hold};
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]

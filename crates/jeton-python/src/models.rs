@@ -1,6 +1,6 @@
 //! `BareModel`: a model alone, without the stages around it. For parity tests of models.
 
-use jeton_core::model::{Model, Noise, Out, Scratch, Specials};
+use jeton_core::model::{Model, Out, Sampler, Scratch, Specials};
 use jeton_core::vocab::Vocab;
 use pyo3::prelude::*;
 
@@ -63,13 +63,13 @@ impl BareModel {
         nbest: Option<usize>,
     ) -> PyResult<Vec<Vec<u32>>> {
         let sample = || {
-            let mut noise = Noise::new(seed);
-            (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
+            let mut sampler = Sampler::new(seed);
+            (sampler.dropout, sampler.alpha, sampler.nbest) = (dropout, alpha, nbest);
             let mut scratch = Scratch::default();
             let samples = (0..count).map(|_| {
                 let mut ids = Vec::new();
                 let mut out = Out::ids(&mut ids);
-                self.model.sample(&self.vocab, pretoken, &mut noise, &|| true, &mut scratch, &mut out)?;
+                self.model.sample(&self.vocab, pretoken, &mut sampler, &|| true, &mut scratch, &mut out)?;
                 Ok(ids)
             });
             samples.collect::<jeton_core::error::Result<_>>()

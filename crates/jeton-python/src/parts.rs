@@ -1,6 +1,6 @@
 //! Single stages before the model, for the tests that compare them with other libraries.
 
-use jeton_core::draft::{Draft, Piece};
+use jeton_core::aligned_text::{AlignedText, Chunk};
 use jeton_core::error::Result;
 use jeton_core::normalize::Normalizer;
 use jeton_core::pretokenize::Splitter;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::error;
 
-/// A text, and for each of its bytes the range of input bytes that it stands for.
+/// A text, and the input byte range of each of its bytes.
 type Traced = (String, Vec<(u32, u32)>);
 
 /// A text after a JSON list of normalizer parts.
@@ -19,7 +19,7 @@ pub fn normalize_text(py: Python<'_>, parts_json: &str, text: &str, user_defined
     Ok(normalize_texts(py, parts_json, vec![text.to_owned()], user_defined)?.swap_remove(0))
 }
 
-/// The same for many texts: rules are read once.
+/// Runs the parts on many texts: rules are read once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,
@@ -31,27 +31,27 @@ pub fn normalize_texts(
         let user_defined: Vec<&[u8]> = user_defined.iter().map(Vec::as_slice).collect();
         let parts = Normalizer::list_from_json(parts_json, &user_defined)?;
         let each = |text: &String| {
-            let mut draft = Draft::new(text, true)?;
+            let mut aligned = AlignedText::new(text, true)?;
             for part in &parts {
-                part.apply(&mut draft, &|| true)?;
+                part.apply(&mut aligned, &|| true)?;
             }
-            Ok((draft.text().to_owned(), draft.origins().iter().map(|origin| (origin.start, origin.end)).collect()))
+            Ok((aligned.text().to_owned(), aligned.origins().iter().map(|origin| (origin.start, origin.end)).collect()))
         };
         texts.iter().map(each).collect()
     };
     py.detach(run).map_err(|failed| error::plain(py, failed))
 }
 
-/// The pieces that a list of pre-tokenizers makes of a text, with the byte ranges of the text that they stand for.
+/// Splits a text with a list of pre-tokenizers; returns the pieces, with their byte ranges of the text.
 #[pyfunction]
 pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResult<Vec<(String, (u32, u32))>> {
     let pieces = || -> Result<Vec<_>> {
-        let mut draft = Draft::new(text, true)?;
+        let mut aligned = AlignedText::new(text, true)?;
         for part in Splitter::list_from_json(parts_json)? {
-            part.apply(&mut draft, &|| true)?;
+            part.apply(&mut aligned, &|| true)?;
         }
-        let traced = |piece: &Piece| (draft.text()[piece.range()].to_owned(), (piece.origin.start, piece.origin.end));
-        Ok(draft.pieces().iter().map(traced).collect())
+        let traced = |piece: &Chunk| (aligned.text()[piece.range()].to_owned(), (piece.origin.start, piece.origin.end));
+        Ok(aligned.chunks().iter().map(traced).collect())
     };
     py.detach(pieces).map_err(|failed| error::plain(py, failed))
 }

@@ -35,7 +35,8 @@ pub fn character_map<'py>(
     Ok(PyBytes::new(py, &blob))
 }
 
-/// The vocabulary, the size of the alphabet, merges, and the columns of the training log: pair counts, corpus tokens, tokens in use.
+/// The vocabulary, the size of the alphabet, merges, and the columns of the training log: pair counts, corpus tokens,
+/// tokens in use.
 type Learned = (Vocabulary, usize, Vec<(u32, u32, u32)>, (Vec<u64>, Vec<u64>, Vec<u32>));
 
 fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[Merge]) -> Learned {
@@ -48,7 +49,7 @@ fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[Merge]) -> Lear
     (vocabulary, num_symbols, pairs, columns)
 }
 
-/// What Hugging Face's trainers learn. `keeps_merges`: the vocabulary has them (BPE), or entries alone (WordPiece).
+/// Learns as Hugging Face's trainers do. `keeps_merges`: the vocabulary has them (BPE), or entries alone (WordPiece).
 #[pyfunction]
 pub fn learn_hf(
     py: Python<'_>,
@@ -70,7 +71,7 @@ pub fn learn_hf(
 /// (id, kind, content) of a piece that is not learned.
 type Reserved = (u32, u8, String);
 
-/// What SentencePiece's BPE trainer learns. Pieces take the ids that `reserved` leaves, the best score the lowest.
+/// Learns as SentencePiece's BPE trainer does. Pieces take the ids that `reserved` leaves, the best score the lowest.
 #[pyfunction]
 pub fn learn_sentencepiece(
     py: Python<'_>,
@@ -107,7 +108,7 @@ fn numbered(found: sentencepiece::Learned, reserved: Vec<Reserved>) -> Learned {
     learned(vocabulary, found.num_chars, &merges)
 }
 
-/// How many initial symbols the counts have.
+/// Returns the number of initial symbols of the counts.
 #[pyfunction]
 pub fn alphabet_size(py: Python<'_>, counts: &Counts, level: &str, end_of_word_style: Option<&str>) -> PyResult<usize> {
     let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);

@@ -1,26 +1,26 @@
-//! `Run`: how learning runs, whatever is learned: memory, threads, where it goes on, who is told.
+//! `Run`: memory, threads, progress and checkpoints of any learner.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::{Error, Result};
-use jeton_core::memory::Memory;
+use jeton_core::spill::MemoryLimit;
 use jeton_core::train::learn::{self, Merge};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::callback;
 use crate::error;
-use crate::ground::{self, Limit};
-use crate::watch::Watch;
+use crate::mmap::{self, Limit};
+use crate::signals::SignalCheck;
 
 /// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
 const MERGE: usize = 32;
 
-/// Memory, threads, merges of an earlier run, and who is told of progress.
+/// Memory, threads, merges of an earlier run, and the progress callback.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Run {
-    memory: Memory,
+    memory: MemoryLimit,
     #[pyo3(get)]
     threads: usize,
     done: Vec<Merge>,
@@ -32,8 +32,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when learning
-    /// is interrupted.
+    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when
+    /// learning is interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None, save_every = 20.0))]
     fn new(
@@ -47,12 +47,12 @@ impl Run {
     ) -> PyResult<Self> {
         let done = read(done.unwrap_or_default()).map_err(|failed| error::plain(py, failed))?;
         let save_every = Duration::try_from_secs_f64(save_every).unwrap_or_default();
-        Ok(Self { memory: ground::memory(memory), threads, done, save, save_every, progress })
+        Ok(Self { memory: mmap::memory(memory), threads, done, save, save_every, progress })
     }
 }
 
 impl Run {
-    /// What learning needs to know of it.
+    /// Returns the options of learning for this run.
     pub fn options(&self) -> learn::Options<'_> {
         learn::Options { memory: &self.memory, threads: self.threads, done: &self.done, ..learn::Options::default() }
     }
@@ -60,18 +60,18 @@ impl Run {
     /// Learns without the interpreter.
     ///
     /// # Errors
-    /// What `learn` returns, and what the interpreter raises.
+    /// Errors of `learn`, and exceptions of the interpreter.
     pub fn learn<R: Send>(
         &self,
         py: Python<'_>,
-        learn: impl FnOnce(&mut learn::Watch<'_>) -> Result<R> + Send,
+        learn: impl FnOnce(&mut learn::OnMerge<'_>) -> Result<R> + Send,
     ) -> PyResult<R> {
-        let mut watch = Watch::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
+        let mut watch = SignalCheck::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
         let (mut saved, failed) = (Instant::now(), Mutex::new(None));
         let result = py.detach(|| {
-            self.memory.keep(|| {
+            self.memory.enforce_during(|| {
                 learn(&mut |merges| {
-                    let goes_on = watch.go_on(merges.len());
+                    let goes_on = watch.keep_going(merges.len());
                     if goes_on && saved.elapsed() < self.save_every {
                         return true;
                     }
@@ -85,7 +85,7 @@ impl Run {
                 })
             })
         });
-        // Ctrl-C says more than that what it asked for could not be saved.
+        // Ctrl-C takes precedence over a failed save.
         let done = watch.finish(result, |failed| error::plain(py, failed));
         match failed.into_inner().ok().flatten() {
             Some(error)

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use jeton_core::cancel::KeepGoing;
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::interrupt::GoOn;
 use jeton_core::model::bpe::Ranks;
-use jeton_core::model::{Model, Noise};
+use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
@@ -18,8 +18,8 @@ use crate::callback;
 use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
+use crate::signals::{run_with_signals, SignalCheck};
 use crate::vocabulary::Vocabulary;
-use crate::watch::{watched, Watch};
 
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
@@ -38,20 +38,20 @@ impl Tokenizer {
         let build =
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| tok.prepare_model(&mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| tok.prepare_model(&mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Makes the tables of the fast way now, not when they pay.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed))
     }
 
-    /// The ids of a text or a pair. `noise`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
-    #[pyo3(signature = (text, special=None, *, pair=None, template=false, noise=None))]
+    /// The ids of a text or a pair. `sampler`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
+    #[pyo3(signature = (text, special=None, *, pair=None, template=false, sampler=None))]
     fn encode(
         &self,
         py: Python<'_>,
@@ -59,15 +59,15 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
         pair: Option<&Bound<'_, PyAny>>,
         template: bool,
-        noise: Option<(f64, f64, Option<usize>, u64)>,
+        sampler: Option<(f64, f64, Option<usize>, u64)>,
     ) -> PyResult<Vec<u32>> {
-        let mut chance = noise.map(|(dropout, alpha, nbest, seed)| {
-            let mut noise = Noise::new(seed);
-            (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
-            noise
+        let mut chance = sampler.map(|(dropout, alpha, nbest, seed)| {
+            let mut sampler = Sampler::new(seed);
+            (sampler.dropout, sampler.alpha, sampler.nbest) = (dropout, alpha, nbest);
+            sampler
         });
         let mut one = |text| match &mut chance {
-            Some(noise) => self.sample(py, text, special, noise),
+            Some(sampler) => self.sample(py, text, special, sampler),
             None => self.encode_long(py, text, special, 1),
         };
         let first = one(text)?;
@@ -78,7 +78,7 @@ impl Tokenizer {
         Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    /// The same of a text alone: no special tokens, no template, no random encoding.
+    /// Encodes a text alone: no special tokens, no template, no sampling.
     fn encode_text(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         self.encode_long(py, text, None, 1)
     }
@@ -114,8 +114,8 @@ impl Tokenizer {
         let wide = Wide::of(py, &texts, threads)?;
         let borrowed = wide.texts(&texts)?;
         let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
         let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
         let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
         if template {
@@ -134,19 +134,19 @@ impl Tokenizer {
     ) -> PyResult<usize> {
         let mut wide = Wide::default();
         let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 
-    /// How many ids the template adds to one text.
+    /// Returns the number of ids that the template adds to one text.
     fn num_template_ids(&self) -> usize {
         self.0.template().num_added(false)
     }
 
-    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes, byte span, char
-    /// span, HF's offsets, type id, whether the template put it there, and which text it comes from. `most`: only the pretokens that have
-    /// the first so many tokens.
+    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes,
+    /// byte span, char span, HF's offsets, type id, whether the template put it there, and which text it comes from.
+    /// `most`: only the pretokens that have the first so many tokens.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -161,8 +161,9 @@ impl Tokenizer {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let encode = |text: &Text<'_>| {
-            let work = |go_on: GoOn<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, go_on);
-            watched(py, work, |failed| text.error(py, failed))
+            let work =
+                |keep_going: KeepGoing<'_>| self.0.encode_head_with_spans(text.bytes(), &permit, most, keep_going);
+            run_with_signals(py, work, |failed| text.error(py, failed))
         };
         let encodings = texts.iter().map(encode).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
@@ -174,8 +175,8 @@ impl Tokenizer {
         Ok((columns, pretokens, dropped))
     }
 
-    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they are the text's
-    /// and not the template's).
+    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they
+    /// are the text's and not the template's).
     #[pyo3(signature = (text, each, special=None, *, template=false))]
     fn tokenize_in_chunks(
         &self,
@@ -199,8 +200,9 @@ impl Tokenizer {
                 ErrorKind::Interrupted.into()
             })
         };
-        let work = |go_on: GoOn<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut call);
-        let done = watched(py, work, |failed| text.error(py, failed));
+        let work =
+            |keep_going: KeepGoing<'_>| self.0.encode_in_chunks(text.bytes(), &permit, template, keep_going, &mut call);
+        let done = run_with_signals(py, work, |failed| text.error(py, failed));
         raised.map_or(done, Err)
     }
 
@@ -214,15 +216,15 @@ impl Tokenizer {
         template: bool,
     ) -> PyResult<Bound<'py, PyMemoryView>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let work = |go_on: GoOn<'_>| {
+        let work = |keep_going: KeepGoing<'_>| {
             let mut spans = Vec::new();
-            self.0.encode_in_chunks(text.bytes(), &permit, template, go_on, &mut |chunk| {
+            self.0.encode_in_chunks(text.bytes(), &permit, template, keep_going, &mut |chunk| {
                 spans.extend(chunk.byte_spans.iter().flat_map(|&(start, end)| [start as i64, end as i64]));
                 Ok(())
             })?;
             Ok(spans)
         };
-        column::view(py, watched(py, work, |failed| text.error(py, failed))?)
+        column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
     }
 
     /// The n best segmentations of a text and their scores.
@@ -235,10 +237,15 @@ impl Tokenizer {
         special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<(Vec<u32>, f64)>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, |go_on| self.0.nbest(text.bytes(), &permit, n, go_on), |failed| text.error(py, failed))
+        run_with_signals(
+            py,
+            |keep_going| self.0.nbest(text.bytes(), &permit, n, keep_going),
+            |failed| text.error(py, failed),
+        )
     }
 
-    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the added tokens.
+    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the
+    /// added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(
@@ -249,15 +256,16 @@ impl Tokenizer {
         most: usize,
     ) -> PyResult<(Vec<Told<'py>>, usize, usize, usize, BTreeSet<u32>)> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        let work = |go_on: GoOn<'_>| self.0.explain(text.bytes(), &permit, most, go_on);
-        let all = watched(py, work, |failed| text.error(py, failed))?;
+        let work = |keep_going: KeepGoing<'_>| self.0.explain(text.bytes(), &permit, most, keep_going);
+        let all = run_with_signals(py, work, |failed| text.error(py, failed))?;
         let parts = all.parts.into_iter().map(|part| told(py, part)).collect();
         Ok((parts, all.num_parts, all.num_merges, all.num_tokens, all.added))
     }
 
     /// (symbols, where each begins, merges, splits) of an entry's own content, where merges tell.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
-        let story = watched(py, |go_on| self.0.explain_entry(id, go_on), |failed| error::plain(py, failed))?;
+        let story =
+            run_with_signals(py, |keep_going| self.0.explain_entry(id, keep_going), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
     }
 
@@ -283,7 +291,7 @@ impl Tokenizer {
         py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
     }
 
-    /// The same for the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
+    /// Decodes the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
@@ -310,7 +318,7 @@ impl Tokenizer {
         self.0.vocab().kind(id) as u8
     }
 
-    /// What an id adds in the middle of decoded text.
+    /// Returns what an id adds in the middle of decoded text.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.0.decode_one(id, &mut bytes);
@@ -338,8 +346,8 @@ impl Tokenizer {
         self.0.scores().to_vec()
     }
 
-    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two, best score
-    /// first; and two pieces of one score, where there are some, for which such a list is not the same.
+    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two,
+    /// best score first; and two pieces of one score, where there are some, for which such a list is not the same.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = || {
@@ -364,7 +372,7 @@ impl Tokenizer {
 
     /// Merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
-        watched(py, |go_on| self.merge_list(go_on), |failed| error::plain(py, failed))
+        run_with_signals(py, |keep_going| self.merge_list(keep_going), |failed| error::plain(py, failed))
     }
 
     /// The entries and merges, to build another tokenizer from.
@@ -375,9 +383,9 @@ impl Tokenizer {
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
-    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id that is not a
-    /// hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 a merge;
-    /// then the scores as f64, where the model goes by them. All numbers little-endian.
+    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id
+    /// that is not a hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a
+    /// merge list, three u32 a merge; then the scores as f64, where the model goes by them. All numbers little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -400,16 +408,16 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where the vocabulary
-    /// has holes.
+    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where
+    /// the vocabulary has holes.
     #[pyo3(signature = (unk=None))]
     fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
         let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `model.vocab` as JSON text, the added tokens that cannot stand in it, and those that stand in it and are no entries of the
-    /// model. `whole`: with all added tokens, also those that HF would give their ids anyway.
+    /// `model.vocab` as JSON text, the added tokens that conflict with it, and those that are in it and are no
+    /// entries of the model. `whole`: with all added tokens, also those that HF would give their ids anyway.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
     fn vocab_json(
         &self,
@@ -430,8 +438,8 @@ impl Tokenizer {
     fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
-        let write = |go_on: GoOn<'_>| hf_json::merges_json(vocab, &self.merge_list(go_on)?, &spelling);
-        watched(py, write, |failed| error::plain(py, failed))
+        let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
+        run_with_signals(py, write, |failed| error::plain(py, failed))
     }
 
     /// The ordinary entries as tiktoken's rank file.
@@ -442,16 +450,16 @@ impl Tokenizer {
 
 impl Tokenizer {
     /// Merges in order of rank; none for a model that has none.
-    fn merge_list(&self, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
-        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), go_on))
+    fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
+        self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
-    /// Whether the model was made from a list of merges.
+    /// Returns true if the model was made from a list of merges.
     fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
     }
 
-    /// What each id adds in the middle of decoded text.
+    /// Returns what each id adds in the middle of decoded text.
     fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
         let mut adds = Vec::new();
         let mut one = |&id: &u32| {
@@ -475,8 +483,8 @@ impl Tokenizer {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));
         }
-        let mut watch = Watch::new(None);
-        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.go_on(0)));
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
     }
 
@@ -485,10 +493,14 @@ impl Tokenizer {
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: Option<&Bound<'_, PyAny>>,
-        noise: &mut Noise,
+        sampler: &mut Sampler,
     ) -> PyResult<Vec<u32>> {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
-        watched(py, |go_on| self.0.sample(text.bytes(), &permit, noise, go_on), |failed| text.error(py, failed))
+        run_with_signals(
+            py,
+            |keep_going| self.0.sample(text.bytes(), &permit, sampler, keep_going),
+            |failed| text.error(py, failed),
+        )
     }
 
     fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {

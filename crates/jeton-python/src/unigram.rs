@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 
 use crate::counts::Counts;
 use crate::error;
+use crate::signals::SignalCheck;
 use crate::vocabulary::Vocabulary;
-use crate::watch::Watch;
 
-/// Learns pieces from normalized words. `reserved` are the entries that are not learned: id, kind, content; pieces take the ids that
-/// they leave, best score first. Returns the vocabulary, and how many characters there were. `progress` gets the number of pieces
-/// that are left.
+/// Learns pieces from normalized words. `reserved` are the entries that are not learned: id, kind, content; pieces take
+/// the ids that they leave, best score first. Returns the vocabulary, and how many characters there were. `progress`
+/// gets the number of pieces that are left.
 #[pyfunction]
 #[pyo3(signature = (counts, options_json, reserved, *, threads, progress))]
 pub fn learn_unigram(
@@ -25,8 +25,8 @@ pub fn learn_unigram(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vocabulary, usize)> {
     let options = Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let mut watch = Watch::new(progress);
-    let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.go_on(left)));
+    let mut watch = SignalCheck::new(progress);
+    let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.keep_going(left)));
     let model = watch.finish(learned, |failed| error::plain(py, failed))?;
     let num_characters = model.num_characters;
     Ok((numbered(model, reserved), num_characters))

@@ -49,8 +49,9 @@ impl Vocabulary {
         Ok(Self { entries, extras: Extras::default() })
     }
 
-    /// The same with more added tokens; of an ordinary entry with the same id the new one takes the place. `flags`: 1 strips white
-    /// space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text, 16 is an entry of the model, too.
+    /// Returns a vocabulary with more added tokens; one with the id of an ordinary entry replaces it. `flags`: 1 strips
+    /// white space on the left, 2 on the right, 4 matches single words only, 8 matches normalized text, 16 is an entry
+    /// of the model, too.
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
@@ -77,7 +78,7 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// The same with these ordinary entries of another kind.
+    /// Returns a vocabulary with these ordinary entries of another kind.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
@@ -86,7 +87,7 @@ impl Vocabulary {
         Ok(made)
     }
 
-    /// The same with scores, by id.
+    /// Returns a vocabulary with scores, by id.
     fn with_scores(&self, scores: Vec<f64>) -> Self {
         Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
     }
@@ -138,13 +139,13 @@ pub struct SpelledVocabulary {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Whether the model had a list of merges.
+    /// Returns true if the model had a list of merges.
     #[getter]
     fn has_merges(&self) -> bool {
         self.file.has_merges
     }
 
-    /// Whether the vocabulary was a list of pieces with scores.
+    /// Returns true if the vocabulary was a list of pieces with scores.
     #[getter]
     fn has_scores(&self) -> bool {
         !self.file.vocab.scores.is_empty()
@@ -155,17 +156,17 @@ impl SpelledVocabulary {
         self.file.vocab.tokens.get(id).map(String::as_str)
     }
 
-    /// How many entries `model.vocab` has.
+    /// Returns the number of entries of `model.vocab`.
     fn __len__(&self) -> usize {
         self.file.vocab.ids.len()
     }
 
-    /// Whether some entry has this id. Linear: for error messages.
+    /// Returns true if some entry has this id. Linear: for error messages.
     fn holds(&self, id: u32) -> bool {
         self.file.vocab.ids.contains(&id)
     }
 
-    /// Whether some spelling holds `mark`, not counted at its end.
+    /// Returns true if some spelling has `mark`, not counted at its end.
     fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &String| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
@@ -176,7 +177,8 @@ impl SpelledVocabulary {
         self.file.vocab.id(spelling)
     }
 
-    /// Reads the spellings. Those of the added tokens (id, content) are left out: the caller adds them with their roles.
+    /// Reads the spellings. Those of the added tokens (id, content) are left out: the caller adds them with their
+    /// roles.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
     fn read(
         &self,

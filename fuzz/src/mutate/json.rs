@@ -29,7 +29,7 @@ pub fn nodes(value: &Value) -> Vec<String> {
     out
 }
 
-/// A copy with one change; `None` for what is no JSON.
+/// Copies with one change; `None` if it is no JSON.
 pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(input).ok()?;
     let paths = nodes(&value);

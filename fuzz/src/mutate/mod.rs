@@ -1,4 +1,4 @@
-//! Inputs changed at random, some with regard to what they are: bytes, lines, JSON, protobuf.
+//! Random changes of inputs, some aware of the format: bytes, lines, JSON, protobuf.
 
 mod bytes;
 mod json;
@@ -9,7 +9,7 @@ pub use json::nodes;
 
 use crate::rng::Rng;
 
-/// What an input is.
+/// Format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Nothing in particular.

@@ -15,7 +15,7 @@ enum Payload {
 
 type Field = (u64, Payload);
 
-/// A copy with one change; `None` for what is no message.
+/// Copies with one change; `None` if it is no message.
 pub fn mutate(input: &[u8], rng: &mut Rng) -> Option<Vec<u8>> {
     let mut fields = read(input)?;
     if fields.is_empty() {

@@ -1,7 +1,7 @@
 //! A tokenizer and texts as one JSON object, so that a finding can be read, made smaller and kept.
 //!
 //! ```text
-//! options   what a tokenizer is made of
+//! options   parts of a tokenizer
 //! bytes     ids 0…255 are the bytes
 //! fallback  "token" or "byte": 256 entries "<0x00>"… of that kind, from the id 300 on
 //! entries   [id, kind, content]
@@ -39,7 +39,7 @@ fn numbers(value: &Value) -> Vec<u32> {
     value.as_array().into_iter().flatten().filter_map(|number| u32::try_from(number.as_u64()?).ok()).collect()
 }
 
-/// The tokenizer of a case; `None` for what is no case.
+/// Builds the tokenizer of a case; `None` if it is no case.
 pub fn tokenizer(case: &Value) -> Option<Result<Tokenizer>> {
     let mut entries: Vec<(u32, Kind, Vec<u8>)> = Vec::new();
     if case["bytes"] == true {
@@ -78,7 +78,7 @@ pub fn ids(case: &Value) -> Vec<u32> {
     numbers(&case["ids"])
 }
 
-/// What is being made.
+/// State of the generator.
 struct Making {
     entries: Vec<(u32, &'static str, Vec<u8>)>,
     merges: Vec<[u32; 3]>,

@@ -1,6 +1,7 @@
-//! What is run, and what must hold of every input.
+//! Targets of fuzzing, and the properties that every input must keep.
 //!
-//! Every reader: a value, or an error of ours that says where. What is read and written again reads alike. Nothing is `Internal`.
+//! Every reader: a value, or an error of ours that says where. What is read and written again reads alike. Nothing is
+//! `Internal`.
 
 mod case;
 mod formats;
@@ -12,14 +13,14 @@ use jeton_core::error::{Error, ErrorKind};
 use crate::mutate::Shape;
 use crate::rng::Rng;
 
-/// What an input did.
+/// Result of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was taken; what is remarkable about it.
+    /// Accepted, with a remark.
     Fine(String),
     /// It was refused, with this message.
     Refused(String),
-    /// What must hold does not.
+    /// A property that does not hold.
     Wrong(String),
 }
 
@@ -34,12 +35,12 @@ impl Outcome {
     }
 }
 
-/// One thing to fuzz.
+/// A fuzz target.
 #[derive(Debug)]
 pub struct Target {
     /// Its name.
     pub name: &'static str,
-    /// What its inputs are.
+    /// Format of its inputs.
     pub shape: Shape,
     /// Words that its inputs may hold.
     pub words: &'static [&'static str],

@@ -1,8 +1,9 @@
 //! The parts of a pipeline, each alone: an object with the part and the texts it works on.
 //!
-//! A draft's pieces stay in order, disjoint, not empty, on character boundaries; its origins stay in the input, one for each byte.
+//! A draft's pieces stay in order, disjoint, not empty, on character boundaries; its origins stay in the input, one for
+//! each byte.
 
-use jeton_core::draft::Draft;
+use jeton_core::aligned_text::AlignedText;
 use jeton_core::pretokenize::Pretokenizer;
 use serde_json::{json, Value};
 
@@ -170,13 +171,13 @@ fn regex(input: &[u8]) -> Outcome {
     Outcome::Fine(String::new())
 }
 
-/// What must hold of a draft of `input`.
-fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
+/// Checks the aligned text of `input`.
+fn check(aligned: &AlignedText, input: &str, traced: bool) -> Result<(), String> {
     let mut end = 0;
-    for piece in draft.pieces() {
-        let is_sound = piece.start >= end && piece.end > piece.start && draft.text().get(piece.range()).is_some();
+    for piece in aligned.chunks() {
+        let is_sound = piece.start >= end && piece.end > piece.start && aligned.text().get(piece.range()).is_some();
         if !is_sound {
-            return Err(format!("the piece {piece:?} after {end} of {}", draft.text().len()));
+            return Err(format!("the piece {piece:?} after {end} of {}", aligned.text().len()));
         }
         let origin = piece.origin;
         if origin.start > origin.end || origin.end as usize > input.len() {
@@ -184,10 +185,10 @@ fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
         }
         end = piece.end;
     }
-    if traced && draft.origins().len() != draft.text().len() {
-        return Err(format!("{} origins of {} bytes", draft.origins().len(), draft.text().len()));
+    if traced && aligned.origins().len() != aligned.text().len() {
+        return Err(format!("{} origins of {} bytes", aligned.origins().len(), aligned.text().len()));
     }
-    for origin in draft.origins() {
+    for origin in aligned.origins() {
         if origin.start > origin.end || input.get(origin.start as usize..origin.end as usize).is_none() {
             return Err(format!("the origin {origin:?} in {input:?}"));
         }
@@ -195,26 +196,26 @@ fn check(draft: &Draft, input: &str, traced: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut Draft) -> jeton_core::error::Result<()>) -> Outcome {
+fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut AlignedText) -> jeton_core::error::Result<()>) -> Outcome {
     for text in texts {
         let mut untraced = None;
         for traced in [false, true] {
-            let mut draft = match Draft::new(text, traced) {
+            let mut aligned = match AlignedText::new(text, traced) {
                 Err(error) => return refused(&error, false),
-                Ok(draft) => draft,
+                Ok(aligned) => aligned,
             };
             for _ in 0..2 {
-                if let Err(error) = apply(&mut draft) {
+                if let Err(error) = apply(&mut aligned) {
                     return refused(&error, false);
                 }
-                if let Err(what) = check(&draft, text, traced) {
+                if let Err(what) = check(&aligned, text, traced) {
                     return wrong(what);
                 }
             }
-            let shape: Vec<_> = draft.pieces().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
+            let shape: Vec<_> = aligned.chunks().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
             match &untraced {
-                None => untraced = Some((draft.text().to_owned(), shape)),
-                Some(other) if *other != (draft.text().to_owned(), shape) => {
+                None => untraced = Some((aligned.text().to_owned(), shape)),
+                Some(other) if *other != (aligned.text().to_owned(), shape) => {
                     return wrong("the trace changes the text or its pieces")
                 }
                 Some(_) => {}
@@ -238,7 +239,7 @@ mod normalizers {
         for user_defined in [&[][..], &[b"ab".as_slice(), "\u{2581}".as_bytes(), b"<s>"]] {
             match Normalizer::from_json(&part, user_defined) {
                 Err(error) => return refused(&error, false),
-                Ok(normalizer) => match on_drafts(&texts, |draft| normalizer.apply(draft, &|| true)) {
+                Ok(normalizer) => match on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true)) {
                     Outcome::Fine(_) => {}
                     other => return other,
                 },
@@ -264,7 +265,7 @@ mod normalizers {
         for part in parts {
             match Normalizer::from_json(&part.to_string(), &[b"ab"]) {
                 Err(error) => return refused(&error, false),
-                Ok(normalizer) => match on_drafts(&texts, |draft| normalizer.apply(draft, &|| true)) {
+                Ok(normalizer) => match on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true)) {
                     Outcome::Fine(_) => {}
                     other => return other,
                 },
@@ -288,7 +289,7 @@ mod splitters {
         let Some((part, texts)) = read(input) else { return not_a_case() };
         match Splitter::from_json(&part) {
             Err(error) => refused(&error, false),
-            Ok(splitter) => on_drafts(&texts, |draft| splitter.apply(draft, &|| true)),
+            Ok(splitter) => on_drafts(&texts, |aligned| splitter.apply(aligned, &|| true)),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Encode and decode, of tokenizers made at random.
 //!
-//! What must hold: encode, its batch, its count, its spans and its explanation agree; a special token comes out by permission alone;
-//! byte spans are in order and tile the text together with what was dropped; what comes out can be decoded; time is linear.
+//! What must hold: encode, its batch, its count, its spans and its explanation agree; a special token comes out by
+//! permission alone; byte spans are in order and tile the text together with what was dropped; what comes out can be
+//! decoded; time is linear.
 
 use std::time::Duration;
 
 use jeton_core::decode::Decoded;
 use jeton_core::error::{ErrorKind, Result};
-use jeton_core::model::{Noise, Scratch};
+use jeton_core::model::{Sampler, Scratch};
 use jeton_core::tokenizer::{Encoding, Permission, Tokenizer};
 use jeton_core::vocab::Kind;
 use serde_json::Value;
@@ -43,7 +44,7 @@ pub const TARGETS: &[Target] = &[Target {
     run,
 }];
 
-/// What encoding once may take of a text under a megabyte.
+/// Most time for encoding a text under a megabyte once.
 const MOST_TIME: Duration = Duration::from_secs(2 * SLOWDOWN as u64);
 
 type Check = std::result::Result<(), String>;
@@ -184,7 +185,7 @@ fn is_lossless(tok: &Tokenizer, case: &Value) -> bool {
     is_bytes && empty("normalizer") && keeps && options["decoder"].is_null() && !ends && !strips
 }
 
-/// Byte spans and what was dropped are the text, in order.
+/// Checks that byte spans and dropped ranges tile the text, in order.
 fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     let columns = [encoding.byte_spans.len(), encoding.char_spans.len(), encoding.offsets.len()];
     if columns != [encoding.ids.len(); 3] {
@@ -249,9 +250,9 @@ fn permitted(tok: &Tokenizer, ids: &[u32], permission: &Permission, case: &Value
 fn sampling(tok: &Tokenizer, text: &[u8], permission: &Permission) -> Check {
     let permit = tok.permit(permission).map_err(|error| error.to_string())?;
     for (dropout, alpha, nbest) in [(0.0, 0.0, None), (0.5, 0.1, None), (1.0, 1.0, Some(3)), (0.1, -3.0, Some(1))] {
-        let mut noise = Noise::new(text.len() as u64);
-        (noise.dropout, noise.alpha, noise.nbest) = (dropout, alpha, nbest);
-        let sampled = tok.sample(text, &permit, &mut noise, &|| true);
+        let mut sampler = Sampler::new(text.len() as u64);
+        (sampler.dropout, sampler.alpha, sampler.nbest) = (dropout, alpha, nbest);
+        let sampled = tok.sample(text, &permit, &mut sampler, &|| true);
         if let Some(message) = sampled.err().and_then(internal) {
             return Err(message);
         }

@@ -1,17 +1,17 @@
 //! Contents put together, which is all that most vocabularies need: a look at every id, then a copy of every content.
 //!
-//! The first pass finds ids that there are not, and how long the text is, so it is written once, where it is wanted. The second copies
-//! sixteen bytes whatever the length, for a copy of as many as the content has would branch on it; what is too much is written over by the
-//! next content.
+//! The first pass finds ids that there are not, and how long the text is, so it is written once, where it is wanted.
+//! The second copies sixteen bytes whatever the length, for a copy of as many as the content has would branch on it;
+//! the next content overwrites the surplus.
 
 use super::unknown;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// What is copied at once: few contents are longer.
+/// Length of one copy: few contents are longer.
 const STEP: usize = Vocab::PADDING;
 
-/// What `ids` decode to, not written yet.
+/// Lazy decoding of `ids`, not written yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     vocab: &'a Vocab,

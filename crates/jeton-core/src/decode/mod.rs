@@ -1,15 +1,15 @@
 //! ids → bytes and text.
 //!
-//! Without parts every id adds its content; one that ends a word adds a space as well, save at the very end. With parts the
-//! contents become a list of strings that HF's decoders work on in order, or SentencePiece puts the pieces together.
-//! [`Decoder::decode`] gives bytes and loses none: the bytes of broken-up characters come together again, and what is still not
-//! UTF-8 then is the caller's choice. [`Decoder::decode_text`] replaces it as the library does that the parts come from.
+//! Without parts every id adds its content; one that ends a word adds a space as well, save at the very end. With parts
+//! the contents become a list of strings that HF's decoders work on in order, or SentencePiece puts the pieces
+//! together. [`Decoder::decode`] gives bytes and loses none: the bytes of broken-up characters come together again, and
+//! the caller decides about the rest that is not UTF-8. [`Decoder::decode_text`] replaces it as the library does that
+//! the parts come from.
 //!
-//! Cost: linear in the ids and what they spell. Without parts nothing is allocated but the result; with parts the text is copied
-//! once a part.
-//! Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece, sentencepiece_processor.cc
-//! (`Decode`). Plain version: `reference/step06_decode.py`.
-//! Left out: `Replace` by a regex other than ` \z`, SentencePiece's denormalizer.
+//! Cost: linear in the ids and their contents. Without parts nothing is allocated but the result; with parts the text
+//! is copied once a part. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/;
+//! google/sentencepiece, sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out:
+//! `Replace` by a regex other than ` \z`, SentencePiece's denormalizer.
 
 mod contents;
 mod parts;
@@ -20,8 +20,8 @@ mod steps;
 use std::collections::HashMap;
 
 use crate::byte_alphabet::stand_in;
+use crate::cancel::most_bytes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
 use contents::Contents;
@@ -52,7 +52,7 @@ fn unknown(vocab: &Vocab, id: u32, position: usize) -> Error {
     ErrorKind::UnknownId { id, position, num_tokens, highest }.into()
 }
 
-/// What ids decode to: its length is known, and it is written where it is wanted.
+/// Decoded ids of known length, to be written into a caller's buffer.
 #[derive(Debug, Clone)]
 pub enum Decoded<'a> {
     /// It is put together there.
@@ -93,12 +93,13 @@ impl Decoded<'_> {
 }
 
 impl Decoder {
-    /// A decoder of `parts`, a JSON list, or `null` for contents put together. In a `byte_level` vocabulary the contents of
-    /// the model's entries are bytes; else they are spelled as the model matches them. `mark`: what entries that end a word end in
-    /// for the parts; without one, in what they take for it.
+    /// A decoder of `parts`, a JSON list, or `null` for contents put together. In a `byte_level` vocabulary the
+    /// contents of the model's entries are bytes; else they are spelled as the model matches them. `mark`: what entries
+    /// that end a word end in for the parts; without one, in what they take for it.
     ///
     /// # Errors
-    /// [`crate::error::Error::config`] for what is not such a list, names a part or a field that does not exist, or replaces by a regex.
+    /// [`crate::error::Error::config`] for what is not such a list, names a part or a field that does not exist, or
+    /// replaces by a regex.
     pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
@@ -158,7 +159,7 @@ struct Chain {
     steps: Vec<Step>,
     spelled: bool,                   // contents are bytes, and a step wants them in the byte alphabet
     reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
-    respelled: HashMap<u32, String>, // id -> what it decodes to instead of its content
+    respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
     ends_word: Vec<u8>,      // what HF's string of an entry that ends a word has at its end
     reads_ends: bool,        // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
 }
@@ -210,8 +211,8 @@ impl Chain {
         Ok(pieces)
     }
 
-    /// What `id` adds between two others. Markers take the places of the others: what comes out between them is the token and
-    /// what the second marker has before it; that is taken off.
+    /// Returns what `id` adds between two others. Markers take the places of the others: what comes out between them is
+    /// the token and what the second marker has before it; that is taken off.
     fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {

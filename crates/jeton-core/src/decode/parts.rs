@@ -1,7 +1,8 @@
-//! The list of decoder parts: from JSON to what is done.
+//! List of decoder parts: from JSON to a plan.
 //!
-//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join`, `Respell` and `SentencePiece`
-//! are ours. HF decodes an added token that is matched in normalized text to its normalized content: that is what `Respell` is for.
+//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join`, `Respell` and
+//! `SentencePiece` are ours. HF decodes an added token that is matched in normalized text to its normalized content:
+//! that is what `Respell` is for.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use crate::byte_alphabet;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// How ids become bytes.
+/// Decoder: ids to bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
     /// Contents put together. HF's ByteLevel reads added tokens in the byte alphabet, too, where it can.

@@ -1,8 +1,8 @@
-//! What each of HF's decoders does to a list of strings.
+//! HF's decoders as steps over a list of strings.
 //!
-//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string that
-//! both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel` alone, and only where the
-//! caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
+//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string
+//! that both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel`
+//! alone, and only where the caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
 //!
 //! Cost: linear in the strings for each step, whatever the pattern.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
@@ -22,7 +22,7 @@ pub(super) enum Step {
     ByteFallback,
     /// The byte alphabet → bytes, all in one string.
     ByteLevel(Alphabet),
-    /// All in one string: ByteLevel for what is bytes already.
+    /// All in one string: ByteLevel, if the contents are bytes already.
     Bytes,
     Ctc {
         pad: Finder,
@@ -55,8 +55,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are replaced.
-    /// It stops soon after it has written `most` bytes, which the caller takes for an error.
+    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are
+    /// replaced. It stops soon after it has written `most` bytes, which the caller takes for an error.
     pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool, most: usize) {
         match self {
             Self::Fuse => return pieces.fuse(),
@@ -156,7 +156,7 @@ fn byte_fallback(from: &Pieces, into: &mut Pieces, lossy: bool) {
     end_run(&mut run, into);
 }
 
-/// The byte that `<0x0A>` stands for. Rust's reader of numbers takes `+A`, too, and so does HF.
+/// Returns the byte that `<0x0A>` spells. Rust's reader of numbers takes `+A`, too, and so does HF.
 fn byte_of(piece: &[u8]) -> Option<u8> {
     match piece {
         [b'<', b'0', b'x', digits @ .., b'>'] if digits.len() == 2 => {
@@ -243,7 +243,7 @@ fn clean_up(text: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Where the short `needle` first stands.
+/// Returns the offset of the short `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
@@ -251,7 +251,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 /// Replaces all that is spelled in one way, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Finder {
-    first: Option<u8>, // None: the empty string, which stands at every boundary of characters
+    first: Option<u8>, // None: the empty string, which matches at every boundary of characters
     len: usize,
     automaton: AhoCorasick,
 }
@@ -310,7 +310,7 @@ impl Alphabet {
         Self(bytes)
     }
 
-    /// Appends the bytes that `piece` spells, or `piece` itself if some character of it stands for no byte.
+    /// Appends the bytes that `piece` spells, or `piece` itself if one of its characters spells no byte.
     pub fn read_or_copy(&self, piece: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let read = std::str::from_utf8(piece).is_ok_and(|spelling| {

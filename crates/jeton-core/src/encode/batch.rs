@@ -1,77 +1,77 @@
-//! Some hundreds of pretokens → their tokens, as far as they are in `words` or `hot`.
+//! Lookup of some hundreds of pretokens at once, in the token table and the pretoken cache.
 //!
-//! Each step is done for all before the next begins, so that no pretoken waits for memory alone: keys are made and their lines fetched; lines
-//! are looked at; what is not in `words` is looked for in `hot`, likewise; tokens are written. None of these loops branches on what is
-//! found, for that cannot be predicted; what is nowhere is listed for the caller. The price is the number of instructions, some
-//! sixty a pretoken with vectors.
+//! Each step runs for all pretokens before the next begins, so that cache misses overlap: compute keys and prefetch
+//! buckets; probe the token table; probe the pretoken cache for what is not there, likewise; write tokens. No loop
+//! branches on a result, which nothing could predict; misses of both are listed for the caller. The price is some sixty
+//! instructions a pretoken with vectors.
 
-use super::hot::{self, Hot};
-use super::words::{Key, Line, Words, NO_ID};
+use super::pretoken_cache::{self, PretokenCache};
+use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
 use super::BATCH;
 use crate::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{HasAvx2, HasAvx512};
 
-/// Pretokens that are looked up together.
+/// Buffers for up to [`BATCH`] pretokens.
 pub(super) struct Batch {
-    keys: [Key; BATCH],
+    keys: [ShortKey; BATCH],
     hashes: [u32; BATCH],
-    found: [u32; BATCH + GAP], // what `words` has; some beyond the last are read
-    missed: [Missed; BATCH],   // those that are not there
-    left: [Left; BATCH],
+    found: [u32; BATCH + GAP], // values of the token table; reads of fixed length go beyond the last
+    missed: [TableMiss; BATCH], // those that are not there
+    left: [CacheMiss; BATCH],
 }
 
-/// A pretoken that is not in `words`, and what `hot` has for it.
+/// Miss of the token table, with its reference in the pretoken cache.
 #[derive(Default, Clone, Copy)]
-struct Missed {
+struct TableMiss {
     at: u32,
     found: u32,
 }
 
-/// A pretoken that is nowhere.
+/// Miss of both tables.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Left {
-    /// Its number in the batch.
+pub(super) struct CacheMiss {
+    /// Index in the batch.
     pub(super) at: u32,
-    /// Before which id of the list its tokens belong.
+    /// Index into the ids, before which its tokens belong.
     pub(super) before: u32,
-    /// What `words` says: no word, or that it may be one.
+    /// Value in the token table: no entry, or possibly one.
     pub(super) found: u32,
 }
 
-/// Ids that are copied at once: copies of fixed length cost less.
+/// Ids that one copy moves: copies of fixed length cost less.
 const GAP: usize = 16;
 
-const _: () = assert!(BATCH.is_multiple_of(64) && hot::LIST == GAP);
+const _: () = assert!(BATCH.is_multiple_of(64) && pretoken_cache::LIST == GAP);
 
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            keys: [Key::default(); BATCH],
+            keys: [ShortKey::default(); BATCH],
             hashes: [0; BATCH],
             found: [0; BATCH + GAP],
-            missed: [Missed::default(); BATCH],
-            left: [Left::default(); BATCH],
+            missed: [TableMiss::default(); BATCH],
+            left: [CacheMiss::default(); BATCH],
         }
     }
 }
 
-/// The id that a line has for a key, or what it says about keys that are not there.
+/// Probe of one bucket, for each instruction set.
 ///
-/// A value is the proof that the processor has the instructions that the methods run.
-trait Look: Copy {
-    fn look(self, line: &Line, key: &Key) -> u32;
-    /// A bit for each that is no id.
+/// A value proves that the processor has the instructions that the methods run.
+trait Probe: Copy {
+    fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
+    /// Bitmap of the values that are no id.
     fn no_ids(self, found: &[u32; 64]) -> u64;
 }
 
 #[derive(Clone, Copy)]
 struct Portable;
 
-impl Look for Portable {
+impl Probe for Portable {
     #[inline(always)]
-    fn look(self, line: &Line, key: &Key) -> u32 {
-        line.get(*key)
+    fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
+        bucket.get(*key)
     }
 
     #[inline(always)]
@@ -84,11 +84,11 @@ impl Look for Portable {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Key, Line, Look};
+    use super::{Bucket, Probe, ShortKey};
     use crate::simd::{HasAvx2, HasAvx512};
 
-    /// Of two bits a key, one for each half that is the same: the number of the first key with both halves, else 3. What the two highest
-    /// bits are does not matter.
+    /// Lookup table: two bits a key, one for each equal half → index of the first key with both halves equal, else 3.
+    /// The two highest bits do not matter.
     const NUMBERS: [u8; 256] = numbers();
 
     const fn numbers() -> [u8; 256] {
@@ -107,19 +107,19 @@ mod x86 {
         numbers
     }
 
-    impl Look for HasAvx2 {
+    impl Probe for HasAvx2 {
         #[inline(always)]
-        fn look(self, line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `line.keys`, and of its third key: an array of
-            // three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
+        fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
+            // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `bucket.keys`, and of its third
+            // key: an array of three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
             let same = unsafe {
                 let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
-                let keys = line.keys.as_ptr().cast::<__m128i>();
+                let keys = bucket.keys.as_ptr().cast::<__m128i>();
                 let two = _mm256_cmpeq_epi64(_mm256_loadu_si256(keys.cast()), _mm256_broadcastsi128_si256(key));
                 let third = _mm_cmpeq_epi64(_mm_loadu_si128(keys.add(2)), key);
                 _mm256_movemask_pd(_mm256_castsi256_pd(two)) | _mm_movemask_pd(_mm_castsi128_pd(third)) << 4
             };
-            line.ids[usize::from(NUMBERS[same as usize & 0xFF] & 3)]
+            bucket.ids[usize::from(NUMBERS[same as usize & 0xFF] & 3)]
         }
 
         #[inline(always)]
@@ -132,16 +132,17 @@ mod x86 {
         }
     }
 
-    impl Look for HasAvx512 {
+    impl Probe for HasAvx512 {
         #[inline(always)]
-        fn look(self, line: &Line, key: &Key) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `line`, which has no padding (`words` asserts that);
-            // they need no alignment. `self` proves AVX-512 F. (Its keys are the first 48 bytes, so bits 6 and 7 compare ids.)
+        fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
+            // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `bucket`, which has no padding
+            // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F. (Its keys are the first 48
+            // bytes, so bits 6 and 7 compare ids.)
             let same = unsafe {
                 let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
-                _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(line).cast()), key)
+                _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(bucket).cast()), key)
             };
-            line.ids[usize::from(NUMBERS[usize::from(same)] & 3)]
+            bucket.ids[usize::from(NUMBERS[usize::from(same)] & 3)]
         }
 
         #[inline(always)]
@@ -158,24 +159,24 @@ mod x86 {
 }
 
 impl Batch {
-    /// Appends to `ids` the tokens of the parts of `text` between neighboring `bounds`, which ascend, and of which there are at most [`BATCH`] + 1.
-    /// Returns those that are nowhere.
+    /// Appends to `ids` the tokens of the pretokens between neighboring `bounds` of `text`; bounds ascend, at most
+    /// [`BATCH`] + 1. Returns the misses.
     pub(super) fn find(
         &mut self,
-        words: &Words,
-        hot: &Hot,
+        table: &TokenTable,
+        cache: &PretokenCache,
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
-    ) -> &[Left] {
+    ) -> &[CacheMiss] {
         let left = match simd::detected() {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx512(proof) => unsafe { self.find_avx512(proof, words, hot, text, bounds, ids) },
+            Detected::Avx512(proof) => unsafe { self.find_avx512(proof, table, cache, text, bounds, ids) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe { self.find_avx2(proof, words, hot, text, bounds, ids) },
-            Detected::Portable => self.find_at(Portable, words, hot, text, bounds, ids),
+            Detected::Avx2(proof) => unsafe { self.find_avx2(proof, table, cache, text, bounds, ids) },
+            Detected::Portable => self.find_at(Portable, table, cache, text, bounds, ids),
         };
         &self.left[..left]
     }
@@ -185,13 +186,13 @@ impl Batch {
     fn find_avx2(
         &mut self,
         proof: HasAvx2,
-        words: &Words,
-        hot: &Hot,
+        table: &TokenTable,
+        cache: &PretokenCache,
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> usize {
-        self.find_at(proof, words, hot, text, bounds, ids)
+        self.find_at(proof, table, cache, text, bounds, ids)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -199,65 +200,66 @@ impl Batch {
     fn find_avx512(
         &mut self,
         proof: HasAvx512,
-        words: &Words,
-        hot: &Hot,
+        table: &TokenTable,
+        cache: &PretokenCache,
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> usize {
-        self.find_at(proof, words, hot, text, bounds, ids)
+        self.find_at(proof, table, cache, text, bounds, ids)
     }
 
     #[inline(always)]
-    fn find_at<L: Look>(
+    fn find_at<L: Probe>(
         &mut self,
         proof: L,
-        words: &Words,
-        hot: &Hot,
+        table: &TokenTable,
+        cache: &PretokenCache,
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> usize {
         let count = bounds.len().saturating_sub(1).min(BATCH);
-        self.make_keys(words, text, bounds, count);
-        let missed = self.look(proof, words, count);
-        self.look_again(proof, hot, missed);
-        // SAFETY: `look` has listed them in ascending order, each once, and each is below `count`.
-        unsafe { self.write(hot, count, missed, ids) }
+        self.make_keys(table, text, bounds, count);
+        let missed = self.probe(proof, table, count);
+        self.probe_cache(proof, cache, missed);
+        // SAFETY: `probe` has listed them in ascending order, each once, and each is below `count`.
+        unsafe { self.write(cache, count, missed, ids) }
     }
 
-    /// Keys and hashes; lines are fetched.
+    /// Computes keys and hashes, and prefetches buckets of the token table.
     #[inline(always)]
-    fn make_keys(&mut self, words: &Words, text: &[u8], bounds: &[u32], count: usize) {
-        // Those of which sixteen bytes can be read where they stand.
+    fn make_keys(&mut self, table: &TokenTable, text: &[u8], bounds: &[u32], count: usize) {
+        // Pretokens of which sixteen bytes can be read in place.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         if let Some(last) = text.len().checked_sub(16) {
             let neighbors = bounds[..inside].iter().zip(&bounds[1..]);
             for ((&start, &end), (key, hash)) in neighbors.zip(self.keys.iter_mut().zip(&mut self.hashes)) {
-                // SAFETY: the sixteen bytes start at `text.len() - 16` at most, whatever `start` is; any bytes are a `[u8; 16]`.
+                // SAFETY: the sixteen bytes start at `text.len() - 16` at most, whatever `start` is; any bytes are a
+                // `[u8; 16]`.
                 let sixteen =
                     unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
-                *key = Key::new(sixteen, (end - start) as usize);
+                *key = ShortKey::new(sixteen, (end - start) as usize);
                 *hash = key.hash();
-                words.prefetch(*hash);
+                table.prefetch(*hash);
             }
         }
         for at in inside..count {
             let mut sixteen = [0; 16];
             let rest = &text[bounds[at] as usize..];
             sixteen[..rest.len()].copy_from_slice(rest);
-            self.keys[at] = Key::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
+            self.keys[at] = ShortKey::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
             self.hashes[at] = self.keys[at].hash();
-            words.prefetch(self.hashes[at]);
+            table.prefetch(self.hashes[at]);
         }
     }
 
-    /// Looks all up in `words`, and lists those that are not there: ascending, each once, each below `count`. Returns how many.
+    /// Probes the token table. Lists the misses: ascending, each once, each below `count`. Returns their number.
     #[inline(always)]
-    fn look<L: Look>(&mut self, proof: L, words: &Words, count: usize) -> usize {
+    fn probe<L: Probe>(&mut self, proof: L, table: &TokenTable, count: usize) -> usize {
         let keys = self.keys[..count].iter().zip(&self.hashes);
         for ((key, &hash), found) in keys.zip(&mut self.found) {
-            *found = proof.look(words.line(hash), key);
+            *found = proof.probe(table.bucket(hash), key);
         }
         let mut missed = 0;
         for (sixty_four, from) in self.found.as_chunks::<64>().0.iter().zip((0..count).step_by(64)) {
@@ -273,51 +275,54 @@ impl Batch {
         missed
     }
 
-    /// Looks those up in `hot`, and fetches their tokens.
+    /// Probes the pretoken cache for the misses, and prefetches their tokens.
     #[inline(always)]
-    fn look_again<L: Look>(&mut self, proof: L, hot: &Hot, missed: usize) {
+    fn probe_cache<L: Probe>(&mut self, proof: L, cache: &PretokenCache, missed: usize) {
         let Self { keys, hashes, missed: list, .. } = self;
-        list[..missed].iter().for_each(|missed| hot.prefetch(hashes[missed.at as usize % BATCH]));
-        for Missed { at, found } in &mut list[..missed] {
+        list[..missed].iter().for_each(|missed| cache.prefetch(hashes[missed.at as usize % BATCH]));
+        for TableMiss { at, found } in &mut list[..missed] {
             let at = *at as usize % BATCH;
-            *found = proof.look(hot.line(hashes[at]), &keys[at]);
-            hot.prefetch_list(*found);
+            *found = proof.probe(cache.bucket(hashes[at]), &keys[at]);
+            cache.prefetch_list(*found);
         }
     }
 
-    /// Appends what was found; returns how many are left.
+    /// Appends the tokens of all hits; returns the number of misses of both.
     ///
     /// # Safety
-    /// `count` is at most [`BATCH`], and in the first `missed` of the list, `at` ascends, never stays, and is below `count`.
+    /// `count` is at most [`BATCH`], and in the first `missed` of the list, `at` ascends, never stays, and is below
+    /// `count`.
     #[inline(always)]
-    unsafe fn write(&mut self, hot: &Hot, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
-        let Self { found: words, missed: list, left, .. } = self;
-        ids.reserve(hot::MOST * count + GAP);
+    unsafe fn write(&mut self, cache: &PretokenCache, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
+        let Self { found: table, missed: list, left, .. } = self;
+        ids.reserve(pretoken_cache::MAX_TOKENS * count + GAP);
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // Of `count` pretokens those before `from` are written, as at most `MOST` tokens each (`num_tokens` gives no more). So `len` is at most
-        // its first value and `MOST * from`; the caller guarantees `from <= at < count`. Each write begins at most at the end of what it
-        // writes, one token for each pretoken up to `at`, or `MOST` for the one at `at`: behind it `GAP` more are reserved.
-        // SAFETY: all calls write at most `GAP` integers from there on, within the capacity.
+        // Of `count` pretokens those before `from` are written, as at most `MOST` tokens each (`num_tokens` gives no
+        // more). So `len` is at most its first value and `MOST * from`; the caller guarantees `from <= at < count`.
+        // Each write begins at most at the end of what it writes, one token for each pretoken up to `at`, or `MOST` for
+        // the one at `at`: behind it `GAP` more are reserved. SAFETY: all calls write at most `GAP` integers from there
+        // on, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
-        let write_words = |len: usize, from: usize, to: usize| {
+        let write_entries = |len: usize, from: usize, to: usize| {
             for at in (from..to.max(from + 1)).step_by(GAP) {
-                words[at..].first_chunk().into_iter().for_each(|sixteen| write(len + at - from, sixteen));
+                table[at..].first_chunk().into_iter().for_each(|sixteen| write(len + at - from, sixteen));
             }
             len + to - from
         };
         let (mut num_left, mut from) = (0, 0);
-        for &Missed { at, found } in &list[..missed] {
+        for &TableMiss { at, found } in &list[..missed] {
             let at = at as usize % BATCH;
-            len = write_words(len, from, at);
-            write(len, hot.list(found));
-            left[num_left % BATCH] = Left { at: at as u32, before: len as u32, found: words[at] };
-            num_left += usize::from(hot::num_tokens(found) == 0);
-            len += hot::num_tokens(found);
+            len = write_entries(len, from, at);
+            write(len, cache.list(found));
+            left[num_left % BATCH] = CacheMiss { at: at as u32, before: len as u32, found: table[at] };
+            num_left += usize::from(pretoken_cache::num_tokens(found) == 0);
+            len += pretoken_cache::num_tokens(found);
             from = at + 1;
         }
-        len = write_words(len, from, count);
-        // SAFETY: `len` is within the capacity, as above, and each write has filled all up to the `len` that follows it.
+        len = write_entries(len, from, count);
+        // SAFETY: `len` is within the capacity, as above, and each write has filled all up to the `len` that follows
+        // it.
         unsafe { ids.set_len(len) };
         num_left
     }
@@ -325,10 +330,10 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words;
+    use super::super::token_table;
     use super::*;
 
-    /// Texts of all lengths around a key's, some of which are words and some lately met.
+    /// Random texts of lengths around the longest key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
         let mut next = |most: u64| {
             *chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -340,24 +345,24 @@ mod tests {
     #[test]
     fn all_levels_find_what_the_tables_have() {
         let mut chance = 7;
-        let mut kinds = [0; 3]; // words, met lately, left
+        let mut kinds = [0; 3]; // hits in the token table, hits in the cache, misses
         for round in 0..300 {
             let parts = parts(round % (BATCH + 1), &mut chance);
             let entries = (0..).zip(&parts).filter(|(i, _)| i % 7 < 5);
-            let words = Words::new(entries.map(|(i, part)| (part.as_slice(), i)), [0, 1_000][round % 2]);
-            let mut hot = Hot::new(9, 9);
-            for (i, part) in (0..).zip(&parts).filter(|(i, part)| i % 7 == 5 && part.len() <= words::MOST) {
-                let tokens: Vec<u32> = (0..1 + i % hot::MOST as u32).map(|k| 1_000 * k + i).collect();
-                hot.put(Key::of(part), &tokens);
+            let table = TokenTable::new(entries.map(|(i, part)| (part.as_slice(), i)), [0, 1_000][round % 2]);
+            let mut cache = PretokenCache::new(9, 9);
+            for (i, part) in (0..).zip(&parts).filter(|(i, part)| i % 7 == 5 && part.len() <= token_table::MAX_BYTES) {
+                let tokens: Vec<u32> = (0..1 + i % pretoken_cache::MAX_TOKENS as u32).map(|k| 1_000 * k + i).collect();
+                cache.put(ShortKey::of(part), &tokens);
             }
             let (mut ids, mut left) = (vec![77; 3], Vec::new());
             for (at, part) in (0..).zip(&parts) {
-                let (key, before) = (Key::of(part), ids.len() as u32);
-                let found = words.get(key);
+                let (key, before) = (ShortKey::of(part), ids.len() as u32);
+                let found = table.get(key);
                 let kind = if found < NO_ID {
                     ids.push(found);
                     0
-                } else if hot.append(hot.get(key), &mut ids) > 0 {
+                } else if cache.append(cache.get(key), &mut ids) > 0 {
                     1
                 } else {
                     left.push((at, before, found));
@@ -377,16 +382,17 @@ mod tests {
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };
-            check(&|batch, ids| batch.find_at(Portable, &words, &hot, &text, &bounds, ids));
+            check(&|batch, ids| batch.find_at(Portable, &table, &cache, &text, &bounds, ids));
             #[cfg(target_arch = "x86_64")]
             {
                 if let Detected::Avx2(proof) = simd::detected().at_most(simd::Level::Avx2) {
-                    // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-                    check(&|batch, ids| unsafe { batch.find_avx2(proof, &words, &hot, &text, &bounds, ids) });
+                    // SAFETY: `proof` proves that the processor has the instructions for which the function is
+                    // compiled.
+                    check(&|batch, ids| unsafe { batch.find_avx2(proof, &table, &cache, &text, &bounds, ids) });
                 }
                 if let Detected::Avx512(proof) = simd::detected() {
                     // SAFETY: likewise.
-                    check(&|batch, ids| unsafe { batch.find_avx512(proof, &words, &hot, &text, &bounds, ids) });
+                    check(&|batch, ids| unsafe { batch.find_avx512(proof, &table, &cache, &text, &bounds, ids) });
                 }
             }
         }

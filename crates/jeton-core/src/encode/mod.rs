@@ -1,183 +1,190 @@
-//! Pretokens → ids, many at a time: what `model` does for one, faster.
+//! Encoding of pretokens in batches: the ids of `Model::encode`, faster.
 //!
-//! Invariant: the ids are those that `Model::encode` gives for each pretoken. What a model makes of a pretoken depends on nothing else, so
-//! it may be looked up, remembered, and computed in any order; but not remembered where special tokens may come out of it, for
-//! they depend on the caller.
+//! Invariant: each pretoken gets the ids that `Model::encode` gives it. These depend on nothing but the pretoken, so
+//! they can be looked up, cached, and computed in any order. Results that may hold special tokens are not cached: they
+//! depend on the caller's permission.
 //!
 //! ```text
-//! starts of pretokens, and seams ─► words: is it one token? ─► hot: met lately? ─► a list of ids, with gaps
-//!                                   gaps: memo ─► model, many at once ─► filled in order
+//! boundaries of pretokens ─► token_table ─hit─► ids
+//!                              │ miss
+//!                              ▼
+//!                            pretoken_cache ─hit─► ids
+//!                              │ miss: leaves a gap in the ids
+//!                              ▼
+//!                            merge_cache ─miss─► model, many pretokens at once ─► gaps filled in order
 //! ```
 //!
-//! Most pretokens of most languages are one token, and are found in `words` without a branch; most of the others were met lately, and are in
-//! `hot`. What is left waits until some hundreds of them are there, also from many short texts: longer ones may be in `memo`, and those
-//! that are new are merged side by side.
+//! Most pretokens of most languages are one token: the token table finds them without a branch. The pretoken cache
+//! holds recent results for most of the others. Misses are collected, also across short texts, until some hundreds are
+//! pending; then long ones are looked up in the merge cache, and new ones are merged side by side.
 //!
-//! The tables are made when somebody says so, or when going without them has cost about as much as they do (`prepare`); until then, and where a model
-//! has none, every pretoken takes the plain way.
+//! The tables are built on request, or when encoding without them has cost about as much as building them
+//! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread at work, about 10 MiB, kept for the next call, and 36 MiB that the memos of all may
-//! grow into (`JETON_CACHE_MB`). None of it grows with the text.
+//! Memory: the tables once; a [`Worker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
+//! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
-mod hot;
-mod memo;
-mod words;
+mod merge_cache;
+mod pretoken_cache;
+mod token_table;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use self::batch::Batch;
-use self::hot::Hot;
-use self::memo::Memo;
-use self::words::{Key, Words, NO_WORD};
+use self::merge_cache::{LongKey, MergeCache};
+use self::pretoken_cache::PretokenCache;
+use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
+use crate::atomic_cell::made_once;
+use crate::atomic_cell::AtomicCell;
+use crate::buffer_pool;
+use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::interrupt::GoOn;
+use crate::merge_boundaries::MergeBoundaries;
+use crate::merge_boundaries::SplitPoints;
 use crate::model::fast::{Bench, Fast, Found, Job};
-use crate::model::{Cuts, Model, Out, Scratch, Specials};
+use crate::model::{Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
-use crate::seams::Seams;
-use crate::slot::made_once;
-use crate::slot::Slot;
-use crate::spare;
 use crate::vocab::{Kind, Vocab};
 
-/// Pretokens whose keys are made, and whose lines are fetched, before the first is looked at.
+/// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
 const BATCH: usize = 256;
 
-/// Ids, known or not, that wait for being written.
+/// Pending ids, gaps included, that trigger a flush.
 const WAITING: usize = 1 << 12;
 
-/// Bytes of pretokens that wait for their ids.
+/// Bytes of pending pretokens that trigger a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Bytes of parts that are looked up together.
+/// Bytes of a pretoken that are cut into parts and looked up together.
 const PARTS_BYTES: usize = 1 << 12;
 
-/// Pretokens that are looked for in the memo, and merged, together.
+/// Misses that are looked up in the merge caches, and merged, together.
 const GROUP: usize = 64;
 
-/// Longest text that is encoded here: places are 32-bit.
+/// Longest text that is encoded here: offsets are 32-bit.
 pub const LONGEST: usize = 1 << 31;
 
-/// Workers that are kept for the next call.
-const MOST_WORKERS: usize = 8;
+/// Capacity of the pool of workers.
+const MAX_WORKERS: usize = 8;
 
-type ShortMemo = Memo<4, 8>;
-type LongMemo = Memo<8, 16>;
+type ShortMergeCache = MergeCache<4, 8>;
+type LongMergeCache = MergeCache<8, 16>;
 
-/// log2 of the lines of `hot`, at least and at most: 8 MiB, and 16, which it begins with if the memory of all may grow by it. To double
-/// later costs a quarter of the time that 3 MB of text in many languages take.
-const HOT_BITS: [u32; 2] = [16, 17];
+/// log2 of the buckets of the pretoken cache, at least and at most: 8 MiB, and 16 MiB. It starts with the larger size
+/// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
+const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the places of a memo, at first and at most: 1 MiB for both with their rings, and 40.
+/// log2 of the entries of a merge cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
 const SHORT_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
-/// Bytes by which the memos of all workers together may grow.
-const MOST_GROWTH: usize = 36 << 20;
+/// Bytes by which the caches of all workers together may grow.
+const MAX_GROWTH: usize = 36 << 20;
 
-/// Ids that are copied together.
+/// Ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
-/// Bytes beyond each waiting pretoken that may be read.
+/// Readable bytes after each pending pretoken.
 const PADDING: usize = 64;
 
-/// What tables cost for each entry of the vocabulary, in bytes of text without them: half a microsecond, and ten to eighty nanoseconds a byte.
+/// Cost of building the tables per vocabulary entry, in bytes encoded without them: half a microsecond, at ten to
+/// eighty nanoseconds a byte.
 const COST_OF_AN_ENTRY: usize = 16;
 
-/// What a byte costs that has to be merged without tables, in bytes that are found as a whole.
+/// Cost of merging a byte without tables, in bytes of pretokens that are entries.
 const COST_OF_MERGING: usize = 4;
 
-/// Whether `JETON_TABLES=always` is in the environment: for tests, and for services whose first text counts.
+/// Reads `JETON_TABLES=always` from the environment: for tests, and for services whose first request matters.
 fn always() -> bool {
     static ALWAYS: OnceLock<bool> = OnceLock::new();
     *made_once(&ALWAYS, || std::env::var("JETON_TABLES").as_deref() == Ok("always"))
 }
 
-/// [`MOST_GROWTH`], or what `JETON_CACHE_MB` in the environment says.
-fn most_growth() -> usize {
+/// [`MAX_GROWTH`], or the value of `JETON_CACHE_MB` in the environment.
+fn max_growth() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *made_once(&MOST, || {
         let asked = std::env::var("JETON_CACHE_MB").ok().and_then(|text| text.parse::<usize>().ok());
-        asked.map_or(MOST_GROWTH, |mebibytes| mebibytes.saturating_mul(1 << 20))
+        asked.map_or(MAX_GROWTH, |mebibytes| mebibytes.saturating_mul(1 << 20))
     })
 }
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Debug)]
 pub struct Encoder {
     tables: OnceLock<Tables>,
-    growth: AtomicUsize, // bytes that memos have grown by
-    making: Mutex<()>,   // held by who makes them; nobody waits for it
-    spent: AtomicUsize,  // in bytes of text, without tables
-    worth: usize,        // how much of that they are worth
-    cuts: Option<Cuts>,  // where pretokens are cut further
-    workers: [Slot<Worker>; MOST_WORKERS],
+    growth: AtomicUsize,               // bytes by which the caches have grown
+    building: Mutex<()>,               // held while the tables are built; only ever try_lock
+    spent: AtomicUsize,                // cost so far without tables, in bytes of text
+    break_even: usize,                 // cost at which the tables are built
+    split_points: Option<SplitPoints>, // split points inside of pretokens
+    workers: [AtomicCell<Worker>; MAX_WORKERS],
 }
 
-/// What is made of a model.
+/// Lookup tables built from a model.
 #[derive(Debug)]
 struct Tables {
-    words: Option<Words>, // pretokens that are one token
+    tokens: Option<TokenTable>, // pretokens that are one token
     fast: Option<Fast>,
-    seams: Option<Seams>, // where pretokens are cut further
+    boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
-/// A pretoken that is not one known token, and the place its ids belong.
+/// A pretoken that no table has, and the position of its ids.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
-    at: u32, // before which of the waiting ids
+    at: u32, // index into the pending ids, before which its own belong
     start: u32,
     len: u32,
     may_be_entry: bool,
     is_text: bool,  // known to be UTF-8
-    is_first: bool, // begins a pretoken, not only a part of it
+    is_first: bool, // first part of its pretoken
 }
 
-/// Pretokens that came one by one, and are looked up together.
+/// Pretokens passed one by one, to be looked up together.
 #[derive(Debug, Default)]
-struct Singles {
+struct PendingPretokens {
     bytes: Vec<u8>,
-    bounds: Vec<u32>, // 0, and where each ends; empty where there is none
-    is_text: bool,    // all are
+    bounds: Vec<u32>, // 0, then the end of each; empty without pretokens
+    is_text: bool,    // all are UTF-8
 }
 
-/// The memory of one thread at work.
+/// Buffers and caches of one thread.
 pub struct Worker {
     starts: Starts,
     batch: Box<Batch>,
-    hot: Hot,
+    cache: PretokenCache,
     parts: Vec<u32>, // starts of the parts of a pretoken
-    single: Singles,
+    pending: PendingPretokens,
     ids: Vec<u32>,
     misses: Vec<Miss>,
-    bytes: Vec<u8>,   // of the misses
-    marks: Vec<Mark>, // ends of texts
+    bytes: Vec<u8>, // of the misses
+    text_ends: Vec<TextEnd>,
     found: Vec<Found>,
     tokens: Vec<u32>,
     jobs: Vec<Job>,
-    sum: f64, // of the scores of the present pretoken, where they are added up
+    sum: f64, // score of the current pretoken so far, for models that add up scores of words
     bench: Bench,
     scratch: Scratch,
-    hot_keys: Box<[Key; GROUP]>,
-    short_keys: Box<[memo::Key<4>; GROUP]>,
-    long_keys: Box<[memo::Key<8>; GROUP]>,
-    short_memo: ShortMemo,
-    long_memo: LongMemo,
-    growth: usize, // bytes that the memos have grown by
-    merged: usize, // bytes that were merged without tables
+    cache_keys: Box<[ShortKey; GROUP]>,
+    short_keys: Box<[LongKey<4>; GROUP]>,
+    long_keys: Box<[LongKey<8>; GROUP]>,
+    short_merges: ShortMergeCache,
+    long_merges: LongMergeCache,
+    growth: usize, // bytes by which the caches have grown
+    merged: usize, // bytes merged without tables
 }
 
-/// What remembers, and grows if it may.
-trait Remember {
-    /// The bytes that it needs to double, where it should; else 0.
-    fn wants(&self) -> usize;
-    /// Doubles.
+/// Bounded cache that can double its capacity.
+trait GrowableCache {
+    /// Bytes that doubling takes; 0 if too few entries were evicted to double.
+    fn growth_bytes(&self) -> usize;
+    /// Doubles the capacity and keeps the entries.
     fn grow(&mut self);
-    /// Remains as it is.
-    fn stay(&mut self);
+    /// Keeps the capacity and counts evictions anew.
+    fn keep_size(&mut self);
 }
 
 impl std::fmt::Debug for Worker {
@@ -186,43 +193,49 @@ impl std::fmt::Debug for Worker {
     }
 }
 
-/// What a run has written.
+/// Output of a run.
 #[derive(Debug, Default)]
 pub struct Written {
     /// The ids; none where they are only counted.
     pub ids: Vec<u32>,
-    /// How many ids there are at the end of each text.
+    /// Number of ids up to the end of each text.
     pub ends: Vec<usize>,
-    /// How many ids.
+    /// Number of ids.
     pub count: usize,
-    /// Ids are counted only.
+    /// Counts ids without storing them.
     pub counts_only: bool,
-    /// For how many ids there will be room at once.
+    /// Initial capacity, in ids.
     pub expected: usize,
 }
 
 impl Tables {
-    fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Self> {
-        let fast = Fast::new(vocab, model, go_on)?;
+    fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Self> {
+        let fast = Fast::new(vocab, model, keep_going)?;
         let merges_bytes = fast.as_ref().filter(|fast| fast.merges_bytes());
-        let seams = merges_bytes.map(|fast| fast.seams(vocab, model, go_on)).transpose()?;
-        Ok(Self { words: words(vocab, model, fast.as_ref(), go_on)?, fast, seams })
+        let boundaries = merges_bytes.map(|fast| fast.boundaries(vocab, model, keep_going)).transpose()?;
+        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), keep_going)?, fast, boundaries })
     }
 }
 
-/// The pretokens that are one token: all entries where these come first, else those that their own merges make.
-fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>, go_on: GoOn<'_>) -> Result<Option<Words>> {
+/// Builds the table of pretokens that are one token: all entries if whole entries win over merges, else those that
+/// merges produce.
+fn token_table(
+    vocab: &Vocab,
+    model: &Model,
+    fast: Option<&Fast>,
+    keep_going: KeepGoing<'_>,
+) -> Result<Option<TokenTable>> {
     let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token && !entry.2.is_empty());
     Ok(match (model.as_bpe(), fast) {
         (Some(bpe), _) if bpe.whole_first() => {
             let added = bpe.added_entries().map(|id| (vocab.content(id), id));
             let entries = tokens().map(|(id, _, content)| (content, id)).chain(added);
-            Some(Words::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
+            Some(TokenTable::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
         }
         (_, Some(fast)) => {
-            let short = tokens().filter(|entry| entry.2.len() <= words::MOST);
-            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), go_on)?;
-            Some(Words::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
+            let short = tokens().filter(|entry| entry.2.len() <= token_table::MAX_BYTES);
+            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), keep_going)?;
+            Some(TokenTable::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
         }
         (_, None) if matches!(model, Model::WordPiece(_)) => {
             let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
@@ -232,42 +245,44 @@ fn words(vocab: &Vocab, model: &Model, fast: Option<&Fast>, go_on: GoOn<'_>) -> 
                 done.ok().and(ids.first().copied()).filter(|_| ids.len() == 1)
             };
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
-            Some(Words::new(own, vocab.num_tokens()))
+            Some(TokenTable::new(own, vocab.num_tokens()))
         }
         _ => None,
     })
 }
 
 impl Encoder {
-    /// For a model.
+    /// Creates the encoder of a model, without tables.
     pub fn new(vocab: &Vocab, model: &Model) -> Self {
         Self {
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
-            making: Mutex::default(),
+            building: Mutex::default(),
             spent: AtomicUsize::new(0),
-            worth: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
-            cuts: model.cuts(vocab),
+            break_even: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
+            split_points: model.split_points(vocab),
             workers: Default::default(),
         }
     }
 
-    /// So many more `bytes` of text are to be encoded: makes the tables where they pay.
+    /// Accounts for `bytes` of text to be encoded, and builds the tables once that is worth their cost.
     ///
     /// # Errors
-    /// `Interrupted` while they are made.
-    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize, go_on: GoOn<'_>) -> Result<()> {
+    /// `Interrupted` while the tables are built.
+    pub fn prepare(&self, vocab: &Vocab, model: &Model, bytes: usize, keep_going: KeepGoing<'_>) -> Result<()> {
         if self.tables.get().is_some() {
             return Ok(());
         }
-        // Not added as one: what is lost where two come at once does no harm, and a short text waits for nobody.
+        // Load and store instead of an atomic addition: a lost update does no harm, and short texts save a locked
+        // instruction.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
-        if spent >= self.worth {
-            // Who comes meanwhile goes the plain way. To wait would be forever in a process that was forked just now.
-            if let Ok(_guard) = self.making.try_lock() {
+        if spent >= self.break_even {
+            // Other threads take the slow path meanwhile. Waiting could deadlock in a child process forked while the
+            // lock was held.
+            if let Ok(_guard) = self.building.try_lock() {
                 if self.tables.get().is_none() {
-                    let made = Tables::new(vocab, model, go_on)?;
+                    let made = Tables::new(vocab, model, keep_going)?;
                     self.tables.get_or_init(|| made);
                 }
             }
@@ -275,17 +290,17 @@ impl Encoder {
         Ok(())
     }
 
-    fn words(&self) -> Option<&Words> {
-        self.tables.get()?.words.as_ref()
+    fn token_table(&self) -> Option<&TokenTable> {
+        self.tables.get()?.tokens.as_ref()
     }
 
     fn fast(&self) -> Option<&Fast> {
         self.tables.get()?.fast.as_ref()
     }
 
-    /// Runs `work` with a worker that nobody else has.
+    /// Runs `work` with a worker from the pool, or a new one.
     pub fn with_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
-        let mut worker = self.workers.iter().find_map(Slot::take).unwrap_or_default();
+        let mut worker = self.workers.iter().find_map(AtomicCell::take).unwrap_or_default();
         worker.prepare(self);
         let result = work(&mut worker);
         worker.clear();
@@ -300,18 +315,18 @@ impl Encoder {
         result
     }
 
-    /// Gives a memo more room, if it should have it and there is memory.
-    fn let_grow(&self, memo: &mut impl Remember, growth: &mut usize) {
-        match memo.wants() {
+    /// Doubles a cache that evicts often, within the memory limit.
+    fn grow_if_permitted(&self, merge_cache: &mut impl GrowableCache, growth: &mut usize) {
+        match merge_cache.growth_bytes() {
             0 => {}
-            bytes if self.permits(bytes, growth) => memo.grow(),
-            _ => memo.stay(),
+            bytes if self.permits(bytes, growth) => merge_cache.grow(),
+            _ => merge_cache.keep_size(),
         }
     }
 
-    /// Whether a worker, which has grown by `growth`, may have so many bytes more; then it has them.
+    /// Reserves `bytes` of the memory limit for a worker; returns false if they exceed it.
     fn permits(&self, bytes: usize, growth: &mut usize) -> bool {
-        let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= most_growth());
+        let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= max_growth());
         let permitted = self.growth.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
         *growth += if permitted { bytes } else { 0 };
         permitted
@@ -323,24 +338,24 @@ impl Default for Worker {
         Self {
             starts: Starts::default(),
             batch: Box::default(),
-            hot: Hot::new(1, 1), // until there are words
+            cache: PretokenCache::new(1, 1), // until there are tables
             parts: Vec::new(),
-            single: Singles::default(),
+            pending: PendingPretokens::default(),
             ids: Vec::new(),
             misses: Vec::new(),
             bytes: Vec::new(),
-            marks: Vec::new(),
+            text_ends: Vec::new(),
             found: Vec::new(),
             tokens: Vec::new(),
             jobs: Vec::new(),
             sum: 0.0,
             bench: Bench::default(),
             scratch: Scratch::default(),
-            hot_keys: Box::new([Key::default(); GROUP]),
-            short_keys: Box::new([memo::Key::default(); GROUP]),
-            long_keys: Box::new([memo::Key::default(); GROUP]),
-            short_memo: ShortMemo::new(SHORT_BITS[0], SHORT_BITS[1]),
-            long_memo: LongMemo::new(LONG_BITS[0], LONG_BITS[1]),
+            cache_keys: Box::new([ShortKey::default(); GROUP]),
+            short_keys: Box::new([LongKey::default(); GROUP]),
+            long_keys: Box::new([LongKey::default(); GROUP]),
+            short_merges: ShortMergeCache::new(SHORT_BITS[0], SHORT_BITS[1]),
+            long_merges: LongMergeCache::new(LONG_BITS[0], LONG_BITS[1]),
             growth: 0,
             merged: 0,
         }
@@ -348,32 +363,32 @@ impl Default for Worker {
 }
 
 impl Worker {
-    /// Makes room for what words are looked up for, where there are some.
+    /// Allocates the pretoken cache once the token table exists.
     fn prepare(&mut self, encoder: &Encoder) {
-        if self.hot.is_small() && encoder.words().is_some() {
-            let twice = encoder.permits(hot::LINE_BYTES << HOT_BITS[0], &mut self.growth);
-            self.hot = Hot::new(HOT_BITS[0] + u32::from(twice), HOT_BITS[1]);
+        if self.cache.is_small() && encoder.token_table().is_some() {
+            let twice = encoder.permits(pretoken_cache::BUCKET_BYTES << PRETOKEN_CACHE_BITS[0], &mut self.growth);
+            self.cache = PretokenCache::new(PRETOKEN_CACHE_BITS[0] + u32::from(twice), PRETOKEN_CACHE_BITS[1]);
         }
     }
 
-    /// Forgets what waits, and gives back what a long pretoken took.
+    /// Drops pending work, and shrinks buffers that a long pretoken has grown.
     fn clear(&mut self) {
-        self.single.bytes.clear();
-        self.single.bytes.shrink_to(4 * WAITING_BYTES);
-        self.single.bounds.clear();
+        self.pending.bytes.clear();
+        self.pending.bytes.shrink_to(4 * WAITING_BYTES);
+        self.pending.bounds.clear();
         self.ids.clear();
         self.misses.clear();
         self.found.clear();
         self.bytes.clear();
         self.bytes.shrink_to(4 * WAITING_BYTES);
-        self.marks.clear();
+        self.text_ends.clear();
         self.tokens.clear();
         self.tokens.shrink_to(WAITING_BYTES);
         self.scratch.forget_large();
     }
 }
 
-/// Texts on their way to ids.
+/// One call: pretokens in, ids out.
 pub struct Run<'r> {
     /// The entries.
     pub vocab: &'r Vocab,
@@ -385,77 +400,77 @@ pub struct Run<'r> {
     pub encoder: &'r Encoder,
     /// This thread's memory.
     pub worker: &'r mut Worker,
-    /// Whether to go on.
-    pub go_on: GoOn<'r>,
-    /// Where ids go.
+    /// Cancellation callback.
+    pub keep_going: KeepGoing<'r>,
+    /// The output.
     pub out: &'r mut Written,
 }
 
 impl Run<'_> {
-    /// An id that is known.
+    /// Appends an id that needs no lookup.
     #[inline]
     pub fn known(&mut self, id: u32) {
-        self.look_up_singles();
+        self.look_up_pending();
         self.worker.ids.push(id);
     }
 
-    /// The end of a text.
+    /// Ends a text.
     #[inline]
     pub fn end_of_text(&mut self) {
-        self.look_up_singles();
-        let Worker { marks, ids, misses, .. } = &mut *self.worker;
-        marks.push(Mark { ids: ids.len() as u32, misses: misses.len() as u32 });
+        self.look_up_pending();
+        let Worker { text_ends, ids, misses, .. } = &mut *self.worker;
+        text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 });
     }
 
-    /// One pretoken; `is_text` where it is known to be UTF-8.
+    /// Encodes one pretoken; `is_text` if it is known to be UTF-8.
     ///
     /// # Errors
     /// As [`Run::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
-        if let Some(cuts) = &self.encoder.cuts {
-            return self.parts(cuts, bytes, is_text);
+        if let Some(split_points) = &self.encoder.split_points {
+            return self.parts(split_points, bytes, is_text);
         }
-        let Singles { bounds, is_text: all_are, .. } = &self.worker.single;
+        let PendingPretokens { bounds, is_text: all_are, .. } = &self.worker.pending;
         if bounds.len() > BATCH || *all_are != is_text {
-            self.look_up_singles();
+            self.look_up_pending();
             self.flush_if_full()?;
         }
-        let single = &mut self.worker.single;
-        if single.bounds.is_empty() {
-            single.bounds.push(0);
-            single.is_text = is_text;
+        let pending = &mut self.worker.pending;
+        if pending.bounds.is_empty() {
+            pending.bounds.push(0);
+            pending.is_text = is_text;
         }
         if !bytes.is_empty() {
-            single.bytes.extend_from_slice(bytes);
-            single.bounds.push(single.bytes.len() as u32);
-            if single.bytes.len() > WAITING_BYTES {
-                self.look_up_singles();
+            pending.bytes.extend_from_slice(bytes);
+            pending.bounds.push(pending.bytes.len() as u32);
+            if pending.bytes.len() > WAITING_BYTES {
+                self.look_up_pending();
                 self.flush_if_full()?;
             }
         }
         Ok(())
     }
 
-    /// Looks up the pretokens that came one by one.
+    /// Looks up the pretokens that were passed one by one.
     #[inline]
-    fn look_up_singles(&mut self) {
-        if self.worker.single.bounds.is_empty() {
+    fn look_up_pending(&mut self) {
+        if self.worker.pending.bounds.is_empty() {
             return;
         }
-        let mut single = std::mem::take(&mut self.worker.single);
-        self.look_up(&single.bytes, &single.bounds, single.is_text, [true; 2]);
-        single.bytes.clear();
-        single.bounds.clear();
-        self.worker.single = single;
+        let mut pending = std::mem::take(&mut self.worker.pending);
+        self.look_up(&pending.bytes, &pending.bounds, pending.is_text, [true; 2]);
+        pending.bytes.clear();
+        pending.bounds.clear();
+        self.worker.pending = pending;
     }
 
-    /// One pretoken, part by part.
-    fn parts(&mut self, cuts: &Cuts, bytes: &[u8], is_text: bool) -> Result<()> {
+    /// Encodes one pretoken, part by part.
+    fn parts(&mut self, split_points: &SplitPoints, bytes: &[u8], is_text: bool) -> Result<()> {
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
-            cuts.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
+            split_points.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
             self.look_up(&bytes[start..], &parts, is_text, [start == 0, false]);
             start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
@@ -464,13 +479,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The pretokens of `text` that start from `from` on and before `until`, where one starts at `from`; returns where the next one
-    /// starts.
+    /// Encodes the pretokens of `text` that start in `from..until`; one starts at `from`. Returns the start of the next
+    /// one.
     ///
     /// # Errors
-    /// As [`Run::flush`]; what the pretokenizer returns.
+    /// As [`Run::flush`]; errors of the pretokenizer.
     pub fn text(&mut self, pretokenizer: &Pretokenizer, text: &str, from: usize, until: usize) -> Result<usize> {
-        self.look_up_singles(); // they come before it
+        self.look_up_pending(); // they come before it
         let Some(finder) = pretokenizer.finder() else {
             for span in pretokenizer.spans_from(text, from) {
                 let span = span?;
@@ -481,12 +496,12 @@ impl Run<'_> {
             }
             return Ok(text.len());
         };
-        let seams = self.encoder.tables.get().and_then(|tables| tables.seams.as_ref());
+        let boundaries = self.encoder.tables.get().and_then(|tables| tables.boundaries.as_ref());
         let mut from = from;
         while from < until.min(text.len()) {
             let rest = &text[from..];
             let mut starts = std::mem::take(&mut self.worker.starts);
-            finder.window(&mut starts, rest, seams);
+            finder.window(&mut starts, rest, boundaries);
             let mut bounds = starts.bounds();
             if bounds.last().is_some_and(|&end| end as usize > until - from) {
                 let inside = bounds.partition_point(|&at| (at as usize) < until - from);
@@ -501,10 +516,10 @@ impl Run<'_> {
         Ok(from)
     }
 
-    /// Looks up the pretokens between neighboring `bounds`; or the parts of one. `begin`: whether the first begins a pretoken,
-    /// and whether the others do.
+    /// Looks up the pretokens between neighboring `bounds`, or the parts of one. `begin`: the first begins a pretoken;
+    /// the others do.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, begin: [bool; 2]) {
-        let Some(words) = self.encoder.words() else {
+        let Some(table) = self.encoder.token_table() else {
             for (i, range) in bounds.windows(2).enumerate() {
                 let pretoken = &text[range[0] as usize..range[1] as usize];
                 match self.model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken)) {
@@ -514,14 +529,14 @@ impl Run<'_> {
             }
             return;
         };
-        let Worker { batch, hot, ids, misses, bytes, .. } = &mut *self.worker;
+        let Worker { batch, cache, ids, misses, bytes, .. } = &mut *self.worker;
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
-            for &left in batch.find(words, hot, text, bounds, ids) {
+            for &left in batch.find(table, cache, text, bounds, ids) {
                 let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
-                let may_be_entry =
-                    (left.found != NO_WORD || end - start > words::MOST) && words.may_be_other(&text[start..end]);
+                let may_be_entry = (left.found != NOT_ENTRY || end - start > token_table::MAX_BYTES)
+                    && table.may_be_entry(&text[start..end]);
                 let (start, len) = copy(bytes, text, start, end);
                 misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
             }
@@ -542,13 +557,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Finds all that waits, and writes it.
+    /// Encodes all pending pretokens and appends their ids to the output.
     ///
     /// # Errors
-    /// What the model returns, without a place; `Interrupted` when `go_on` returns false.
+    /// Errors of the model, without an offset; `Interrupted` when `keep_going` returns false.
     pub fn flush(&mut self) -> Result<()> {
-        self.look_up_singles();
-        if !(self.go_on)() {
+        self.look_up_pending();
+        if !(self.keep_going)() {
             return Err(crate::error::ErrorKind::Interrupted.into());
         }
         let done = if self.worker.misses.is_empty() { Ok(()) } else { self.find_all() };
@@ -559,27 +574,27 @@ impl Run<'_> {
         done
     }
 
-    /// The ids of all that waits for them.
+    /// Encodes all misses.
     fn find_all(&mut self) -> Result<()> {
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
-        let Worker { hot, short_memo, long_memo, growth, .. } = &mut *self.worker;
-        self.encoder.let_grow(hot, growth);
-        self.encoder.let_grow(short_memo, growth);
-        self.encoder.let_grow(long_memo, growth);
+        let Worker { cache, short_merges, long_merges, growth, .. } = &mut *self.worker;
+        self.encoder.grow_if_permitted(cache, growth);
+        self.encoder.grow_if_permitted(short_merges, growth);
+        self.encoder.grow_if_permitted(long_merges, growth);
         let num = self.worker.misses.len();
         self.worker.found.resize(num, Found::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
-            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // once it was counted as text
-            self.encoder.prepare(self.vocab, self.model, cost, self.go_on)?;
+            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // one part was counted as text
+            self.encoder.prepare(self.vocab, self.model, cost, self.keep_going)?;
             self.worker.prepare(self.encoder);
         }
         Ok(())
     }
 
-    /// The ids of some misses, by their numbers.
+    /// Encodes the misses with these indexes.
     fn find(&mut self, group: Range<usize>) -> Result<()> {
-        let Self { vocab, model, special, encoder, worker, go_on, .. } = self;
+        let Self { vocab, model, special, encoder, worker, keep_going, .. } = self;
         let remembers = matches!(special, Specials::None);
         let Worker {
             bytes,
@@ -589,30 +604,30 @@ impl Run<'_> {
             sum,
             bench,
             scratch,
-            hot,
-            short_memo,
-            long_memo,
-            hot_keys,
+            cache,
+            short_merges,
+            long_merges,
+            cache_keys,
             short_keys,
             long_keys,
             misses,
             merged,
             ..
         } = &mut **worker;
-        // What is looked for in `words` is remembered in `hot`, if it is as short.
-        let hottest = if remembers && encoder.words().is_some() { words::MOST } else { 0 };
+        // The pretoken cache has the lengths of the token table; the merge caches have longer pretokens.
+        let max_cached = if remembers && encoder.token_table().is_some() { token_table::MAX_BYTES } else { 0 };
         let misses = || misses[group.clone()].iter().zip(group.clone()).enumerate();
         for (i, (miss, _)) in misses() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
-            if len <= hottest {
-                hot_keys[i] = Key::new(text.first_chunk().copied().unwrap_or_default(), len);
-                hot.prefetch(hot_keys[i].hash());
-            } else if len <= ShortMemo::MOST {
-                short_keys[i] = short_memo.key(text, len);
-                short_memo.prefetch(&short_keys[i]);
-            } else if len <= LongMemo::MOST {
-                long_keys[i] = long_memo.key(text, len);
-                long_memo.prefetch(&long_keys[i]);
+            if len <= max_cached {
+                cache_keys[i] = ShortKey::new(text.first_chunk().copied().unwrap_or_default(), len);
+                cache.prefetch(cache_keys[i].hash());
+            } else if len <= ShortMergeCache::MAX_BYTES {
+                short_keys[i] = short_merges.key(text, len);
+                short_merges.prefetch(&short_keys[i]);
+            } else if len <= LongMergeCache::MAX_BYTES {
+                long_keys[i] = long_merges.key(text, len);
+                long_merges.prefetch(&long_keys[i]);
             }
         }
         jobs.clear();
@@ -621,9 +636,9 @@ impl Run<'_> {
             let start = tokens.len();
             let known = match miss.len as usize {
                 _ if !remembers => 0,
-                len if len <= hottest => hot.append(hot.get(hot_keys[i]), tokens),
-                len if len <= ShortMemo::MOST => short_memo.get(&short_keys[i], tokens),
-                len if len <= LongMemo::MOST => long_memo.get(&long_keys[i], tokens),
+                len if len <= max_cached => cache.append(cache.get(cache_keys[i]), tokens),
+                len if len <= ShortMergeCache::MAX_BYTES => short_merges.get(&short_keys[i], tokens),
+                len if len <= LongMergeCache::MAX_BYTES => long_merges.get(&long_keys[i], tokens),
                 _ => 0,
             };
             if known > 0 {
@@ -646,7 +661,7 @@ impl Run<'_> {
             }
         }
         if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
-            fast.merge(vocab, bytes, jobs, *go_on, bench, tokens, found)?;
+            fast.merge(vocab, bytes, jobs, *keep_going, bench, tokens, found)?;
             for (i, (_, at)) in misses() {
                 plain[i] |= !remembered[i] && found[at].len == 0;
             }
@@ -666,9 +681,9 @@ impl Run<'_> {
                     *sum = after;
                     continue;
                 }
-                let asks = remembers && text.len() <= LongMemo::MOST;
+                let asks = remembers && text.len() <= LongMergeCache::MAX_BYTES;
                 let word = (text, miss.is_text);
-                let lasts = unigram.encode_word(word, asks, sum, *go_on, scratch, &mut Out::ids(tokens))?;
+                let lasts = unigram.encode_word(word, asks, sum, *keep_going, scratch, &mut Out::ids(tokens))?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 if !lasts {
                     continue;
@@ -676,39 +691,39 @@ impl Run<'_> {
             } else if plain[i] {
                 *merged += text.len();
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
-                model.encode(vocab, text, *go_on, scratch, &mut out)?;
+                model.encode(vocab, text, *keep_going, scratch, &mut out)?;
                 *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
             match miss.len as usize {
                 _ if !remembers || remembered[i] => {}
-                len if len <= hottest => hot.put(hot_keys[i], ids),
-                len if len <= ShortMemo::MOST => short_memo.put(&short_keys[i], ids),
-                len if len <= LongMemo::MOST => long_memo.put(&long_keys[i], ids),
+                len if len <= max_cached => cache.put(cache_keys[i], ids),
+                len if len <= ShortMergeCache::MAX_BYTES => short_merges.put(&short_keys[i], ids),
+                len if len <= LongMergeCache::MAX_BYTES => long_merges.put(&long_keys[i], ids),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// The waiting ids, and between them those of what was missed.
+    /// Appends the pending ids to the output, and fills their gaps with the ids of the misses.
     fn write(&mut self) {
-        let Worker { ids, misses, marks, found, tokens, .. } = &*self.worker;
+        let Worker { ids, misses, text_ends, found, tokens, .. } = &*self.worker;
         let out = &mut *self.out;
         let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
         let before = out.count;
         out.count += total;
         if !out.counts_only {
             if out.ids.capacity() == 0 {
-                out.ids = spare::IDS.take(out.expected.max(total + FIXED));
+                out.ids = buffer_pool::IDS.take(out.expected.max(total + FIXED));
             }
             out.ids.reserve(total + FIXED);
         }
-        let mut marks = marks.iter().peekable();
+        let mut text_ends = text_ends.iter().peekable();
         let (mut from, mut filled) = (0, 0);
         for (number, (miss, found)) in misses.iter().zip(found).enumerate() {
-            while let Some(mark) = marks.next_if(|mark| mark.misses as usize <= number) {
-                out.ends.push(before + filled + mark.ids as usize);
+            while let Some(end) = text_ends.next_if(|end| end.misses as usize <= number) {
+                out.ends.push(before + filled + end.ids as usize);
             }
             filled += found.len as usize;
             if !out.counts_only {
@@ -718,21 +733,22 @@ impl Run<'_> {
                 from = at;
             }
         }
-        out.ends.extend(marks.map(|mark| before + filled + mark.ids as usize));
+        out.ends.extend(text_ends.map(|end| before + filled + end.ids as usize));
         if !out.counts_only {
             out.ids.extend_from_slice(&ids[from..]);
         }
     }
 }
 
-/// What is waited for at the end of a text.
+/// Numbers of ids and misses that are pending at the end of a text.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct TextEnd {
     ids: u32,
     misses: u32,
 }
 
-/// Appends a part of a text; returns where it is, and its length. Most parts are short, and a copy of fixed length costs less.
+/// Appends a range of a text; returns its offset and length. Most ranges are short, and a copy of fixed length costs
+/// less.
 #[inline(always)]
 fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32) {
     let (at, len) = (bytes.len(), end - start);
@@ -746,7 +762,7 @@ fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32
     (at as u32, len as u32)
 }
 
-/// Appends a part of a list, likewise.
+/// Appends a range of a list, likewise.
 #[inline(always)]
 fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
     let (end, len_after) = (from + len, out.len() + len);

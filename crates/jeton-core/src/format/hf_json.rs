@@ -1,10 +1,10 @@
 //! The two big members of `tokenizer.json`, `model.vocab` and `model.merges`, in columns; all the rest as plain JSON.
 //!
-//! A file has a few dozen small fields, which Python reads, and two members with one entry a token, which it must never loop over.
-//! [`read`] takes these out while parsing, [`vocab_json`] and [`merges_json`] write them.
+//! A file has a few dozen small fields, which Python reads, and two members with one entry a token, which it must never
+//! loop over. [`read`] takes these out while parsing, [`vocab_json`] and [`merges_json`] write them.
 //!
-//! Nesting is bounded by serde_json (128 levels), memory by the size of the file. Keys given twice in the vocabulary are an
-//! error. Both spellings of merges are read: `"a b"` and `["a", "b"]`.
+//! Nesting is bounded by serde_json (128 levels), memory by the size of the file. Keys given twice in the vocabulary
+//! are an error. Both spellings of merges are read: `"a b"` and `["a", "b"]`.
 
 use std::fmt;
 
@@ -19,16 +19,16 @@ use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::vocab::{Kind, Vocab};
 
-/// What `tokenizer.json` holds.
+/// Content of a `tokenizer.json`.
 #[derive(Debug, Default)]
 pub struct File {
     /// Everything but `model.vocab` and `model.merges`, as JSON text.
     pub rest: String,
     /// `model.vocab`, when it is an object of ids.
     pub vocab: Columns,
-    /// `model.merges` as ids: left, right and what they spell together.
+    /// `model.merges` as ids: left, right and the result.
     pub merges: Vec<(u32, u32, u32)>,
-    /// Whether the file had these members.
+    /// Members that the file has.
     pub has_merges: bool,
 }
 
@@ -45,12 +45,12 @@ pub struct Columns {
     hash: Hash,
 }
 
-/// How a file spells the bytes of a token.
+/// Spelling of the bytes of a token in a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling<'a> {
     /// In GPT-2's byte alphabet, or as plain text.
     pub byte_alphabet: bool,
-    /// What the tokens that end a word end in; empty when there are none.
+    /// Suffix of tokens that end a word; empty if there are none.
     pub end_of_word: &'a str,
 }
 
@@ -78,7 +78,7 @@ impl Spelling<'_> {
         Ok(())
     }
 
-    /// What a spelling means.
+    /// Converts a spelling to content.
     pub fn read(&self, spelling: &str) -> (Kind, Vec<u8>) {
         let marked = if self.end_of_word.is_empty() { None } else { spelling.strip_suffix(self.end_of_word) };
         let (kind, text) = marked.map_or((Kind::Token, spelling), |text| (Kind::EndsWord, text));
@@ -95,7 +95,7 @@ impl Spelling<'_> {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with line and column, or with the JSON path of what is wrong.
+/// [`Error::format`] with line and column, or with a JSON path.
 pub fn read(json: &[u8]) -> Result<File> {
     let mut raw = Raw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
@@ -155,7 +155,8 @@ impl Columns {
     }
 }
 
-/// The ids of merges: left, right and what they spell together, where the right one loses the prefix of symbols inside a word.
+/// The ids of merges: left, right and the result, if the right one loses the prefix of symbols inside
+/// a word.
 fn resolve(vocab: &Columns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len());
@@ -371,7 +372,7 @@ impl Quoted {
     }
 }
 
-/// JSON text of what was written piece by piece.
+/// JSON text that is written piece by piece.
 fn text(json: Vec<u8>) -> Result<String> {
     String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
 }
@@ -381,15 +382,16 @@ fn text(json: Vec<u8>) -> Result<String> {
 pub struct Written {
     /// The member as JSON text.
     pub json: String,
-    /// Added tokens that are spelled like an ordinary entry and cannot stand beside it.
+    /// Added tokens that are spelled like an ordinary entry, and conflict with it.
     pub clashes: Vec<u32>,
-    /// Added tokens that stand there and are no entries of the model, though not special: HF's model may make them of text.
+    /// Added tokens that are in `model.vocab` and are no entries of the model, though not special: HF's model may make
+    /// them of text.
     pub exposed: Vec<u32>,
 }
 
-/// `model.vocab`: all ordinary entries, and added tokens too, because HF ignores an added token's id where the vocabulary has
-/// holes unless it stands there. Where it would give the last ones their ids anyway, they are left out from the first that is no
-/// entry of the model on.
+/// `model.vocab`: all ordinary entries, and added tokens too, because HF ignores an added token's id where the
+/// vocabulary has holes unless it is listed. Where HF would give the last ones their ids anyway, they are left out
+/// from the first that is no entry of the model on.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
@@ -449,9 +451,9 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
     Ok(Written { json: text(json)?, clashes, exposed })
 }
 
-/// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the bit. `None`
-/// where the vocabulary has holes, which a list cannot hold. Added tokens behind the scores are no pieces, and HF gives them the ids
-/// behind the list; an unknown token must stand in it.
+/// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the
+/// bit. `None` where the vocabulary has holes, which a list cannot hold. Added tokens behind the scores are no pieces,
+/// and HF gives them the ids behind the list; an unknown token must be in it.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -477,8 +479,9 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have one score
-/// SentencePiece takes the leftmost in the text and a list of merges the first in the list: see [`tied_pieces`].
+/// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have
+/// one score SentencePiece takes the leftmost in the text and a list of merges the first in the list: see
+/// [`tied_pieces`].
 pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
     let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
     let mut merges = Vec::new();
@@ -500,8 +503,9 @@ pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
 
 /// Two pieces that merges make and that have one score, the first such; trained models have none.
 ///
-/// Runs of one character are passed over: Llama and Mistral gave all their runs of spaces one score after training. There the longest
-/// run comes out either way, which is compared (runs of up to 120 spaces in several contexts), not proved.
+/// Runs of one character are passed over: Llama and Mistral gave all their runs of spaces one score after training.
+/// There the longest run comes out either way, which is compared (runs of up to 120 spaces in several contexts), not
+/// proved.
 #[must_use]
 pub fn tied_pieces(vocab: &Vocab, merges: &[(u32, u32, u32)], scores: &[f64]) -> Option<(u32, u32)> {
     let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);

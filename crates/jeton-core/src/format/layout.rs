@@ -1,11 +1,13 @@
-//! Ids on top of a SentencePiece model: what fairseq made of the pieces' own order, and Hugging Face's multilingual models kept.
+//! Ids on top of a SentencePiece model: what fairseq made of the pieces' own order, and Hugging Face's multilingual
+//! models kept.
 //!
-//! Named special tokens stand first, at ids of their own; each piece has its index plus a shift; language codes follow the
-//! pieces, and the mask comes last. The model's unknown and control pieces have no entry of their own where the layout names them.
-//! This renumbers entries while the vocabulary is built; no later stage knows of it.
+//! Named special tokens stand first, at ids of their own; each piece has its index plus a shift; language codes follow
+//! the pieces, and the mask comes last. The model's unknown and control pieces have no entry of their own where the
+//! layout names them. This renumbers entries while the vocabulary is built; no later stage knows of it.
 //!
-//! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as huggingface/transformers describes them in
-//! `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`, `tokenization_camembert.py` (4.x).
+//! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as huggingface/transformers
+//! describes them in `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
+//! `tokenization_camembert.py` (4.x).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,14 +18,14 @@ use super::Entry;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
-/// Where ids stand.
+/// Assignment of ids to pieces.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Special token → id.
     #[serde(default)]
     pub specials: BTreeMap<String, u32>,
-    /// What is added to a piece's index.
+    /// Offset added to a piece's index.
     #[serde(default)]
     pub shift: u32,
     /// Language codes, special tokens after the pieces.
@@ -58,7 +60,8 @@ pub struct Arranged {
 /// A model's pieces at their ids: its own, or those of a layout.
 ///
 /// # Errors
-/// [`Error::config`] where the layout has no id for the unknown piece, gives an id twice, or names a piece that text can spell.
+/// [`Error::config`] where the layout has no id for the unknown piece, gives an id twice, or names a piece that text
+/// can spell.
 pub fn arrange(model: Model, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();

@@ -1,10 +1,12 @@
-//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (merges, one a line), also called `vocab.json` and
-//! `merges.txt`.
+//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (merges, one a line), also called `vocab.json`
+//! and `merges.txt`.
 //!
-//! Lines that begin with `#version` are passed over, wherever they stand; every other line is two tokens with one space between
-//! them. The tokens stay spelled: what the spelling means (the byte alphabet, a mark at the end of words) is the caller's business.
+//! Lines that begin with `#version` are passed over, wherever they stand; every other line is two tokens with one space
+//! between them. The tokens stay spelled: the caller converts spellings (the byte alphabet, a mark at the end of
+//! words).
 //!
-//! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs` (what lines mean).
+//! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs`
+//! (what lines mean).
 
 use hashbrown::HashSet;
 
@@ -12,7 +14,7 @@ use super::hf_json::{self, Spelling};
 use crate::error::{Error, Result};
 use crate::vocab::{Vocab, MAX_ID};
 
-/// Reads both files into what a `tokenizer.json` would give.
+/// Reads both files into the members of a `tokenizer.json`.
 ///
 /// # Errors
 /// [`Error::format`] with the line of either file.

@@ -1,6 +1,6 @@
 //! The loops over vocabulary entries in files.
 //!
-//! What a field means, what is refused and where files are is the caller's business; nothing here knows a path.
+//! The caller knows the meaning of fields, refuses features and opens files; nothing here knows a path.
 
 pub mod hf_json;
 pub mod layout;
@@ -11,5 +11,5 @@ pub mod sentencepiece;
 pub mod tekken;
 pub mod vocab_txt;
 
-/// An entry on its way from a file: id, kind, content.
+/// An entry read from a file: id, kind, content.
 pub type Entry = (u32, crate::vocab::Kind, Vec<u8>);

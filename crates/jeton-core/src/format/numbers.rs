@@ -1,21 +1,22 @@
 //! Scores in `tokenizer.json`, as Hugging Face `tokenizers` reads them.
 //!
-//! HF's parser takes the digits as one integer, rounds that to a double, and divides by a power of ten, which rounds again: of the
-//! scores of T5 every fourth comes out one unit in the last place away from what the file says. Where two segmentations are
-//! equally good, that decides, so [`read`] does the same.
+//! HF's parser takes the digits as one integer, rounds that to a double, and divides by a power of ten, which rounds
+//! again: every fourth of T5's scores differs in the last place from the number in the file. Where two
+//! segmentations are equally good, that decides, so [`read`] does the same.
 //!
-//! [`write`] spells a score that was read like this so that both this and a parser that rounds once read it back to the bit: with
-//! digits that are an integer a double holds, and a power of ten that a double holds, their quotient is rounded once by either.
-//! Some doubles are no such quotient; HF cannot read them from any spelling, and they come back one unit off.
+//! [`write`] spells a score that was read like this so that both this and a parser that rounds once read it back to the
+//! bit: with digits that are an integer a double holds, and a power of ten that a double holds, their quotient is
+//! rounded once by either. Some doubles are no such quotient; HF cannot read them from any spelling, and they come back
+//! one unit off.
 //!
-//! Cost: some twenty divisions for a score whose shortest spelling does not do. Source: serde_json `de.rs` without its feature
-//! `float_roundtrip`. Left out: such a spelling for scores nearer to 0 than 1e-5, which need more digits than an integer has; no
-//! model has them.
+//! Cost: some twenty divisions for a score whose shortest spelling does not do. Source: serde_json `de.rs` without its
+//! feature `float_roundtrip`. Left out: such a spelling for scores nearer to 0 than 1e-5, which need more digits than
+//! an integer has; no model has them.
 
 /// The highest power of ten that a double holds exactly.
 const EXACT: u64 = 22;
 
-/// What HF makes of a number; `None` for what is no number, or is out of range.
+/// Parses a number as HF does; `None` if it is no number or out of range.
 #[must_use]
 pub fn read(text: &str) -> Option<f64> {
     let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));

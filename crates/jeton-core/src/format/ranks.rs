@@ -5,8 +5,8 @@
 use base64::prelude::{Engine, BASE64_STANDARD};
 
 use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::interrupt::GoOn;
 use crate::model::bpe::Bpe;
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
@@ -61,14 +61,15 @@ pub fn write(vocab: &Vocab) -> String {
 
 /// Why a list of merges is not the same as ranks; None where it is.
 ///
-/// With ranks, neighbors merge when together they are a token, and the lowest id goes first. A list of merges gives the same ids when its
-/// results rise with its order and every token's merge is the one that ranks alone would make of its bytes: what happens
-/// inside the bytes of one token, before it is made, does not depend on what stands around it. A token that no merge makes must
-/// not be made by ranks either, and is only the same where whole pretokens are looked up first.
+/// With ranks, neighbors merge when together they are a token, and the lowest id goes first. A list of merges gives the
+/// same ids when its results rise with its order and every token's merge is the one that ranks alone would make of its
+/// bytes: the merges inside the bytes of one token, before it is made, do not depend on the text around it. A
+/// token that no merge makes must not be made by ranks either, and is only the same where whole pretokens are looked up
+/// first.
 ///
 /// # Errors
-/// `Interrupted` when `go_on` returns false.
-pub fn differs(vocab: &Vocab, model: &Bpe, go_on: GoOn<'_>) -> Result<Option<String>> {
+/// `Interrupted` when `keep_going` returns false.
+pub fn differs(vocab: &Vocab, model: &Bpe, keep_going: KeepGoing<'_>) -> Result<Option<String>> {
     let show = |id: u32| format!("{:?} (id {id})", crate::vocab::show(vocab.content(id)));
     for byte in 0..=255u8 {
         if vocab.find(&[byte], false).is_none() {
@@ -78,13 +79,13 @@ pub fn differs(vocab: &Vocab, model: &Bpe, go_on: GoOn<'_>) -> Result<Option<Str
     if let Some((id, ..)) = vocab.iter().find(|entry| !matches!(entry.1, Kind::Token | Kind::Added | Kind::Special)) {
         return Ok(Some(format!("{} is no ordinary token", show(id))));
     }
-    let merges = model.merges(vocab, go_on)?;
+    let merges = model.merges(vocab, keep_going)?;
     if let Some(pair) = merges.windows(2).find(|pair| pair[0].2 >= pair[1].2) {
         let (first, then) = (show(pair[0].2), show(pair[1].2));
         return Ok(Some(format!("{first} is merged before {then}, which has no higher id")));
     }
     let alphabet = Alphabet::of(vocab, Level::Byte, EndOfWord::None, None);
-    let ranked = Bpe::from_ranks(vocab, alphabet).merges(vocab, go_on)?;
+    let ranked = Bpe::from_ranks(vocab, alphabet).merges(vocab, keep_going)?;
     let mut listed = merges.iter().peekable();
     for merge in ranked {
         match listed.next_if(|listed| listed.2 <= merge.2) {

@@ -1,11 +1,12 @@
 //! SentencePiece's `.model`: one protobuf message of pieces, in the order of their ids, and of what acts at run time.
 //!
-//! The outer message is walked by hand, so that an error names the piece and the byte; what stands in it is `prost`'s, with our own
-//! structs. Read is all that changes an id or decoded text; how the model was trained, its self test and unknown fields are passed
-//! over, and a file that is written again lacks them.
+//! The outer message is parsed by hand, so that an error names the piece and the byte; the nested ones are `prost`'s,
+//! with our own structs. Read is all that changes an id or decoded text; how the model was trained, its self test and
+//! unknown fields are passed over, and a file that is written again lacks them.
 //!
-//! Invariant: what [`read`] returns is what SentencePiece would load: exactly one unknown piece, no empty or repeated one, and the 256 bytes
-//! exactly where the model falls back to bytes. Stricter than SentencePiece: pieces are UTF-8, scores finite, types known.
+//! Invariant: what [`read`] returns is what SentencePiece would load: exactly one unknown piece, no empty or repeated
+//! one, and the 256 bytes exactly where the model falls back to bytes. Stricter than SentencePiece: pieces are UTF-8,
+//! scores finite, types known.
 //!
 //! Cost: one pass, memory linear in the file. Nesting is bounded by prost (100 groups). Source: google/sentencepiece
 //! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
@@ -33,12 +34,12 @@ const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
 
-/// A piece: what it is, what it spells, its score.
+/// A piece: kind, spelling and score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it spells, white space as `▁`.
+    /// Its spelling, white space as `▁`.
     pub content: Vec<u8>,
     /// Its score, 0 where none was given.
     pub score: f32,
@@ -53,18 +54,18 @@ pub struct Model {
     pub pieces: Vec<Piece>,
 }
 
-/// What acts at run time, beside the pieces. Names are the format's own.
+/// Settings that act at run time, beside the pieces. Names are the format's own.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// `unigram`, `bpe`, `word` or `char`.
     pub model_type: String,
-    /// The piece that stands for what no other covers.
+    /// The unknown piece.
     pub unk: String,
     /// Characters that no piece covers become bytes.
     pub byte_fallback: bool,
-    /// White space stands at the end of words.
+    /// White space is at the end of words.
     pub treat_whitespace_as_suffix: bool,
-    /// What an unknown piece is decoded to.
+    /// Decoded form of an unknown piece.
     pub unk_surface: String,
     /// The piece with this role, where the model has it as a control piece.
     pub bos: Option<String>,
@@ -82,7 +83,7 @@ pub struct Facts {
     pub remove_extra_whitespaces: bool,
     /// White space becomes `▁`.
     pub escape_whitespaces: bool,
-    /// The model rewrites what it decodes.
+    /// The model normalizes decoded text.
     #[serde(default)]
     pub denormalizes: bool,
 }
@@ -219,7 +220,7 @@ fn kind(piece: &RawPiece) -> Option<Kind> {
     KINDS.iter().find(|known| known.0 == piece.kind()).map(|known| known.1)
 }
 
-/// What can be said of one piece alone.
+/// Checks one piece alone.
 fn check(piece: &RawPiece) -> std::result::Result<(), String> {
     let Ok(text) = std::str::from_utf8(piece.piece()) else {
         return Err(format!("the piece {:?} is not UTF-8", String::from_utf8_lossy(piece.piece())));
@@ -239,14 +240,14 @@ fn check(piece: &RawPiece) -> std::result::Result<(), String> {
     }
 }
 
-/// The byte that a byte piece stands for.
+/// Returns the byte of a byte piece.
 pub fn byte_of(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     let byte = u8::from_str_radix(digits, 16).ok()?;
     (text == format!("<0x{byte:02X}>")).then_some(byte)
 }
 
-/// What must hold for all pieces together.
+/// Checks all pieces together.
 fn check_all(pieces: &[RawPiece], byte_fallback: bool) -> Result<()> {
     let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // SentencePiece keeps two tables
     let mut unknown = None;
@@ -314,7 +315,8 @@ fn facts(trainer: &Trainer, normalizer: &Normalizer, denormalizer: &Normalizer, 
 /// Writes a file.
 ///
 /// # Errors
-/// [`Error::config`] for what SentencePiece would refuse to load, and for a denormalizer, whose rules [`read`] does not keep.
+/// [`Error::config`] for what SentencePiece would refuse to load, and for a denormalizer, whose rules [`read`] does not
+/// keep.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
     let Model { facts, pieces } = model;
     if facts.denormalizes {

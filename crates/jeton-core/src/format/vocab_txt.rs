@@ -1,9 +1,10 @@
 //! BERT's vocab.txt: one entry a line, the id is the number of the line.
 //!
-//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would stand at an id that no text reaches.
+//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would have an id that no
+//! text reaches.
 //!
-//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: an entry given twice is an error
-//! there it silently takes the later id.
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: an entry given
+//! twice is an error there it silently takes the later id.
 
 use std::collections::HashMap;
 
@@ -11,12 +12,12 @@ use super::Entry;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab, MAX_ID};
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Default, PartialEq)]
 pub struct File {
     /// Entries, all of the model.
     pub entries: Vec<Entry>,
-    /// Whether an entry outside `[…]` holds an upper-case letter.
+    /// True if an entry outside `[…]` has an upper-case letter.
     pub has_upper_case: bool,
 }
 

@@ -1,30 +1,31 @@
 //! Byte-pair encoding of one pretoken: its units, merged as `merging` does it.
 //!
-//! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its concatenated
-//! bytes. There the table holds the last merge of each token (`reconstruct`).
+//! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
+//! concatenated bytes. There the table holds the last merge of each token (`reconstruct`).
 //!
-//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs (the tables of the fast way,
-//! explanations); until then merges are found by bytes ([`Contents`]), unless a token is very long. `jeton.load` makes the tables at once, so
-//! that is the way of the command line, of `JETON_TABLES=lazy`, and of models too large for tables.
+//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs
+//! (the tables of the fast way, explanations); until then merges are found by bytes ([`Contents`]), unless a token is
+//! very long. `jeton.load` makes the tables at once, so that is the way of the command line, of `JETON_TABLES=lazy`,
+//! and of models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
 
 use std::sync::OnceLock;
 
-use super::cuts::Cuts;
-use super::entries::Entries;
+use super::added_entries::AddedEntries;
 use super::merging::{Look, Merger};
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
 use super::Out;
 pub use super::Scratch;
 use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
+use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::interrupt::GoOn;
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::{show, Kind, Vocab};
 
-/// Where the ranks come from.
+/// Source of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranks {
     /// The order of a merge list.
@@ -36,16 +37,16 @@ pub enum Ranks {
 /// A BPE model.
 #[derive(Debug, Clone)]
 pub struct Bpe {
-    /// How a pretoken becomes symbols.
+    /// Initial symbols of a pretoken.
     pub alphabet: Alphabet,
-    /// Where the ranks come from.
+    /// Source of the ranks.
     pub ranks: Ranks,
     merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
     pairs: OnceLock<Pairs>,
     word_start: Option<u32>,
     whole_first: bool,
-    pub(super) added: Entries, // added tokens that are entries of the model, too
-    longest: usize,            // bytes of the longest token, where merges may be found by contents; else 0
+    pub(super) added: AddedEntries, // added tokens that are entries of the model, too
+    longest: usize,                 // bytes of the longest token, where merges may be found by contents; else 0
 }
 
 impl Bpe {
@@ -54,9 +55,9 @@ impl Bpe {
     /// `whole_first`: a pretoken that is an entry is that entry, whatever the merges say (`ignore_merges` in HF).
     ///
     /// # Errors
-    /// [`Error::config`] for a merge whose parts or result are no entries (special tokens are none, and their merges are left
-    /// out; added tokens that are not special are),  whose result is not the parts joined, that merges past the
-    /// end of a word, or that is listed twice.
+    /// [`Error::config`] for a merge whose parts or result are no entries (special tokens are none, and their merges
+    /// are left out; added tokens that are not special are),  whose result is not the parts joined, that merges past
+    /// the end of a word, or that is listed twice.
     pub fn from_merges(
         vocab: &Vocab,
         alphabet: Alphabet,
@@ -74,7 +75,7 @@ impl Bpe {
             pairs: OnceLock::new(),
             word_start: None,
             whole_first,
-            added: Entries::default(),
+            added: AddedEntries::default(),
             longest: 0,
         };
         let (mut pairs, mut joined) = (Pairs::with_capacity(model.merges.len()), Vec::new());
@@ -103,7 +104,7 @@ impl Bpe {
         if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
             return Err(wrong("a part is empty"));
         }
-        // As in HF: the prefix's length is cut off the right part, whatever stands there.
+        // As in HF: the prefix's length is cut off the right part, whatever its content.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
         };
@@ -154,35 +155,36 @@ impl Bpe {
             pairs: OnceLock::new(),
             word_start: None,
             whole_first: true,
-            added: Entries::default(),
+            added: AddedEntries::default(),
             longest: if is_plain && longest <= Contents::MOST { longest } else { 0 },
         }
     }
 
-    /// Whether merges are found by pairs from the first text on.
+    /// Returns true if merges are looked up by pair from the first text on.
     pub(super) fn needs_pairs(&self) -> bool {
         self.longest == 0
     }
 
-    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else at loading.
+    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else
+    /// at loading.
     ///
     /// # Errors
     /// `Interrupted` while it is made.
-    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+    pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
         // Two threads that come at once both make it, and neither waits: in a forked process it would be forever.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
-        let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, go_on)?;
+        let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
         Ok(self.pairs.get_or_init(|| made))
     }
 
     /// # Errors
     /// As [`Bpe::pairs`].
-    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
+    pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
     /// A pretoken that is an entry is that entry, whatever the merges say.
@@ -190,31 +192,31 @@ impl Bpe {
         self.whole_first
     }
 
-    /// Where words fall apart, if they do.
-    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    /// Returns the split points inside of pretokens, if there are any.
+    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if self.word_start.is_none() || self.whole_first {
             return None;
         }
-        // Bytes that stand for an unknown character are symbols, too, and might merge.
+        // Bytes of an unknown character are symbols, too, and might merge.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
         let is_known =
             |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
-        let seams = is_free.then(|| Cuts::seams(vocab));
-        Some(Cuts::new(|c| is_free && !is_known(c), seams))
+        let boundaries = is_free.then(|| SplitPoints::boundaries(vocab));
+        Some(SplitPoints::new(|c| is_free && !is_known(c), boundaries))
     }
 
-    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each token out of its
-    /// bytes; a token that no merges reach is only ever found as a whole and has none.
+    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each
+    /// token out of its bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
     /// # Errors
     /// As [`Bpe::pairs`].
-    pub fn merges(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Vec<(u32, u32, u32)>> {
+    pub fn merges(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
         if self.ranks == Ranks::Merges {
             return Ok(self.merges.clone());
         }
-        let pairs = self.pairs(vocab, go_on)?;
+        let pairs = self.pairs(vocab, keep_going)?;
         let mut merges: Vec<_> = pairs.iter().map(|(left, right, merge)| (left, right, merge.result)).collect();
         merges.sort_unstable_by_key(|merge| merge.2);
         Ok(merges)
@@ -228,7 +230,7 @@ impl Bpe {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
@@ -239,9 +241,9 @@ impl Bpe {
         self.symbols(pretoken, scratch, out)?;
         if self.longest > 0 && self.pairs.get().is_none() {
             let contents = Contents { vocab, longest: self.longest };
-            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), go_on, scratch, out);
+            return Merger { merges: &contents, word_start: None }.run(pretoken.len(), keep_going, scratch, out);
         }
-        self.merger(vocab, go_on)?.run(pretoken.len(), go_on, scratch, out)
+        self.merger(vocab, keep_going)?.run(pretoken.len(), keep_going, scratch, out)
     }
 
     /// The entry that a pretoken is, whatever the merges say.
@@ -259,7 +261,7 @@ impl Bpe {
         self.added.ids()
     }
 
-    /// The initial symbols, and where they begin if somebody wants to know.
+    /// The initial symbols, and their offsets on request.
     pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<()> {
         scratch.symbols.clear();
         scratch.starts.clear();
@@ -301,7 +303,7 @@ impl Look for Contents<'_> {
     }
 }
 
-/// Whether a `▁` stands after something else.
+/// Returns true if a `▁` follows another character.
 pub(super) fn has_inner_word_start(content: &[u8]) -> bool {
     let mut mark = [0; 4];
     let mark = WORD_START.encode_utf8(&mut mark).as_bytes();

@@ -1,7 +1,7 @@
 //! BPE with merges left out by chance: other ids for the same text, for training robust models.
 //!
-//! Each time a merge would be next, it is passed over with the probability p; what was passed over is offered again once another
-//! merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
+//! The next merge is skipped with probability p; skipped merges are offered again
+//! once another merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
 
@@ -9,14 +9,14 @@ use std::cmp::Reverse;
 
 use super::bpe::Bpe;
 use super::merging::{join, write};
-use super::noise::Noise;
+use super::sampling::Sampler;
 use super::{Out, Scratch};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::Vocab;
 
 impl Bpe {
-    /// Appends the ids of one pretoken with `noise.dropout`.
+    /// Appends the ids of one pretoken with `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -24,19 +24,19 @@ impl Bpe {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        noise: &mut Noise,
-        go_on: GoOn<'_>,
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         self.symbols(pretoken, scratch, out)?;
         let Scratch { symbols, nodes, heap, starts, .. } = scratch;
-        let merger = self.merger(vocab, go_on)?;
+        let merger = self.merger(vocab, keep_going)?;
         merger.fill(symbols, nodes, heap)?;
-        let (mut looks, mut passed) = (Looks::new(go_on), Vec::new());
+        let (mut cancel, mut passed) = (CancelCheck::new(keep_going), Vec::new());
         while let Some(Reverse(entry)) = heap.pop() {
-            looks.now_and_then()?;
-            if noise.drops() {
+            cancel.check()?;
+            if sampler.drops_merge() {
                 passed.push(Reverse(entry));
                 continue;
             }

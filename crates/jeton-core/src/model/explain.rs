@@ -1,8 +1,8 @@
 //! The merges of one pretoken, one by one, each with what competed. Of the models that do not merge, `why` tells.
 //!
-//! The same list and heap as the encoder's, watched; beside them, the pairs that could merge, in order of rank. It stores
-//! merges, never sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any moment is the initial symbols
-//! with the merges so far played back.
+//! The same list and heap as the encoder's, watched; beside them, the pairs that could merge, in order of rank. It
+//! stores merges, never sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any moment is the
+//! initial symbols with the merges so far played back.
 //!
 //! Plain version: `reference/step05_encode.py`.
 
@@ -17,11 +17,11 @@ use super::pairs::Pairs;
 use super::pieces::Pieces;
 use super::{Model, Scratch};
 use crate::alphabet::EndOfWord;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
-/// How many competing pairs a step names. Three fit a line of a terminal.
+/// Number of competing pairs that a step names. Three fit a line of a terminal.
 const RIVALS: usize = 3;
 
 /// A pair that could merge.
@@ -38,11 +38,11 @@ pub struct Candidate {
 /// One merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Where the left symbol begins, in bytes from the start of the pretoken.
+    /// Byte offset of the left symbol in the pretoken.
     pub at: usize,
     /// The pair that was merged.
     pub merged: Candidate,
-    /// What it became.
+    /// Id of the result.
     pub result: u32,
     /// The next best different pairs that could have merged at that moment, best first.
     pub rivals: Vec<Candidate>,
@@ -50,12 +50,12 @@ pub struct Step {
     pub num_candidates: usize,
 }
 
-/// How one pretoken was encoded.
+/// Encoding of one pretoken, step by step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Story {
     /// The initial symbols.
     pub symbols: Vec<u32>,
-    /// Where each of them begins, in bytes from the start of the pretoken.
+    /// Byte offsets of the symbols in the pretoken.
     pub starts: Vec<usize>,
     /// The merges, in order.
     pub steps: Vec<Step>,
@@ -66,9 +66,9 @@ pub struct Story {
 /// An unused piece that was taken apart again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// Where it begins, in bytes from the start of the pretoken.
+    /// Byte offset in the pretoken.
     pub at: usize,
-    /// Where its right part begins.
+    /// Byte offset of its right part.
     pub middle: usize,
     /// The piece.
     pub id: u32,
@@ -115,20 +115,20 @@ impl Bpe {
     ///
     /// # Errors
     /// As [`Bpe::encode`].
-    pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Story> {
+    pub fn explain(&self, vocab: &Vocab, pretoken: &[u8], keep_going: KeepGoing<'_>) -> Result<Story> {
         let (mut symbols, mut starts) = (Vec::new(), Vec::new());
         self.alphabet.symbols(pretoken, &mut symbols, Some(&mut starts))?;
-        story(&self.merger(vocab, go_on)?, symbols, starts, go_on, |_, _| {}).map(|(story, _)| story)
+        story(&self.merger(vocab, keep_going)?, symbols, starts, keep_going, |_, _| {}).map(|(story, _)| story)
     }
 }
 
 impl Pieces {
-    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where merges do not tell:
-    /// where some piece has a character that is no piece.
+    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where merges
+    /// do not tell: where some piece has a character that is no piece.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
-    pub fn explain(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>) -> Result<Option<Story>> {
+    pub fn explain(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Option<Story>> {
         if self.has_odd() {
             return Ok(None);
         }
@@ -140,13 +140,14 @@ impl Pieces {
                 halves.insert(result, len);
             }
         };
-        let (mut story, last) = story(&self.merger(vocab, go_on)?, scratch.symbols, scratch.starts, go_on, seen)?;
-        let mut looks = Looks::new(go_on);
+        let (mut story, last) =
+            story(&self.merger(vocab, keep_going)?, scratch.symbols, scratch.starts, keep_going, seen)?;
+        let mut cancel = CancelCheck::new(keep_going);
         let ends = last.iter().skip(1).map(|symbol| symbol.1).chain([text.len()]);
         let mut stack: Vec<_> = last.iter().zip(ends).map(|(&(id, start), end)| (id, start, end)).collect();
         stack.reverse(); // what comes first on top
         while let Some((id, start, end)) = stack.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some(&len) = halves.get(&id) else { continue };
             let middle = start + len;
             let part = |start, end| (self.symbol_of(vocab, &text[start..end]), start, end);
@@ -161,18 +162,18 @@ impl Pieces {
 }
 
 impl Model {
-    /// How the content of an entry becomes tokens by itself. None where the model does not merge, and where it would see more than the
-    /// content (an end-of-word mark) or less (a prefix), or refuses it.
+    /// Returns the merges that turn the content of an entry into tokens. None where the model does not merge, and where
+    /// it would see more than the content (an end-of-word mark) or less (a prefix), or refuses it.
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn explain_entry(&self, vocab: &Vocab, id: u32, go_on: GoOn<'_>) -> Result<Option<Story>> {
+    pub fn explain_entry(&self, vocab: &Vocab, id: u32, keep_going: KeepGoing<'_>) -> Result<Option<Story>> {
         let content = vocab.content(id);
         let story = match self {
             Self::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
-                model.explain(vocab, content, go_on).map(Some)
+                model.explain(vocab, content, keep_going).map(Some)
             }
-            Self::Pieces(model) => model.explain(vocab, content, go_on),
+            Self::Pieces(model) => model.explain(vocab, content, keep_going),
             _ => Ok(None),
         };
         match story {
@@ -182,13 +183,13 @@ impl Model {
     }
 }
 
-/// The story, and the symbols after the last merge with their starts. `seen`: called with each pair when it becomes neighbors that
-/// could merge, as (result, bytes of the left one).
+/// The story, and the symbols after the last merge with their starts. `seen`: called with each pair when it becomes
+/// neighbors that could merge, as (result, bytes of the left one).
 fn story(
     merger: &Merger<'_, Pairs>,
     symbols: Vec<u32>,
     starts: Vec<usize>,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
     mut seen: impl FnMut(u32, usize),
 ) -> Result<(Story, Vec<(u32, usize)>)> {
     let mut steps = Vec::new();
@@ -203,9 +204,9 @@ fn story(
         }
     };
     (0..nodes.len() as u32).for_each(|at| offered(&nodes, &mut candidates, at));
-    let mut looks = Looks::new(go_on);
+    let mut cancel = CancelCheck::new(keep_going);
     while let Some(Reverse(entry)) = heap.pop() {
-        looks.now_and_then()?;
+        cancel.check()?;
         let (rank, at) = ((entry >> 32) as u32, entry as u32);
         let Some(merge) = merger.live(&nodes, rank, at) else { continue };
         let Some(merged) = candidate(merger, &nodes, at) else { continue };
@@ -233,7 +234,7 @@ fn story(
     Ok((Story { symbols, starts, steps, splits: Vec::new() }, last))
 }
 
-/// What the pair that starts at this place becomes, and where its right symbol is, if it can merge.
+/// Returns the result of the pair at this position and the position of its right symbol, if it can merge.
 fn result(merger: &Merger<'_, Pairs>, nodes: &[Node], place: u32) -> Option<(u32, u32)> {
     let node = nodes.get(place as usize).filter(|node| node.id != NONE)?;
     let merge = merger.get(node.id, nodes.get(node.next as usize)?.id)?;

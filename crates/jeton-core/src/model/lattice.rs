@@ -1,12 +1,13 @@
 //! All segmentations of a text by a Unigram model: the n best (A*), and one drawn by chance.
 //!
-//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last; `before` chains
-//! the pieces that end at one place in that order. The n best: paths are built from the end; what is still missing is
-//! known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations up to each place, forward;
-//! then piece by piece from the end, each with its share (forward filtering, backward sampling).
+//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last;
+//! `before` chains the pieces that end at one place in that order. The n best: paths are built from the end; what is
+//! still missing is known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations
+//! up to each place, forward; then piece by piece from the end, each with its share (forward filtering, backward
+//! sampling).
 //!
 //! Scores are added as the library in question adds them (32 or 64 bits). Where two paths score the same, the one that
-//! the search met first comes first; SentencePiece leaves that to its heap.
+//! the search met first comes first; SentencePiece leaves the order to its heap.
 //!
 //! Cost: memory O(pieces in the lattice); A* is cut back to the most promising when it holds too many paths, as in both
 //! libraries, so a long text may miss some of its n best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
@@ -17,12 +18,12 @@ use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
-use super::noise::{Noise, Scaled};
+use super::sampling::{Sampler, Scaled};
 use super::unigram::{check_len, Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
 use super::{Out, Segmentation, Specials};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 
 /// The most segmentations one may ask for (SentencePiece's limit).
 pub const MOST: usize = 1024;
@@ -46,7 +47,7 @@ struct Lattice {
 }
 
 impl Lattice {
-    fn new(model: &Unigram, text: &[u8], special: Specials<'_>, looks: &mut Looks<'_>) -> Result<Self> {
+    fn new(model: &Unigram, text: &[u8], special: Specials<'_>, cancel: &mut CancelCheck<'_>) -> Result<Self> {
         let mut lattice = Self { edges: Vec::new(), ending: vec![(NONE, NONE); text.len() + 1] };
         let mut start = 0;
         while start < text.len() {
@@ -54,7 +55,7 @@ impl Lattice {
             let mut is_char_known = false;
             let (mut chars, mut counted) = (0, start);
             for (end, id) in model.pieces(text, start, special) {
-                looks.now_and_then()?;
+                cancel.check()?;
                 is_char_known |= end == next;
                 while counted < end {
                     counted += char_len(text, counted);
@@ -65,7 +66,7 @@ impl Lattice {
             if !is_char_known {
                 lattice.add(start, next, NO_ID, model.unk_score)?;
             }
-            looks.now_and_then()?;
+            cancel.check()?;
             start = next;
         }
         Ok(lattice)
@@ -93,10 +94,10 @@ impl Lattice {
     }
 
     /// Fills in `best`. Edges are in order of their starts, so those that end where one starts come before it.
-    fn find_best(&mut self, model: &Unigram, looks: &mut Looks<'_>) -> Result<()> {
+    fn find_best(&mut self, model: &Unigram, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let mut at = (NONE, 0.0); // start of the edge before, and the best score up to there
         for i in 0..self.edges.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Edge { start, score, .. } = self.edges[i];
             if at.0 != start {
                 let before = self.ending(start as usize).map(|edge| self.edges[edge as usize].best);
@@ -166,7 +167,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps the `keep` most promising paths, and forgets what no path goes on with.
+    /// Keeps the `keep` most promising paths, and drops nodes that no path uses.
     fn cut_back(&mut self, keep: usize) {
         let (mut paths, mut moved) = (Vec::new(), HashMap::new());
         let kept: Vec<Open> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();
@@ -195,8 +196,14 @@ impl Unigram {
     ///
     /// # Errors
     /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
-    pub fn nbest(&self, text: &[u8], n: usize, special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<Segmentation>> {
-        let paths = self.best_paths(text, n, special, go_on)?;
+    pub fn nbest(
+        &self,
+        text: &[u8],
+        n: usize,
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<Segmentation>> {
+        let paths = self.best_paths(text, n, special, keep_going)?;
         let write = |(path, score): (Vec<(u32, usize)>, f64)| {
             let mut ids = Vec::with_capacity(path.len());
             self.write(text, path.into_iter(), &mut Out { special, ..Out::ids(&mut ids) })?;
@@ -211,7 +218,7 @@ impl Unigram {
         text: &[u8],
         n: usize,
         special: Specials<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Vec<(Vec<(u32, usize)>, f64)>> {
         if n == 0 || n > MOST {
             return Err(Error::config(format!("between 1 and {MOST} segmentations can be asked for, not {n}")));
@@ -221,9 +228,9 @@ impl Unigram {
         if text.is_empty() {
             return Ok(vec![(Vec::new(), 0.0)]);
         }
-        let mut looks = Looks::new(go_on);
-        let mut lattice = Lattice::new(self, text, special, &mut looks)?;
-        lattice.find_best(self, &mut looks)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        let mut lattice = Lattice::new(self, text, special, &mut cancel)?;
+        lattice.find_best(self, &mut cancel)?;
         // SentencePiece and HF cut back at these sizes, to this many.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
         let (paths, agenda) = (Vec::new(), BinaryHeap::new());
@@ -231,7 +238,7 @@ impl Unigram {
         search.expand(text.len(), NONE);
         let mut found = Vec::new();
         while let Some(Open { promise, path, .. }) = search.agenda.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let start = lattice.edges[search.paths[path as usize].edge as usize].start as usize;
             if start > 0 {
                 search.expand(start, path);
@@ -255,35 +262,41 @@ impl Unigram {
     ///
     /// # Errors
     /// As [`Unigram::nbest`].
-    pub fn sample(&self, text: &[u8], noise: &mut Noise, go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
-        if !noise.alpha.is_finite() {
-            return Err(Error::config(format!("alpha is {}, which is not a finite number", noise.alpha)));
+    pub fn sample(
+        &self,
+        text: &[u8],
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        if !sampler.alpha.is_finite() {
+            return Err(Error::config(format!("alpha is {}, which is not a finite number", sampler.alpha)));
         }
-        if let Some(n) = noise.nbest {
-            let paths = self.best_paths(text, n, out.special, go_on)?;
-            let weight = |score: f64| Scaled::exp(noise.alpha * score);
+        if let Some(n) = sampler.nbest {
+            let paths = self.best_paths(text, n, out.special, keep_going)?;
+            let weight = |score: f64| Scaled::exp(sampler.alpha * score);
             let weights: Vec<Scaled> = paths.iter().map(|path| weight(path.1)).collect();
             let sum = weights.iter().fold(Scaled::ZERO, |sum, &weight| sum.plus(weight));
-            let chosen = noise.choose(weights.into_iter(), sum);
+            let chosen = sampler.choose(weights.into_iter(), sum);
             return self.write(text, paths[chosen].0.iter().copied(), out);
         }
         utf8(text)?;
         check_len(text)?;
-        let mut looks = Looks::new(go_on);
-        let lattice = Lattice::new(self, text, out.special, &mut looks)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        let lattice = Lattice::new(self, text, out.special, &mut cancel)?;
         let mut sums = vec![Scaled::ZERO; text.len() + 1]; // over all segmentations up to a place
         sums[0] = Scaled::ONE;
         let mut weights = Vec::with_capacity(lattice.edges.len());
         for edge in &lattice.edges {
-            looks.now_and_then()?;
-            let weight = sums[edge.start as usize].times(Scaled::exp(noise.alpha * edge.score));
+            cancel.check()?;
+            let weight = sums[edge.start as usize].times(Scaled::exp(sampler.alpha * edge.score));
             weights.push(weight);
             sums[edge.end as usize] = sums[edge.end as usize].plus(weight);
         }
         let (mut path, mut end) = (Vec::new(), text.len());
         while end > 0 {
-            looks.now_and_then()?;
-            let chosen = noise.choose(lattice.ending(end).map(|edge| weights[edge as usize]), sums[end]);
+            cancel.check()?;
+            let chosen = sampler.choose(lattice.ending(end).map(|edge| weights[edge as usize]), sums[end]);
             let Some(edge) = lattice.ending(end).nth(chosen) else { break };
             let edge = lattice.edges[edge as usize];
             path.push((edge.id, end));

@@ -1,24 +1,26 @@
 //! Symbols → fewer symbols: again and again the neighbors of lowest rank become one symbol, leftmost first.
 //!
-//! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a tiny
-//! constant. A long one uses a linked list and places by rank ([`super::sweep`]), O(n log n) whatever the symbols. Where no merge reaches
-//! over the start of a word (`▁` after something else), a long sequence is cut there first, for the parts cannot touch each
-//! other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do not get on.
+//! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a
+//! tiny constant. A long one uses a linked list and places by rank ([`super::queue`]), O(n log n) whatever the symbols.
+//! Where no merge reaches over the start of a word (`▁` after something else), a long sequence is cut there first, for
+//! the parts cannot touch each other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do
+//! not get on.
 //!
-//! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part began.
-//! Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
+//! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part
+//! began. Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version:
+//! `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::pairs::{Merge, Pairs};
-use super::sweep::Sweep;
+use super::rank_queue::RankQueue;
 use super::{Out, Scratch};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 
-/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways cost the same
-/// within noise, and almost no pretoken is longer.
+/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways
+/// cost the same within noise, and almost no pretoken is longer.
 const SHORT: usize = 64;
 
 /// Symbols of a long sequence that are merged together: their list and their places fit the caches.
@@ -39,7 +41,7 @@ pub(super) struct Node {
     pub(super) next: u32,
 }
 
-/// Where merges are looked up.
+/// Lookup of merges.
 pub(super) trait Look {
     /// The merge of two neighbors, if they have one.
     fn get(&self, left: u32, right: u32) -> Option<Merge>;
@@ -52,7 +54,7 @@ impl Look for Pairs {
     }
 }
 
-/// What merges.
+/// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
     /// The symbol `▁`, where nothing but itself ever merges with it from the left.
@@ -71,32 +73,39 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the pretoken.
-    pub(super) fn run(&self, len: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the
+    /// pretoken.
+    pub(super) fn run(
+        &self,
+        len: usize,
+        keep_going: KeepGoing<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         if scratch.symbols.len() <= SHORT {
-            self.part(len, go_on, scratch, out)
+            self.part(len, keep_going, scratch, out)
         } else if let Some(word_start) = self.word_start {
-            self.words(word_start, len, go_on, scratch, out)
+            self.words(word_start, len, keep_going, scratch, out)
         } else {
-            self.long(len, go_on, scratch, out)
+            self.long(len, keep_going, scratch, out)
         }
     }
 
-    /// The same, word by word.
+    /// Merges word by word.
     #[cold]
     fn words(
         &self,
         word_start: u32,
         len: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let (symbols, starts) = (std::mem::take(&mut scratch.symbols), std::mem::take(&mut scratch.starts));
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut from = 0;
         while from < symbols.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let mut to = from + 1;
             while to < symbols.len() && (symbols[to] != word_start || symbols[to - 1] == word_start) {
                 to += 1;
@@ -109,16 +118,16 @@ impl<L: Look> Merger<'_, L> {
                 scratch.starts.extend_from_slice(&starts[from..to]);
                 end = starts.get(to).copied().unwrap_or(len);
             }
-            self.part(end, go_on, scratch, out)?;
+            self.part(end, keep_going, scratch, out)?;
             from = to;
         }
         (scratch.symbols, scratch.starts) = (symbols, starts);
         Ok(())
     }
 
-    fn part(&self, end: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    fn part(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > SHORT {
-            return self.long(end, go_on, scratch, out);
+            return self.long(end, keep_going, scratch, out);
         }
         let Scratch { symbols, ranks, starts, .. } = scratch;
         if let Some(ends) = &mut out.ends {
@@ -159,55 +168,55 @@ impl<L: Look> Merger<'_, L> {
         }
     }
 
-    /// The same for many symbols, straight into `out`.
-    fn long(&self, end: usize, go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    /// Merges many symbols, straight into `out`.
+    fn long(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > 2 * STRETCH {
             let symbols = std::mem::take(&mut scratch.symbols);
-            let done = self.by_stretches(&symbols, end, go_on, scratch, out);
+            let done = self.by_stretches(&symbols, end, keep_going, scratch, out);
             scratch.symbols = symbols;
             if done? {
                 return Ok(());
             }
         }
-        let Scratch { symbols, nodes, sweep, starts, .. } = scratch;
-        self.merge(symbols, go_on, nodes, sweep)?;
+        let Scratch { symbols, nodes, queue, starts, .. } = scratch;
+        self.merge(symbols, keep_going, nodes, queue)?;
         write(nodes, starts, end, out);
         Ok(())
     }
 
-    /// The same stretch by stretch; false, with nothing written, where that does not get on.
+    /// Merges window by window; returns false, with nothing written, if that does not advance.
     ///
-    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and gives tokens
-    /// back in the same way). So the last tokens of a stretch are dropped, the next one begins with them, and only its first token is
-    /// checked beside the one before. In a run a stretch comes again, and is known.
+    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and
+    /// gives tokens back in the same way). So the last tokens of a stretch are dropped, the next one begins with them,
+    /// and only its first token is checked beside the one before. In a run a stretch comes again, and is known.
     fn by_stretches(
         &self,
         symbols: &[u32],
         end: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
-        let Scratch { nodes, sweep, starts, joint, .. } = scratch;
+        let Scratch { nodes, queue, starts, joint, .. } = scratch;
         let from = out.len();
         let mut kept: Vec<u32> = Vec::new(); // where the last tokens in `out` begin
         let (mut at, mut back) = (0, 1);
         let mut reached = 0; // where all before held once
         let mut known = 0..0;
         let mut good = None; // the last two that stayed beside each other
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < symbols.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let to = symbols.len().min(at + STRETCH);
             if symbols[known.clone()] != symbols[at..to] {
-                self.merge(&symbols[at..to], go_on, nodes, sweep)?;
+                self.merge(&symbols[at..to], keep_going, nodes, queue)?;
                 known = at..to;
             }
             let width = (nodes[0].next as usize).min(to - at);
             if let Some(&last) = kept.last() {
                 let pair = (out.ids[out.len() - 1], nodes[0].id);
                 if good != Some(pair) {
-                    self.merge(&symbols[last as usize..at + width], go_on, &mut joint.0, &mut joint.1)?;
+                    self.merge(&symbols[last as usize..at + width], keep_going, &mut joint.0, &mut joint.1)?;
                     let boundary = at - last as usize;
                     let stays = joint.0[0].next as usize == boundary && joint.0[boundary].next == NONE;
                     if !stays {
@@ -243,30 +252,36 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// Merges all of `symbols`, in a list.
-    fn merge(&self, symbols: &[u32], go_on: GoOn<'_>, nodes: &mut Vec<Node>, sweep: &mut Sweep) -> Result<()> {
+    fn merge(
+        &self,
+        symbols: &[u32],
+        keep_going: KeepGoing<'_>,
+        nodes: &mut Vec<Node>,
+        queue: &mut RankQueue,
+    ) -> Result<()> {
         link(symbols, nodes)?;
-        sweep.clear();
-        let mut looks = Looks::new(go_on);
+        queue.clear();
+        let mut cancel = CancelCheck::new(keep_going);
         for (at, pair) in (0..).zip(symbols.windows(2)) {
             let rank = self.rank(pair[0], pair[1]);
             if rank != NONE {
-                sweep.push(rank, at);
+                queue.push(rank, at);
             }
         }
-        while let Some((rank, at)) = sweep.pop() {
-            looks.now_and_then()?;
+        while let Some((rank, at)) = queue.pop() {
+            cancel.check()?;
             let Some(merge) = self.live(nodes, rank, at) else { continue };
             let before = join(nodes, at, merge.result);
             for place in [before, at] {
                 if let Some(rank) = self.rank_at(nodes, place) {
-                    sweep.push(rank, place);
+                    queue.push(rank, place);
                 }
             }
         }
         Ok(())
     }
 
-    /// The list of `symbols` and the heap of what can merge in it.
+    /// Builds the linked list of `symbols` and the heap of their merges.
     pub(super) fn fill(
         &self,
         symbols: &[u32],
@@ -283,7 +298,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// The merge that a heap entry names, if the two symbols still stand there.
+    /// Returns the merge of a heap entry, unless the entry is stale.
     pub(super) fn live(&self, nodes: &[Node], rank: u32, at: u32) -> Option<Merge> {
         let node = nodes[at as usize];
         if node.id == NONE || node.next == NONE {
@@ -335,12 +350,12 @@ pub(super) fn join(nodes: &mut [Node], at: u32, result: u32) -> u32 {
     nodes[at as usize].prev
 }
 
-/// How many symbols stand in the list.
+/// Returns the number of symbols in the list.
 fn count(nodes: &[Node]) -> usize {
     std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
 }
 
-/// Appends what stands in the list; `starts` are read only where ends are wanted.
+/// Appends the symbols of the list; `starts` are read only for offsets.
 pub(super) fn write(nodes: &[Node], starts: &[usize], end: usize, out: &mut Out<'_>) {
     let mut at = if nodes.is_empty() { NONE } else { 0 };
     while at != NONE {
@@ -359,8 +374,8 @@ mod tests {
 
     use super::*;
 
-    /// Stretches give what the whole gives: random merges in the order of training or in none, random text and runs, and tokens that
-    /// are longer than a stretch.
+    /// Windows yield the ids of the whole: random merges in the order of training or in none, random text and runs,
+    /// and tokens that are longer than a stretch.
     #[test]
     fn stretches_as_the_whole() {
         let mut state = 7u64;
@@ -396,8 +411,8 @@ mod tests {
             let (mut ids, mut ends) = (vec![9], vec![9]);
             let done =
                 merger.by_stretches(&symbols, end, &|| true, &mut scratch, &mut Out::with_ends(&mut ids, &mut ends));
-            let Scratch { nodes, sweep, starts, .. } = &mut scratch;
-            merger.merge(&symbols, &|| true, nodes, sweep).unwrap();
+            let Scratch { nodes, queue, starts, .. } = &mut scratch;
+            merger.merge(&symbols, &|| true, nodes, queue).unwrap();
             let (mut all, mut all_ends) = (vec![9], vec![9]);
             if done.unwrap() {
                 write(nodes, starts, end, &mut Out::with_ends(&mut all, &mut all_ends));

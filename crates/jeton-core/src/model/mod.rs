@@ -1,42 +1,43 @@
 //! pretoken → ids.
 //!
-//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the pretoken: each
-//! begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one byte to each.
+//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the
+//! pretoken: each begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one
+//! byte to each.
 //!
-//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no model. Where a text cannot be encoded without a loss
-//! because there is no unknown token, it is refused, also where HF drops characters.
+//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no
+//! model. Where a text cannot be encoded without a loss because there is no unknown token, it is refused, also where HF
+//! drops characters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::interrupt::GoOn;
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::Vocab;
 
+mod added_entries;
 pub mod bpe;
-pub mod cuts;
 mod dropout;
-mod entries;
 pub mod explain;
 pub mod fast;
 mod lattice;
 mod merging;
-mod noise;
 mod options;
 pub mod pairs;
 pub mod pieces;
+mod rank_queue;
 mod reconstruct;
-mod sweep;
+mod sampling;
 mod trie;
 pub mod unigram;
 mod unknown;
 pub mod why;
 pub mod words;
 
-pub use cuts::Cuts;
-pub use entries::Entries;
+pub use added_entries::AddedEntries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
-pub use noise::Noise;
+pub use sampling::Sampler;
 pub use trie::Trie;
 pub use unknown::Unknown;
 
@@ -73,9 +74,9 @@ pub struct Scratch {
     ranks: Vec<u32>,
     starts: Vec<usize>,
     nodes: Vec<merging::Node>,
-    sweep: sweep::Sweep,
-    joint: (Vec<merging::Node>, sweep::Sweep), // of two tokens
-    heap: BinaryHeap<Reverse<u64>>,            // rank << 32 | place, where chance plays a part
+    queue: rank_queue::RankQueue,
+    joint: (Vec<merging::Node>, rank_queue::RankQueue), // of two tokens
+    heap: BinaryHeap<Reverse<u64>>,                     // rank << 32 | place, where chance plays a part
     agenda: Agenda,
     ways: unigram::Ways,
     ids: Vec<u32>,
@@ -83,13 +84,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Gives back what a long pretoken took, so that memory which is kept for the next text has a bound.
+    /// Shrinks buffers that a long pretoken has grown, so that pooled memory has a bound.
     pub fn forget_large(&mut self) {
         const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, sweep, joint, heap, agenda, ways, ids, ends } = self;
+        let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, ways, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
         let more = [
-            sweep.capacity(),
+            queue.capacity(),
             joint.0.capacity(),
             joint.1.capacity(),
             agenda.capacity(),
@@ -118,7 +119,7 @@ pub enum Specials<'a> {
 }
 
 impl Specials<'_> {
-    /// Whether one is looked for.
+    /// True if one is requested.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,
@@ -128,14 +129,14 @@ impl Specials<'_> {
     }
 }
 
-/// Where ids go.
+/// Buffer for the ids.
 #[derive(Debug)]
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
-    /// For each id where its part of the pretoken ends, in bytes from the start of the pretoken; None if nobody asks.
+    /// For each id the end of its part of the pretoken, in bytes from the start of the pretoken; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,
-    /// What may be among them.
+    /// Special tokens that may be among them.
     pub special: Specials<'a>,
 }
 
@@ -163,7 +164,7 @@ impl<'a> Out<'a> {
         self.ids.len()
     }
 
-    /// Takes back what was appended since there were `len` ids.
+    /// Truncates to `len` ids.
     fn truncate(&mut self, len: usize) {
         let gone = self.ids.len() - len;
         self.ids.truncate(len);
@@ -177,29 +178,29 @@ impl Model {
     /// Appends the ids of one pretoken.
     ///
     /// # Errors
-    /// `Text` for what the model cannot take; `Interrupted` when `go_on` returns false.
+    /// `Text` for pretokens that the model cannot encode; `Interrupted` when `keep_going` returns false.
     #[inline]
     pub fn encode(
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         match self {
-            Self::Bpe(model) => model.encode(vocab, pretoken, go_on, scratch, out),
+            Self::Bpe(model) => model.encode(vocab, pretoken, keep_going, scratch, out),
             _ if pretoken.is_empty() => Ok(()),
-            Self::Pieces(model) => model.encode(vocab, pretoken, go_on, scratch, out),
-            Self::Unigram(model) => model.encode(pretoken, go_on, scratch, out),
-            Self::WordPiece(model) => model.encode(pretoken, go_on, out),
+            Self::Pieces(model) => model.encode(vocab, pretoken, keep_going, scratch, out),
+            Self::Unigram(model) => model.encode(pretoken, keep_going, scratch, out),
+            Self::WordPiece(model) => model.encode(pretoken, keep_going, out),
             Self::WordLevel(model) => model.encode(vocab, pretoken, out),
-            Self::Words(model) => model.encode(vocab, pretoken, go_on, out),
-            Self::Chars(model) => model.encode(vocab, pretoken, go_on, out),
+            Self::Words(model) => model.encode(vocab, pretoken, keep_going, out),
+            Self::Chars(model) => model.encode(vocab, pretoken, keep_going, out),
         }
     }
 
-    /// The same with chance: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
+    /// Encodes with random sampling: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
     ///
     /// # Errors
     /// As [`Model::encode`]; `Config` for a model that knows one way only, and for noise that is no probability.
@@ -207,19 +208,21 @@ impl Model {
         &self,
         vocab: &Vocab,
         pretoken: &[u8],
-        noise: &mut Noise,
-        go_on: GoOn<'_>,
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
-        if !(0.0..=1.0).contains(&noise.dropout) {
-            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", noise.dropout)));
+        if !(0.0..=1.0).contains(&sampler.dropout) {
+            return Err(Error::config(format!("dropout is a probability, from 0 to 1, not {}", sampler.dropout)));
         }
         match self {
-            Self::Bpe(_) | Self::Pieces(_) if noise.dropout == 0.0 => self.encode(vocab, pretoken, go_on, scratch, out),
-            Self::Bpe(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
-            Self::Pieces(model) => model.sample(vocab, pretoken, noise, go_on, scratch, out),
-            Self::Unigram(model) => model.sample(pretoken, noise, go_on, out),
+            Self::Bpe(_) | Self::Pieces(_) if sampler.dropout == 0.0 => {
+                self.encode(vocab, pretoken, keep_going, scratch, out)
+            }
+            Self::Bpe(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
+            Self::Pieces(model) => model.sample(vocab, pretoken, sampler, keep_going, scratch, out),
+            Self::Unigram(model) => model.sample(pretoken, sampler, keep_going, out),
             _ => Err(Error::config("this model segments a text in one way only; BPE and Unigram can sample")),
         }
     }
@@ -233,41 +236,41 @@ impl Model {
         pretoken: &[u8],
         n: usize,
         special: Specials<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Vec<Segmentation>> {
         match self {
-            Self::Unigram(model) => model.nbest(pretoken, n, special, go_on),
+            Self::Unigram(model) => model.nbest(pretoken, n, special, keep_going),
             _ => Err(Error::config("only Unigram models rank segmentations")),
         }
     }
 
-    /// Whether HF gives all bytes of a run of unknown text one place.
+    /// Returns true if HF gives all bytes of a run of unknown text one offset range.
     pub fn places_bytes_together(&self) -> bool {
         matches!(self, Self::Unigram(model) if !model.single)
     }
 
-    /// Whether HF shows the text instead of this entry, which is the unknown token.
+    /// Returns true if HF shows the text instead of this entry, which is the unknown token.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
-    /// Where pretokens fall into parts that are encoded by themselves; None where they do not.
-    pub fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    /// Returns the split points inside of pretokens; None if the model has none.
+    pub fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         match self {
-            Self::Bpe(model) => model.cuts(vocab),
-            Self::Pieces(model) => model.cuts(vocab),
-            Self::Unigram(model) => model.is_sum_of_words().then(|| Cuts::new(|_| false, None)),
+            Self::Bpe(model) => model.split_points(vocab),
+            Self::Pieces(model) => model.split_points(vocab),
+            Self::Unigram(model) => model.is_sum_of_words().then(|| SplitPoints::new(|_| false, None)),
             _ => None,
         }
     }
 
-    /// Whether special tokens are pieces like others where the caller permits them.
+    /// Returns true if special tokens are pieces like others where the caller permits them.
     pub fn has_special_pieces(&self) -> bool {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
-    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them. SentencePiece's
-    /// have all, and Unigram those with a score.
+    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them.
+    /// SentencePiece's have all, and Unigram those with a score.
     pub fn added_entries(&self) -> Vec<u32> {
         match self {
             Self::Bpe(model) => model.added_entries().collect(),
@@ -285,14 +288,14 @@ impl Model {
         }
     }
 
-    /// Makes what the first text needs and what takes as long as the vocabulary is large.
+    /// Builds tables that the first text needs and that take time linear in the vocabulary.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
-    pub fn prepare(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<()> {
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn prepare(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<()> {
         match self {
-            Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, go_on).map(drop),
-            Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, go_on).map(drop),
+            Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, keep_going).map(drop),
+            Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, keep_going).map(drop),
             _ => Ok(()),
         }
     }

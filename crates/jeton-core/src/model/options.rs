@@ -1,12 +1,13 @@
 //! A model's options as JSON, and the model that they, a vocabulary, merges and scores make.
 //!
-//! The words are those of `tokenizer.json` where it has them; what an option means stands with the model. Unknown members are left
-//! alone, for they are the business of whoever wrote them (`"end_of_word": "</w>"` and the like are Python's).
+//! The words are those of `tokenizer.json` where it has them; what an option means stands with the model. Unknown
+//! members are left alone, for they are the business of whoever wrote them (`"end_of_word": "</w>"` and the like are
+//! Python's).
 
 use serde::Deserialize;
 
+use super::added_entries::AddedEntries;
 use super::bpe::Bpe;
-use super::entries::Entries;
 use super::pieces::Pieces;
 use super::unigram::Unigram;
 use super::unknown::{check_unk, Unknown};
@@ -126,10 +127,11 @@ fn hundred() -> usize {
 }
 
 impl Model {
-    /// A model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty when there are none).
+    /// A model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty when there are
+    /// none).
     ///
-    /// `"added"` in the options of HF's models lists added tokens, not special, that are entries of the model as well. For BPE
-    /// those that merges name need no mention, and for Unigram those that have a score.
+    /// `"added"` in the options of HF's models lists added tokens, not special, that are entries of the model as well.
+    /// For BPE those that merges name need no mention, and for Unigram those that have a score.
     ///
     /// # Errors
     /// [`Error::config`] for options that are not of this form or cannot work, and as the models' constructors.
@@ -137,7 +139,7 @@ impl Model {
         let options: Options = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of the model: {error}")))?;
         let listed = |ids: &[u32]| {
-            let mut added = Entries::default();
+            let mut added = AddedEntries::default();
             ids.iter().for_each(|&id| added.insert(vocab, id));
             added
         };
@@ -187,7 +189,8 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
     Ok(model)
 }
 
-/// Whether an added token that is an entry as well comes out of the model without merges: as a whole pretoken or as a unit.
+/// Returns true if an added token that is an entry as well comes out of the model without merges: as a whole pretoken
+/// or as a unit.
 ///
 /// # Errors
 /// `Config` at byte level where the entry spells other bytes than the token.

@@ -63,7 +63,7 @@ impl Pairs {
         None
     }
 
-    /// How many pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -1,16 +1,16 @@
-//! SentencePiece's BPE: neighbors merge when what they spell together is a piece; the piece of the best score first, then the
-//! leftmost.
+//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece; the piece of the best score
+//! first, then the leftmost.
 //!
-//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place, and
-//! never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was seen to spell
-//! it, and one that is a single character is unknown.
+//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place,
+//! and never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was
+//! seen to spell it, and one that is a single character is unknown.
 //!
-//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each piece
-//! (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are unused pieces or chance
-//! plays a part, the slow path does what the rule says word for word.
+//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each
+//! piece (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are
+//! unused pieces or sampling are involved, the slow path follows the rule literally.
 //!
-//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece src/bpe_model.cc. Plain version:
-//! `tests/models.rs`.
+//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece
+//! src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -18,18 +18,18 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use super::bpe::has_inner_word_start;
-use super::cuts::Cuts;
 use super::merging::{join, link, Merger, Node, NONE};
-use super::noise::Noise;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
+use super::sampling::Sampler;
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::words::added_trie;
 use super::{Out, Scratch};
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
+use crate::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -92,8 +92,9 @@ impl Pieces {
         Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd, longest })
     }
 
-    /// Where words fall apart, if they do. Unused pieces are taken apart as they were last seen, anywhere in the text.
-    pub(super) fn cuts(&self, vocab: &Vocab) -> Option<Cuts> {
+    /// Returns the split points inside of pretokens, if there are any. Unused pieces are taken apart as they were last
+    /// seen, anywhere in the text.
+    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if !self.cuts_words || self.has_unused {
             return None;
         }
@@ -102,16 +103,16 @@ impl Pieces {
             user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
         let spells = self.unknown.is_spelled() && !self.has_odd;
         let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
-        let seams = spells.then(|| Cuts::seams(vocab));
-        Some(Cuts::new(|c| spells && !inside.contains(&c) && !is_known(c), seams))
+        let boundaries = spells.then(|| SplitPoints::boundaries(vocab));
+        Some(SplitPoints::new(|c| spells && !inside.contains(&c) && !is_known(c), boundaries))
     }
 
-    /// Whether nothing else happens: no unused pieces, and every character of a piece is one.
+    /// Returns true if nothing else happens: no unused pieces, and every character of a piece is one.
     pub(super) fn only_merges(&self) -> bool {
         !self.has_odd && !self.has_unused
     }
 
-    /// Whether some piece has a character that is no piece.
+    /// Returns true if some piece has a character that is no piece.
     pub(super) fn has_odd(&self) -> bool {
         self.has_odd
     }
@@ -125,7 +126,7 @@ impl Pieces {
     ///
     /// # Errors
     /// `Interrupted` while it is made.
-    pub(super) fn pairs(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<&Pairs> {
+    pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
@@ -141,14 +142,14 @@ impl Pieces {
             }
             true
         };
-        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], go_on)?;
+        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], keep_going)?;
         Ok(self.pairs.get_or_init(|| made))
     }
 
     /// # Errors
     /// As [`Pieces::pairs`].
-    pub(super) fn merger(&self, vocab: &Vocab, go_on: GoOn<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, go_on)?, word_start: self.word_start })
+    pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
     /// The id of a symbol; of one that is no piece, the unknown token's.
@@ -162,26 +163,31 @@ impl Pieces {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// [`Error::text`] where it is not UTF-8, and for an unknown character that nothing stands in for.
+    /// [`Error::text`] if it is not UTF-8, and for an unknown character without a substitute.
     pub fn encode(
         &self,
         vocab: &Vocab,
         text: &[u8],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let is_plain = self.symbols(vocab, text, scratch)?;
         if self.has_odd || self.has_unused {
-            return self.by_the_rule(vocab, text, None, go_on, scratch, out);
+            return self.by_the_rule(vocab, text, None, keep_going, scratch, out);
         }
         if is_plain {
-            return self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, out);
+            return self.merger(vocab, keep_going)?.run(text.len(), keep_going, scratch, out);
         }
         let (mut ids, mut ends) = (std::mem::take(&mut scratch.ids), std::mem::take(&mut scratch.ends));
         ids.clear();
         ends.clear();
-        self.merger(vocab, go_on)?.run(text.len(), go_on, scratch, &mut Out::with_ends(&mut ids, &mut ends))?;
+        self.merger(vocab, keep_going)?.run(
+            text.len(),
+            keep_going,
+            scratch,
+            &mut Out::with_ends(&mut ids, &mut ends),
+        )?;
         let mut writer = Writer::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
@@ -194,7 +200,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// The same with chance: each merge is left out, for good, with the probability `noise.dropout`.
+    /// Encodes with dropout: each merge is left out, for good, with the probability `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -202,13 +208,13 @@ impl Pieces {
         &self,
         vocab: &Vocab,
         text: &[u8],
-        noise: &mut Noise,
-        go_on: GoOn<'_>,
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         self.symbols(vocab, text, scratch)?;
-        self.by_the_rule(vocab, text, Some(noise), go_on, scratch, out)
+        self.by_the_rule(vocab, text, Some(sampler), keep_going, scratch, out)
     }
 
     /// The initial symbols and their starts; whether all of them are pieces that may merge.
@@ -249,16 +255,16 @@ impl Pieces {
         &self,
         vocab: &Vocab,
         text: &[u8],
-        mut noise: Option<&mut Noise>,
-        go_on: GoOn<'_>,
+        mut sampler: Option<&mut Sampler>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
         link(symbols, nodes)?;
         agenda.clear();
-        let pairs = if self.has_odd || noise.is_some() { None } else { Some(self.pairs(vocab, go_on)?) };
-        let mut looks = Looks::new(go_on);
+        let pairs = if self.has_odd || sampler.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
+        let mut cancel = CancelCheck::new(keep_going);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
         let pair = |nodes: &[Node], left: u32| {
             let node = nodes.get(left as usize).filter(|node| node.id != NONE)?;
@@ -281,10 +287,10 @@ impl Pieces {
         };
         (0..nodes.len() as u32).for_each(|left| offer(nodes, agenda, left));
         while let Some(Reverse((entry, size))) = agenda.pop() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let left = entry as u32;
             let Some((merge, ..)) = pair(nodes, left).filter(|&(_, now, _)| now == size) else { continue };
-            if noise.as_mut().is_some_and(|noise| noise.drops()) {
+            if sampler.as_mut().is_some_and(|sampler| sampler.drops_merge()) {
                 continue;
             }
             let before = join(nodes, left, merge.result);
@@ -298,7 +304,7 @@ impl Pieces {
             let Node { id, next, .. } = nodes[at as usize];
             stack.push((id, starts[at as usize], starts.get(next as usize).copied().unwrap_or(text.len())));
             while let Some((id, start, end)) = stack.pop() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 let left = parts.get(&id).filter(|_| vocab.kind(id) == Kind::Unused);
                 match left {
                     Some(len) => {
@@ -319,7 +325,8 @@ impl Pieces {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by side.
+    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by
+    /// side.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;

@@ -12,8 +12,8 @@
 use super::merging::Merger;
 use super::pairs::{Merge, Pairs};
 use super::{Out, Scratch};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::Vocab;
 
 /// Tokens from this length on ask whether to go on, each.
@@ -28,17 +28,17 @@ pub(super) fn merges_of_tokens<'v>(
     tokens: impl Iterator<Item = (u32, &'v [u8])>,
     symbols: impl Fn(&[u8], &mut Vec<u32>) -> bool,
     rank: impl Fn(u32) -> u32,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Pairs> {
     let mut tokens: Vec<(u32, &[u8])> = tokens.collect();
     tokens.sort_by_key(|(_, content)| content.len());
     let mut pairs = Pairs::with_capacity(tokens.len());
-    let (mut scratch, mut ids, mut looks) = (Scratch::default(), Vec::new(), Looks::new(go_on));
+    let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(keep_going));
     for (result, content) in tokens {
         if content.len() < LONG {
-            looks.now_and_then()?;
+            cancel.check()?;
         } else {
-            looks.look()?;
+            cancel.check_now()?;
         }
         scratch.symbols.clear();
         if !symbols(content, &mut scratch.symbols) || scratch.symbols.len() < 2 {
@@ -46,7 +46,7 @@ pub(super) fn merges_of_tokens<'v>(
         }
         ids.clear();
         let merger = Merger { merges: &pairs, word_start: None };
-        merger.run(content.len(), go_on, &mut scratch, &mut Out::ids(&mut ids))?;
+        merger.run(content.len(), keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
         if let &[left, right] = &ids[..] {
             // The unknown token spells something else.
             let rest = content.strip_prefix(vocab.content(left));

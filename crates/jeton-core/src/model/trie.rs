@@ -1,12 +1,12 @@
-//! Which entries begin here: a double-array trie over bytes.
+//! Double-array trie over bytes: the entries that begin at a position.
 //!
-//! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; one step is one memory access. A node's children
-//! lie in one block of 256 slots. Most nodes have one child and take the first free slot there is; a node with more tries the first
-//! few free slots and else opens a new block, so building is linear.
+//! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; one step is one memory access. A node's
+//! children lie in one block of 256 slots. Most nodes have one child and take the first free slot there is; a node with
+//! more tries the first few free slots and else opens a new block, so building is linear.
 //!
-//! Cost: 12 bytes a slot; 250,000 pieces are built in under 0.1 s. Matching is one step a byte, up to the longest entry.
-//! Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure"; xor instead of plus as in
-//! darts-clone (s-yata/darts-clone).
+//! Cost: 12 bytes a slot; 250,000 pieces are built in under 0.1 s. Matching is one step a byte, up to the longest
+//! entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure"; xor instead of
+//! plus as in darts-clone (s-yata/darts-clone).
 
 const NONE: u32 = u32::MAX;
 const NO_PARENT: u32 = u32::MAX - 1; // of the root
@@ -79,7 +79,8 @@ impl Trie {
         self.matches_after(ROOT, text, at)
     }
 
-    /// The same for those that begin with what leads to `node`, and go on at `at`; such an entry itself is the first.
+    /// Iterates over the entries that begin with the path to `node`, and go on at `at`; such an entry itself is the
+    /// first.
     #[inline]
     pub fn matches_after<'a>(
         &'a self,
@@ -119,7 +120,7 @@ impl Trie {
         self.matches(text, at).last()
     }
 
-    /// Whether some entry begins with this.
+    /// Returns true if some entry begins with this.
     pub fn begins_with(&self, text: &[u8]) -> bool {
         self.node(text).is_some()
     }

@@ -1,25 +1,28 @@
 //! Unigram: the segmentation whose scores add up to most (Viterbi).
 //!
-//! `best[end]` is the best way to cover the text up to `end`: its score, and where its last piece begins. From each character's
-//! start, every piece that begins there offers itself to the place where it ends; the first of equals stays. A character that is no
-//! piece costs 10 more than the worst piece.
+//! `best[end]` is the best way to cover the text up to `end`: its score, and where its last piece begins. From each
+//! character's start, every piece that begins there offers itself to the place where it ends; the first of equals
+//! stays. A character that is no piece costs 10 more than the worst piece.
 //!
-//! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a user-defined
-//! piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it nearly always wins. HF
-//! adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score for user-defined pieces, the
-//! best score times the length, and let sums grow; we follow 0.2.3, by its results.
+//! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a
+//! user-defined piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it
+//! nearly always wins. HF adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score
+//! for user-defined pieces, the best score times the length, and let sums grow; we follow 0.2.3, by its results.
 //!
-//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0. SentencePiece goes on adding,
-//! and what 32 bits round off depends on all that came before; but not where the best way through a word leads every
-//! other by more than the roundings can make up. Most words are of this kind: their pieces can be remembered (`encode_word`).
+//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0.
+//! SentencePiece goes on adding, and what 32 bits round off depends on all that came before; but not where the best way
+//! through a word leads every other by more than the roundings can make up. Most words are of this kind: their pieces
+//! can be remembered (`encode_word`).
 //!
-//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there with empty memory.
+//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there
+//! with empty memory.
 //!
-//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo 2018, arXiv 1804.10959; SentencePiece
-//! src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling and the n best: `lattice`.
+//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo
+//! 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling
+//! and the n best: `lattice`.
 //!
-//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF. SentencePiece's
-//! control pieces are never spelled.
+//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF.
+//! SentencePiece's control pieces are never spelled.
 //!
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
@@ -28,20 +31,22 @@ use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::{Out, Scratch, Specials};
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
-/// What an unknown character costs beyond the worst piece.
+/// Penalty of an unknown character below the worst piece.
 const PENALTY: f64 = 10.0;
 
-/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a long text apart.
+/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a
+/// long text apart.
 const REBASE: f64 = -100_000.0;
 
 /// Sums as large as this are not followed word by word: they come near [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
-/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many windows.
+/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many
+/// windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// No piece, or none yet.
@@ -60,7 +65,7 @@ pub struct Unigram {
     largest: f64,     // no character adds or takes more than this
 }
 
-/// What counts of an entry.
+/// Properties of an entry.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     score: f64, // with `single`, what fits f32
@@ -94,7 +99,8 @@ impl Ways {
 const UNREACHED: Best = Best { score: 0.0, start: NO_ID, id: NO_ID };
 
 impl Unigram {
-    /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of the model.
+    /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of
+    /// the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is no number, and as [`Unknown::new`].
@@ -143,7 +149,7 @@ impl Unigram {
         Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }
 
-    /// Whether permission decides what may come out.
+    /// Returns true if some special token is a piece, so that the result depends on the permission.
     pub(super) fn has_special_pieces(&self) -> bool {
         !self.single && self.entries.iter().any(|entry| entry.is_special)
     }
@@ -178,15 +184,21 @@ impl Unigram {
         }
     }
 
-    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start on.
+    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start
+    /// on.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
-    pub(super) fn best_path(&self, text: &[u8], special: Specials<'_>, go_on: GoOn<'_>) -> Result<Vec<(u32, usize)>> {
+    pub(super) fn best_path(
+        &self,
+        text: &[u8],
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(u32, usize)>> {
         utf8(text)?;
         let mut path = Vec::new();
         let mut at = 0;
-        self.search::<false>(text, &mut 0.0, special, go_on, &mut Ways::default(), |id, end, _| {
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut Ways::default(), |id, end, _| {
             while id == NO_ID && at + char_len(text, at) < end {
                 at += char_len(text, at);
                 path.push((id, at));
@@ -201,24 +213,32 @@ impl Unigram {
     /// Appends the ids of a text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8, and for a character that is no piece, if nothing stands in; `Interrupted`.
-    pub fn encode(&self, text: &[u8], go_on: GoOn<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
+    /// `Text` if it is not UTF-8, and for a character that is no piece, without a substitute; `Interrupted`.
+    pub fn encode(
+        &self,
+        text: &[u8],
+        keep_going: KeepGoing<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         utf8(text)?;
         let special = out.special;
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
-        self.search::<false>(text, &mut 0.0, special, go_on, &mut scratch.ways, each)?;
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.ways, each)?;
         writer.finish()
     }
 
-    /// Whether words, from one `▁` that follows something else to the next, can be encoded by [`Unigram::encode_word`].
+    /// Returns true if words, from one `▁` that follows something else to the next, can be encoded by
+    /// [`Unigram::encode_word`].
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then with its own. Where
-    /// the caller `asks`, returns whether these ids are the word's after any sum for which [`Unigram::sum_after`] is known; else false.
+    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then
+    /// with its own. Where the caller `asks`, returns whether these ids are the word's after any sum for which
+    /// [`Unigram::sum_after`] is known; else false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -227,7 +247,7 @@ impl Unigram {
         (word, is_text): (&[u8], bool),
         asks: bool,
         sum: &mut f64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
@@ -238,15 +258,15 @@ impl Unigram {
         let mut writer = Writer::new(&self.unknown, word, out);
         if !asks {
             let each = |id, end, _| self.put(id, end, &mut writer);
-            self.search::<false>(word, sum, special, go_on, ways, each)?;
+            self.search::<false>(word, sum, special, keep_going, ways, each)?;
             writer.finish()?;
             return Ok(false);
         }
-        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of what it is now.
+        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of its current value.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
-        self.search::<true>(word, sum, special, go_on, ways, |id, end, lead| {
+        self.search::<true>(word, sum, special, keep_going, ways, |id, end, lead| {
             lasts &= id != NO_ID && !self.entries[id as usize].is_user_defined && lead > 2.0 * chars * rounded;
             self.put(id, end, &mut writer)
         })?;
@@ -263,22 +283,22 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id, end, and with `LEADS` by
-    /// how much the best way to this end leads the second best.
+    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id,
+    /// end, and with `LEADS` by how much the best way to this end leads the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
         sum: &mut f64,
         special: Specials<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         ways: &mut Ways,
         mut each: impl FnMut(u32, usize, f64) -> Result<()>,
     ) -> Result<()> {
         check_len(text)?;
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut from = 0;
         while from < text.len() {
-            let end = self.window::<LEADS>(text, from, *sum, special, &mut looks, ways)?;
+            let end = self.window::<LEADS>(text, from, *sum, special, &mut cancel, ways)?;
             let Ways { best, leads, path } = &mut *ways;
             let mut at = end - from;
             *sum = best[at].score;
@@ -295,14 +315,15 @@ impl Unigram {
         Ok(())
     }
 
-    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns it.
+    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns
+    /// it.
     fn window<const LEADS: bool>(
         &self,
         text: &[u8],
         from: usize,
         sum: f64,
         special: Specials<'_>,
-        looks: &mut Looks<'_>,
+        cancel: &mut CancelCheck<'_>,
         ways: &mut Ways,
     ) -> Result<usize> {
         let text = &text[from..];
@@ -334,7 +355,7 @@ impl Unigram {
         };
         let (mut start, mut reached) = (0, 0);
         while start < text.len() && (start < WINDOW || reached > start) {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.single && best[start].score < REBASE {
                 let base = best[start].score;
                 best[start..=reached].iter_mut().for_each(|place| place.score = self.round(place.score - base));
@@ -351,7 +372,7 @@ impl Unigram {
                     if entry.is_special && !special.has(id) {
                         continue;
                     }
-                    looks.now_and_then()?;
+                    cancel.check()?;
                     is_char_known |= end == next;
                     reached = reached.max(end);
                     if end >= best.len() {
@@ -399,7 +420,7 @@ impl Unigram {
         }
     }
 
-    /// Whether a piece is a special token, and the caller wants an error for any.
+    /// Returns true if a piece is a special token, and the caller wants an error for any.
     #[inline]
     fn refuses(&self, id: u32, special: Specials<'_>) -> bool {
         matches!(special, Specials::Refused) && self.entries[id as usize].is_special
@@ -438,7 +459,10 @@ fn refusal(text: &[u8], at: usize) -> Error {
 pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),
-        _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0)),
+        _ => Err(Error::text(
+            "a pretoken of 4 GiB or more cannot be encoded: use a pattern that split_points the text",
+            0,
+        )),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What becomes of text that no entry covers: the unknown token, one for each character or one for a run of them, or bytes.
+//! Encoding of text that no entry covers: the unknown token, one for each character or one for a run of them, or
+//! bytes.
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
@@ -10,7 +11,7 @@ use crate::vocab::{Kind, Vocab};
 /// The piece that a run of unknown characters, which begins at this byte, is, if any.
 type Spelled<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
-/// What stands in for unknown text.
+/// Substitute for unknown text.
 #[derive(Debug, Clone)]
 pub struct Unknown {
     unk: Option<u32>,
@@ -29,7 +30,7 @@ impl Unknown {
         Ok(Self { unk, fused, bytes })
     }
 
-    /// Whether every unknown character becomes its bytes.
+    /// Returns true if every unknown character becomes its bytes.
     pub fn is_spelled(&self) -> bool {
         self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
@@ -74,7 +75,7 @@ pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     }
 }
 
-/// The error for text that nothing stands in for.
+/// Makes the error for text without a substitute.
 #[cold]
 pub fn unknown(text: &[u8], at: usize) -> Error {
     let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
@@ -91,13 +92,7 @@ pub fn utf8(pretoken: &[u8]) -> Result<&str> {
 /// The bytes of the character that begins at `at` of UTF-8 text.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
-    match text[at] {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        0xF0.. => 4,
-    }
-    .min(text.len() - at)
+    crate::utf8::char_len(text[at]).min(text.len() - at)
 }
 
 /// Puts known and unknown parts of a text in a row.
@@ -126,7 +121,7 @@ impl<'w, 'o> Writer<'w, 'o> {
         self.out.special
     }
 
-    /// Where what is not written yet begins.
+    /// Start of the pending text.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -180,7 +175,7 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// The end of the text.
     ///
     /// # Errors
-    /// [`Error::text`] for unknown text that nothing stands in for.
+    /// [`Error::text`] for unknown text without a substitute.
     pub fn finish(mut self) -> Result<()> {
         self.flush()
     }

@@ -1,31 +1,31 @@
-//! What the models that do not merge considered: the lattice of Unigram, the attempts of WordPiece.
+//! Alternatives that models without merges considered: the lattice of Unigram, the attempts of WordPiece.
 //!
-//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory for what
-//! is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens only, for which the
-//! whole lattice is held.
+//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory
+//! for what is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens
+//! only, for which the whole lattice is held.
 //!
-//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more where SentencePiece
-//! encodes.
+//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more
+//! where SentencePiece encodes.
 
 use super::unigram::{Unigram, NO_ID};
 use super::unknown::{char_len, utf8};
 use super::words::WordPiece;
 use super::Specials;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 
 /// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
 const SHORT: usize = 1 << 14;
 
-/// How many segmentations are told beside the best.
+/// Number of segmentations that are listed beside the best.
 const OTHERS: usize = 3;
 
 /// A piece at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Piece {
-    /// Where it starts, in bytes.
+    /// Byte offset of its start.
     pub start: usize,
-    /// Where it ends.
+    /// Byte offset of its end.
     pub end: usize,
     /// Its id; None for an unknown character.
     pub id: Option<u32>,
@@ -47,7 +47,7 @@ pub struct Way {
 pub struct Ways {
     /// All pieces at all places, by their start, shorter first; the first so many.
     pub pieces: Vec<Piece>,
-    /// How many there are.
+    /// Total number.
     pub num_pieces: usize,
     /// The one that was taken.
     pub best: Way,
@@ -55,12 +55,13 @@ pub struct Ways {
     pub others: Vec<Way>,
 }
 
-/// What WordPiece found in a pretoken.
+/// Matches of WordPiece in a pretoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried before.
+    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried
+    /// before.
     pub found: Vec<(usize, usize, u32)>,
-    /// Where no entry begins, so that all of the pretoken is unknown.
+    /// Byte offset at which no entry begins, so that all of the pretoken is unknown.
     pub stuck_at: Option<usize>,
     /// It has more characters than the model looks at.
     pub is_too_long: bool,
@@ -71,13 +72,14 @@ impl Unigram {
     ///
     /// # Errors
     /// As [`Unigram::encode`].
-    pub fn ways(&self, text: &[u8], most: usize, special: Specials<'_>, go_on: GoOn<'_>) -> Result<Ways> {
-        let path = self.best_path(text, special, go_on)?;
-        let others = if text.len() <= SHORT { self.best_paths(text, OTHERS + 1, special, go_on)? } else { Vec::new() };
+    pub fn ways(&self, text: &[u8], most: usize, special: Specials<'_>, keep_going: KeepGoing<'_>) -> Result<Ways> {
+        let path = self.best_path(text, special, keep_going)?;
+        let others =
+            if text.len() <= SHORT { self.best_paths(text, OTHERS + 1, special, keep_going)? } else { Vec::new() };
         let others = others.into_iter().filter(|(other, _)| *other != path).take(OTHERS);
         let others = others.map(|(path, score)| Way { score, ..self.way(text, &path) }).collect();
         let (mut pieces, mut num_pieces, mut start) = (Vec::new(), 0, 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while start < text.len() {
             let next = start + char_len(text, start);
             let mut is_char_known = false;
@@ -88,14 +90,14 @@ impl Unigram {
                 }
             };
             for (end, id) in self.pieces(text, start, special) {
-                looks.now_and_then()?;
+                cancel.check()?;
                 is_char_known |= end == next;
                 tell(end, id);
             }
             if !is_char_known {
                 tell(next, NO_ID);
             }
-            looks.now_and_then()?;
+            cancel.check()?;
             start = next;
         }
         Ok(Ways { pieces, num_pieces, best: self.way(text, &path), others })
@@ -116,15 +118,15 @@ impl Unigram {
 }
 
 impl WordPiece {
-    /// What was found in a pretoken, up to where it was given up.
+    /// Matches in a pretoken, up to the offset at which the model gave up.
     ///
     /// # Errors
     /// As [`WordPiece::encode`].
-    pub fn attempts(&self, pretoken: &[u8], go_on: GoOn<'_>) -> Result<Attempts> {
+    pub fn attempts(&self, pretoken: &[u8], keep_going: KeepGoing<'_>) -> Result<Attempts> {
         let mut attempts = Attempts { is_too_long: self.is_too_long(pretoken)?, ..Attempts::default() };
-        let (mut at, mut looks) = (0, Looks::new(go_on));
+        let (mut at, mut cancel) = (0, CancelCheck::new(keep_going));
         while at < pretoken.len() && !attempts.is_too_long {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some((end, id)) = self.longest(pretoken, at) else {
                 utf8(pretoken)?;
                 attempts.stuck_at = Some(at);

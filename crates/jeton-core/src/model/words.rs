@@ -1,34 +1,35 @@
 //! The models without a search: a look-up for each word or character.
 //!
-//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and each part is an
-//! entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else characters. Unused pieces are
-//! unknown in both.
-//! `WordPiece` (HF): the longest entry first, then the longest that begins with the prefix, until the word is covered; a word
-//! that cannot be covered, or that is too long, is unknown as a whole.
+//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and
+//! each part is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else
+//! characters. Unused pieces are unknown in both. `WordPiece` (HF): the longest entry first, then the longest that
+//! begins with the prefix, until the word is covered; a word that cannot be covered, or that is too long, is unknown as
+//! a whole.
 //!
-//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and models/wordpiece/mod.rs;
-//! SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc (SplitIntoWords).
+//! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and
+//! models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
+//! (SplitIntoWords).
 
-use super::entries::Entries;
+use super::added_entries::AddedEntries;
 use super::trie::Trie;
 use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
 use super::Out;
 use crate::alphabet::WORD_START;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::{Kind, Vocab};
 
 /// A pretoken is an entry, or unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
-    pub(super) added: Entries,
+    pub(super) added: AddedEntries,
     unk: Option<u32>,
 }
 
 impl WordLevel {
     /// # Errors
     /// `Config` if `unk` is no entry.
-    pub fn new(vocab: &Vocab, unk: Option<u32>, added: Entries) -> Result<Self> {
+    pub fn new(vocab: &Vocab, unk: Option<u32>, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, unk)?;
         Ok(Self { added, unk })
     }
@@ -47,7 +48,7 @@ impl WordLevel {
 /// SentencePiece's word model.
 #[derive(Debug, Clone)]
 pub struct Words {
-    added: Entries,
+    added: AddedEntries,
     unknown: Unknown,
 }
 
@@ -56,19 +57,19 @@ impl Words {
     /// As [`Unknown::new`].
     pub fn new(vocab: &Vocab, unk: u32, byte_fallback: bool) -> Result<Self> {
         let unknown = Unknown::new(vocab, Some(unk), true, byte_fallback)?;
-        Ok(Self { added: Entries::all_added(vocab), unknown })
+        Ok(Self { added: AddedEntries::all_added(vocab), unknown })
     }
 
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
     /// `Text` where it is not UTF-8.
-    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, out), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let starts = text_str.match_indices(WORD_START).map(|(at, _)| at).filter(|&at| at > 0);
         for end in starts.chain([text.len()]) {
-            looks.now_and_then()?;
+            cancel.check()?;
             match self.added.find(vocab, &text[start..end]).filter(|&id| vocab.kind(id) != Kind::Unused) {
                 Some(id) => writer.known(id, end)?,
                 None => writer.unknown(end)?,
@@ -97,12 +98,12 @@ impl Chars {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8.
-    pub fn encode(&self, vocab: &Vocab, text: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         let (mut writer, mut at) = (Writer::new(&self.unknown, text, out), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < text.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let next = at + char_len(text, at);
             let user_defined = self.added.longest(text, at);
             let known = || vocab.find(&text[at..next], false).filter(|&id| vocab.kind(id) == Kind::Token);
@@ -132,7 +133,7 @@ pub(super) fn added_trie(vocab: &Vocab) -> Trie {
 pub struct WordPiece {
     first: Trie,
     next: Trie, // without the prefix
-    pub(super) added: Entries,
+    pub(super) added: AddedEntries,
     unk: u32,
     max_chars: usize,
 }
@@ -140,7 +141,7 @@ pub struct WordPiece {
 impl WordPiece {
     /// # Errors
     /// `Config` if `unk` is no entry.
-    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: Entries) -> Result<Self> {
+    pub fn new(vocab: &Vocab, unk: u32, prefix: &str, max_chars: usize, added: AddedEntries) -> Result<Self> {
         check_unk(vocab, Some(unk))?;
         let tokens = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, _, content)| (content, id));
         let entries: Vec<_> = tokens.chain(added.ids().map(|id| (vocab.content(id), id))).collect();
@@ -149,7 +150,7 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, max_chars })
     }
 
-    /// Whether a pretoken has more characters than the model looks at.
+    /// Returns true if a pretoken has more characters than the model accepts.
     pub(super) fn is_too_long(&self, pretoken: &[u8]) -> Result<bool> {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
     }
@@ -165,12 +166,12 @@ impl WordPiece {
     ///
     /// # Errors
     /// `Text` where it is not UTF-8; `Interrupted`.
-    pub fn encode(&self, pretoken: &[u8], go_on: GoOn<'_>, out: &mut Out<'_>) -> Result<()> {
+    pub fn encode(&self, pretoken: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let is_long = self.is_too_long(pretoken)?;
         let (before, mut at) = (out.len(), 0);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while at < pretoken.len() && !is_long {
-            looks.now_and_then()?;
+            cancel.check()?;
             let Some((end, id)) = self.longest(pretoken, at) else { break };
             out.push(id, end);
             at = end;

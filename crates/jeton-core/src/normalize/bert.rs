@@ -1,9 +1,10 @@
 //! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
 //!
-//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand for which; else in one pass,
-//! character by character. That a pass is enough needs one thought: all steps but one look at single characters, and that one, NFD, beside taking
-//! characters apart puts marks in order. But the marks are dropped, and in what order that happens nobody sees. Only a few are kept; what stands between
-//! them goes step by step.
+//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand
+//! for which; else in one pass, character by character. That a pass is enough needs one thought: all steps but one look
+//! at single characters, and that one, NFD, beside taking characters apart puts marks in order. But the marks are
+//! dropped, and in what order that happens nobody sees. Only a few are kept; what stands between them goes step by
+//! step.
 //!
 //! Source: huggingface/tokenizers, `normalizers/bert.rs`.
 
@@ -12,11 +13,11 @@ use unicode_normalization::char::decompose_canonical;
 use super::edit;
 use super::forms::Form;
 use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
-use crate::draft::Draft;
+use crate::aligned_text::AlignedText;
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
-/// Which of its steps it takes.
+/// Steps that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bert {
     pub(super) clean: bool,
@@ -26,33 +27,33 @@ pub(super) struct Bert {
 }
 
 impl Bert {
-    pub(super) fn apply(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-        if draft.text().is_ascii() {
-            return edit::bert_ascii(draft, self.clean, self.lowercase, looks);
+    pub(super) fn apply(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        if aligned.text().is_ascii() {
+            return edit::bert_ascii(aligned, self.clean, self.lowercase, cancel);
         }
-        if draft.is_traced() {
-            return self.step_by_step(draft, looks);
+        if aligned.is_traced() {
+            return self.step_by_step(aligned, cancel);
         }
-        draft.rewrite(|_, writer| {
+        aligned.rewrite(|_, writer| {
             let mut done = Ok(());
-            writer.replace_all(|old, text| done = self.spell(old, text, looks));
+            writer.replace_all(|old, text| done = self.spell(old, text, cancel));
             done
         })
     }
 
-    fn step_by_step(self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+    fn step_by_step(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.clean {
-            edit::clean(draft, looks)?;
+            edit::clean(aligned, cancel)?;
         }
         if self.chinese {
-            edit::space_chinese(draft, looks)?;
+            edit::space_chinese(aligned, cancel)?;
         }
         if self.accents {
-            draft.rewrite(|old, writer| Form::Nfd.write(old, writer, looks))?;
-            edit::drop_with(NONSPACING, draft, looks)?;
+            aligned.rewrite(|old, writer| Form::Nfd.write(old, writer, cancel))?;
+            edit::drop_with(NONSPACING, aligned, cancel)?;
         }
         if self.lowercase {
-            edit::lowercase(draft, looks)?;
+            edit::lowercase(aligned, cancel)?;
         }
         Ok(())
     }
@@ -69,11 +70,11 @@ impl Bert {
     }
 
     /// Appends to `text` what becomes of `old`, in one pass.
-    fn spell(self, old: &str, text: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+    fn spell(self, old: &str, text: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let (properties, touched) = (Properties::get(), self.touched());
         let mut copied = 0;
         for (at, c) in old.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let bits = properties.of(c) & touched;
             if bits == 0 || at < copied {
                 continue;
@@ -90,8 +91,8 @@ impl Bert {
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
             copied = at + len;
-            let mut between = Draft::new(&old[at..copied], false)?;
-            self.step_by_step(&mut between, looks)?;
+            let mut between = AlignedText::new(&old[at..copied], false)?;
+            self.step_by_step(&mut between, cancel)?;
             text.push_str(between.text());
         }
         text.push_str(&old[copied..]);
@@ -143,14 +144,14 @@ mod tests {
 
     fn both(bert: Bert, text: &str) -> [String; 2] {
         [false, true].map(|traced| {
-            let mut draft = Draft::new(text, traced).unwrap();
-            let looks = &mut Looks::new(&|| true);
+            let mut aligned = AlignedText::new(text, traced).unwrap();
+            let cancel = &mut CancelCheck::new(&|| true);
             if traced {
-                bert.step_by_step(&mut draft, looks).unwrap();
+                bert.step_by_step(&mut aligned, cancel).unwrap();
             } else {
-                bert.apply(&mut draft, looks).unwrap();
+                bert.apply(&mut aligned, cancel).unwrap();
             }
-            draft.text().to_owned()
+            aligned.text().to_owned()
         })
     }
 

@@ -1,10 +1,11 @@
-//! SentencePiece's rules: a double-array trie from what is replaced to where in a blob its replacement stands.
+//! SentencePiece's rules: a double-array trie from source texts to offsets of their replacements in a blob.
 //!
-//! Layout: 4 bytes, the trie's size in bytes; the trie, 4 bytes a unit; the replacements, each ended by a NUL. All little-endian.
+//! Layout: 4 bytes, the trie's size in bytes; the trie, 4 bytes a unit; the replacements, each ended by a NUL. All
+//! little-endian.
 //!
-//! Invariant: the file is hostile until [`Charsmap::new`] has walked the whole trie: every unit that can be reached is inside it,
-//! no path is longer than [`MAX_KEY`] bytes (so there is no cycle), every replacement is UTF-8 that ends. After that a lookup
-//! reads a bounded number of units and cannot fail.
+//! Invariant: the file is hostile until [`Charsmap::new`] has walked the whole trie: every unit that can be reached is
+//! inside it, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), every replacement is UTF-8 that ends.
+//! After that a lookup reads a bounded number of units and cannot fail.
 //!
 //! Cost: a lookup is one unit a byte of the longest key that fits; the walk is 255 units a distinct node.
 //! Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 /// Far above any rule: those of NFKC take 9 bytes.
 const MAX_KEY: u8 = 250;
 
-/// The same for what a rule writes: U+FDFA takes 33 bytes.
+/// Most bytes that a rule writes: U+FDFA takes 33 bytes.
 const MAX_REPLACEMENT: usize = 4096;
 
 /// The rules.
@@ -37,7 +38,7 @@ fn has_value(unit: u32) -> bool {
     unit & 0x100 != 0
 }
 
-/// How far a node is from its children, to be combined by exclusive or.
+/// Offset from a node to its children, to be combined by exclusive or.
 fn offset(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 0x200) >> 6)
 }
@@ -86,7 +87,7 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// Whether some rule may begin with this character.
+    /// Returns true if some rule may begin with this character.
     pub(super) fn may_begin_with(&self, c: char) -> bool {
         let mut place = 0;
         for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
@@ -151,7 +152,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Where the children of a unit are: one for each byte, in one block of 256 units.
+    /// Index of the children of a unit: one for each byte, in one block of 256 units.
     fn children(&self, place: u32, unit: u32) -> Result<u32> {
         let base = place ^ offset(unit);
         match (base | 0xFF) < self.units.len() as u32 {

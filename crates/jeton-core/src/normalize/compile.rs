@@ -1,12 +1,13 @@
 //! Rules → SentencePiece's character map: the blob that [`super::charsmap`] reads.
 //!
-//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of Hangul spelled in
-//! several ways) take 60 thousand units and not half a million. The blob is another than SentencePiece's own of the same rules:
-//! where a set of children goes is the builder's choice. What it maps is the same.
+//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of
+//! Hangul spelled in several ways) take 60 thousand units and not half a million. The blob is another than
+//! SentencePiece's own of the same rules: where a set of children goes is the builder's choice. What it maps is the
+//! same.
 //!
-//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is.
-//! Cost: one pass over the sorted rules; each set of children is put at the first place that fits among the last blocks.
-//! Source: google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
+//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is. Cost: one
+//! pass over the sorted rules; each set of children is put at the first place that fits among the last blocks. Source:
+//! google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
 //! `charsmap.rs` reads it back.
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 
-/// From what is replaced to its replacement.
+/// Rules: source -> replacement.
 pub type Rules = BTreeMap<String, String>;
 
 /// Units a block: no set of children reaches over the end of one.
@@ -25,7 +26,7 @@ const OPEN_BLOCKS: usize = 16;
 /// A unit says how far away its children are in 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
-/// The children of a node: (byte, what is reached by it); the byte 0 leads to the value.
+/// Children of a node: (byte, child); the byte 0 leads to the value.
 type Children = Vec<(u8, Child)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +44,7 @@ pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
         return Err(Error::config(format!("a rule for {:?} is empty or holds U+0000", key.0)));
     }
     let mut texts = Vec::new();
-    let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> where it stands in `texts`
+    let mut places: HashMap<&str, u32> = HashMap::new(); // replacement -> its offset in `texts`
     for text in rules.values() {
         places.entry(text).or_insert_with(|| {
             let place = texts.len() as u32;
@@ -94,7 +95,7 @@ impl Sets {
     }
 }
 
-/// Where everything goes.
+/// Trie under construction, with the units that are taken.
 #[derive(Debug, Default)]
 struct Layout {
     units: Vec<u32>,

@@ -4,22 +4,22 @@
 //! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
 
 use super::properties::{Properties, CHINESE, CONTROL, SPACE, UPPER};
+use crate::aligned_text::{AlignedText, AlignedWriter};
 use crate::byte_alphabet::stand_in;
-use crate::draft::{Draft, Writer};
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Copies what `touches` does not want and hands the rest to `edit`, which uses up exactly one character.
 fn each(
-    draft: &mut Draft,
-    looks: &mut Looks<'_>,
+    aligned: &mut AlignedText,
+    cancel: &mut CancelCheck<'_>,
     touches: impl Fn(char) -> bool,
-    edit: impl Fn(char, &mut Writer<'_>),
+    edit: impl Fn(char, &mut AlignedWriter<'_>),
 ) -> Result<()> {
-    draft.rewrite(|old, writer| {
+    aligned.rewrite(|old, writer| {
         let mut copied = 0;
         for (at, c) in old.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if touches(c) {
                 writer.copy(at - copied);
                 edit(c, writer);
@@ -31,21 +31,21 @@ fn each(
     })
 }
 
-fn leave_out(c: char, writer: &mut Writer<'_>) {
+fn leave_out(c: char, writer: &mut AlignedWriter<'_>) {
     writer.replace(c.len_utf8(), "");
 }
 
 /// Leaves out the characters that have the bit.
-pub(super) fn drop_with(bit: u16, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn drop_with(bit: u16, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
-    each(draft, looks, |c| properties.of(c) & bit != 0, leave_out)
+    each(aligned, cancel, |c| properties.of(c) & bit != 0, leave_out)
 }
 
 /// Lowercases character by character, without a look at the context.
-pub(super) fn lowercase(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn lowercase(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     let touches = |c: char| if c.is_ascii() { c.is_ascii_uppercase() } else { properties.of(c) & UPPER != 0 };
-    each(draft, looks, touches, |c, writer| {
+    each(aligned, cancel, touches, |c, writer| {
         for (index, c) in lower(c).enumerate() {
             writer.put(c, isize::from(index > 0));
         }
@@ -64,8 +64,8 @@ pub(super) fn lower(c: char) -> std::char::ToLowercase {
 }
 
 /// Leaves out white space at the ends.
-pub(super) fn strip(draft: &mut Draft, left: bool, right: bool) -> Result<()> {
-    draft.rewrite(|old, writer| {
+pub(super) fn strip(aligned: &mut AlignedText, left: bool, right: bool) -> Result<()> {
+    aligned.rewrite(|old, writer| {
         let rest = if left { old.trim_start() } else { old };
         writer.replace(old.len() - rest.len(), "");
         writer.copy(if right { rest.trim_end().len() } else { rest.len() });
@@ -74,7 +74,7 @@ pub(super) fn strip(draft: &mut Draft, left: bool, right: bool) -> Result<()> {
 }
 
 /// Leaves out controls and makes spaces of invisible characters.
-pub(super) fn nmt(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn nmt(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let rule = |c: char| match c as u32 {
         0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => Some(None),
         0x09 | 0x0A | 0x0C | 0x0D | 0x1680 | 0x200B..=0x200F | 0x2028 | 0x2029 | 0x2581 | 0xFEFF | 0xFFFD => {
@@ -83,8 +83,8 @@ pub(super) fn nmt(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
         _ => None,
     };
     each(
-        draft,
-        looks,
+        aligned,
+        cancel,
         |c| rule(c).is_some(),
         |c, writer| match rule(c) {
             Some(Some(space)) => writer.put(space, 0),
@@ -94,11 +94,11 @@ pub(super) fn nmt(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// BERT's cleaning.
-pub(super) fn clean(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn clean(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     each(
-        draft,
-        looks,
+        aligned,
+        cancel,
         |c| properties.of(c) & (CONTROL | SPACE) != 0,
         |c, writer| match properties.of(c) & CONTROL {
             0 => writer.put(' ', 0),
@@ -108,10 +108,10 @@ pub(super) fn clean(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// Spaces around Chinese characters.
-pub(super) fn space_chinese(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn space_chinese(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     let is_chinese = |c| properties.of(c) & CHINESE != 0;
-    each(draft, looks, is_chinese, |c, writer| {
+    each(aligned, cancel, is_chinese, |c, writer| {
         writer.put(' ', 0);
         writer.put(c, 1);
         writer.put(' ', 1);
@@ -119,18 +119,23 @@ pub(super) fn space_chinese(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<
 }
 
 /// All that BERT does to ASCII, in one pass.
-pub(super) fn bert_ascii(draft: &mut Draft, cleans: bool, lowers: bool, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn bert_ascii(
+    aligned: &mut AlignedText,
+    cleans: bool,
+    lowers: bool,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
     let touches = |c: char| (cleans && c.is_ascii_control()) || (lowers && c.is_ascii_uppercase());
-    each(draft, looks, touches, |c, writer| match c {
+    each(aligned, cancel, touches, |c, writer| match c {
         '\t' | '\n' | '\r' => writer.put(' ', 0),
         _ if c.is_ascii_control() => leave_out(c, writer),
         _ => writer.put(c.to_ascii_lowercase(), 0),
     })
 }
 
-/// Puts a text before each piece; it stands for what the first character stands for.
-pub(super) fn prepend(draft: &mut Draft, text: &str) -> Result<()> {
-    draft.rewrite(|old, writer| {
+/// Inserts a text before each chunk, with the input range of its first character.
+pub(super) fn prepend(aligned: &mut AlignedText, text: &str) -> Result<()> {
+    aligned.rewrite(|old, writer| {
         let Some(first) = old.chars().next() else { return Ok(()) };
         for (index, c) in text.chars().enumerate() {
             writer.put(c, isize::from(index > 0));
@@ -142,10 +147,10 @@ pub(super) fn prepend(draft: &mut Draft, text: &str) -> Result<()> {
 }
 
 /// Spells the bytes in GPT-2's alphabet.
-pub(super) fn byte_level(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn byte_level(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     each(
-        draft,
-        looks,
+        aligned,
+        cancel,
         |c| !c.is_ascii_graphic(),
         |c, writer| {
             for (index, byte) in c.encode_utf8(&mut [0; 4]).bytes().enumerate() {
@@ -159,7 +164,8 @@ pub(super) fn byte_level(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()>
 mod tests {
     use super::*;
 
-    /// A compiler with newer tables would change what is trained and encoded: then `lower` needs the age of a character.
+    /// A compiler with newer tables would change training and encoding: then `lower` needs the age of a
+    /// character.
     #[test]
     fn lower_case_is_that_of_unicode_17() {
         let (mut count, mut sum) = (0, 0u64);

@@ -1,19 +1,19 @@
 //! NFC, NFD, NFKC, NFKD as HF has them: Unicode 9, with the change that each character is to its trace.
 //!
-//! Invariant: a text is cut before characters that can neither change nor move nor merge with what stands before them; between
-//! such cuts the standard's algorithm runs: decompose, order marks by class, compose. The trace is HF's: the first character of a
-//! decomposition takes the old one's place and the others are new, marks keep that when they change places, and a composition
-//! counts what its parts took.
+//! Invariant: a text is cut before characters that can neither change nor move nor merge with what stands before them;
+//! between such cuts the standard's algorithm runs: decompose, order marks by class, compose. The trace is HF's: the
+//! first character of a decomposition takes the old one's place and the others are new, marks keep that when they
+//! change places, and a composition counts what its parts took.
 //!
-//! Cost: linear; n log n within a run of n marks. Text that stays is copied.
-//! Source: Unicode Standard Annex #15; huggingface/tokenizers and the crate unicode-normalization-alignments for the changes.
+//! Cost: linear; n log n within a run of n marks. Text that stays is copied. Source: Unicode Standard Annex #15;
+//! huggingface/tokenizers and the crate unicode-normalization-alignments for the changes.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
 
 use super::properties::{Properties, NFC, NFD, NFKC, NFKD};
-use crate::draft::Writer;
+use crate::aligned_text::AlignedWriter;
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// A normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Form {
         }
     }
 
-    /// Which characters are to be taken apart.
+    /// Characters to decompose.
     fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,
@@ -47,7 +47,7 @@ impl Form {
     }
 
     /// Writes the form of one piece.
-    pub(super) fn write(self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let properties = Properties::get();
         let mut run = Run { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
         let mut at = 0;
@@ -62,7 +62,7 @@ impl Form {
                 if properties.of(c) & self.unstable() == 0 && (index > 0 || held.is_none()) {
                     break;
                 }
-                run.take(c, writer, looks)?;
+                run.take(c, writer, cancel)?;
                 at += c.len_utf8();
             }
             run.finish(writer);
@@ -71,7 +71,7 @@ impl Form {
     }
 }
 
-/// What is between two cuts.
+/// Text between two boundaries.
 struct Run {
     form: Form,
     properties: &'static Properties,
@@ -82,8 +82,8 @@ struct Run {
 }
 
 impl Run {
-    fn take(&mut self, c: char, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
-        looks.now_and_then()?;
+    fn take(&mut self, c: char, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        cancel.check()?;
         if self.properties.of(c) & self.form.decomposed() == 0 {
             self.order(writer);
             self.pending.push((0, c, 0));
@@ -106,8 +106,8 @@ impl Run {
         Ok(())
     }
 
-    /// Orders what is pending and hands it on.
-    fn order(&mut self, writer: &mut Writer<'_>) {
+    /// Orders the pending marks and writes them.
+    fn order(&mut self, writer: &mut AlignedWriter<'_>) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(class, ..)| *class); // stable
         for (class, c, change) in pending.drain(..) {
@@ -119,7 +119,7 @@ impl Run {
         self.pending = pending;
     }
 
-    fn merge(&mut self, class: u8, c: char, change: isize, writer: &mut Writer<'_>) {
+    fn merge(&mut self, class: u8, c: char, change: isize, writer: &mut AlignedWriter<'_>) {
         let Some((base, base_change)) = self.base else {
             match class {
                 0 => self.base = Some((c, change)),
@@ -143,14 +143,14 @@ impl Run {
         }
     }
 
-    fn put_base(&mut self, writer: &mut Writer<'_>) {
+    fn put_base(&mut self, writer: &mut AlignedWriter<'_>) {
         for (c, change) in self.base.take().into_iter().chain(self.after.drain(..)) {
             writer.put(c, change);
         }
         self.class = None;
     }
 
-    fn finish(&mut self, writer: &mut Writer<'_>) {
+    fn finish(&mut self, writer: &mut AlignedWriter<'_>) {
         self.order(writer);
         self.put_base(writer);
     }
@@ -161,14 +161,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::draft::Draft;
+    use crate::aligned_text::AlignedText;
     use unicode_normalization::UnicodeNormalization;
 
     fn of(form: Form, text: &str) -> String {
-        let mut draft = Draft::new(text, true).unwrap();
-        draft.rewrite(|old, writer| form.write(old, writer, &mut Looks::new(&|| true))).unwrap();
-        assert_eq!(draft.origins().len(), draft.text().len());
-        draft.text().to_owned()
+        let mut aligned = AlignedText::new(text, true).unwrap();
+        aligned.rewrite(|old, writer| form.write(old, writer, &mut CancelCheck::new(&|| true))).unwrap();
+        assert_eq!(aligned.origins().len(), aligned.text().len());
+        aligned.text().to_owned()
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! Normalizers: each rewrites the pieces of a [`Draft`] and says what of the old text the new text stands for.
+//! Normalizers: each rewrites the pieces of a [`AlignedText`] and says what of the old text the new text stands for.
 //!
-//! Invariant: texts and trace equal those of the part's peer on every text: huggingface/tokenizers 0.23 for the parts that have
-//! its names, its slips included, and SentencePiece 0.2 for `SentencePiece`. What cannot be carried exactly is refused by name.
+//! Invariant: texts and trace equal those of the part's peer on every text: huggingface/tokenizers 0.23 for the parts
+//! that have its names, its slips included, and SentencePiece 0.2 for `SentencePiece`. What cannot be carried exactly
+//! is refused by name.
 //!
-//! Cost: one pass a part (BERT's: up to five where the draft is traced), linear in the text; text that a part leaves alone is copied in runs. Built once.
+//! Cost: one pass a part (BERT's: up to five where the draft is traced), linear in the text; text that a part leaves
+//! alone is copied in runs. Built once.
 //!
 //! ```text
-//! properties     what the parts ask about a character, one bit each
+//! properties     properties of characters, one bit each
 //! edit           parts that look at one character at a time
 //! forms          NFC, NFD, NFKC, NFKD
-//! bert           BERT's steps, in one pass where nobody asks for places
+//! bert           BERT's steps, in one pass if offsets are not requested
 //! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
 //! compile        rules as a text has them → that
 //! nfkc_rules     the rules that SentencePiece has names for
@@ -36,9 +38,9 @@ use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use serde_json::Value;
 
-use crate::draft::Draft;
+use crate::aligned_text::AlignedText;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
@@ -65,16 +67,17 @@ enum Part {
 }
 
 impl Normalizer {
-    /// A part from its JSON, as `tokenizer.json` spells it; or ours, `SentencePiece`, for which `user_defined` are the contents of
-    /// the entries that are found before anything else and left alone.
+    /// A part from its JSON, as `tokenizer.json` spells it; or ours, `SentencePiece`, for which `user_defined` are the
+    /// contents of the entries that are found before anything else and left alone.
     ///
     /// # Errors
-    /// [`Error::config`] for a part that is not known or cannot be carried, [`Error::format`] for one that is not what it claims.
+    /// [`Error::config`] for a part that is not known or cannot be carried, [`Error::format`] for one that is not what
+    /// it claims.
     pub fn from_json(part: &str, user_defined: &[&[u8]]) -> Result<Self> {
         Self::from_value(&parse(part)?, user_defined)
     }
 
-    /// The same for a JSON list of parts.
+    /// Reads normalizers from a JSON list of parts.
     ///
     /// # Errors
     /// As [`Normalizer::from_json`].
@@ -121,21 +124,21 @@ impl Normalizer {
     ///
     /// # Errors
     /// [`Error::text`] where a regex spends its budget, and `Interrupted`.
-    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
-        let looks = &mut looks;
+    pub fn apply(&self, aligned: &mut AlignedText, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
+        let cancel = &mut cancel;
         match &self.0 {
-            Part::Form(form) => draft.rewrite(|old, writer| form.write(old, writer, looks)),
-            Part::Lowercase => edit::lowercase(draft, looks),
-            Part::Strip { left, right } => edit::strip(draft, *left, *right),
-            Part::StripAccents => edit::drop_with(properties::MARK, draft, looks),
-            Part::Nmt => edit::nmt(draft, looks),
-            Part::Bert(part) => part.apply(draft, looks),
-            Part::Prepend(text) => edit::prepend(draft, text),
-            Part::ByteLevel => edit::byte_level(draft, looks),
-            Part::Replace(replace) => draft.rewrite(|old, writer| replace.write(old, writer, looks)),
-            Part::Precompiled(map) => draft.rewrite(|old, writer| precompiled::write(map, old, writer, looks)),
-            Part::SentencePiece(part) => draft.rewrite(|old, writer| part.write(old, writer, looks)),
+            Part::Form(form) => aligned.rewrite(|old, writer| form.write(old, writer, cancel)),
+            Part::Lowercase => edit::lowercase(aligned, cancel),
+            Part::Strip { left, right } => edit::strip(aligned, *left, *right),
+            Part::StripAccents => edit::drop_with(properties::MARK, aligned, cancel),
+            Part::Nmt => edit::nmt(aligned, cancel),
+            Part::Bert(part) => part.apply(aligned, cancel),
+            Part::Prepend(text) => edit::prepend(aligned, text),
+            Part::ByteLevel => edit::byte_level(aligned, cancel),
+            Part::Replace(replace) => aligned.rewrite(|old, writer| replace.write(old, writer, cancel)),
+            Part::Precompiled(map) => aligned.rewrite(|old, writer| precompiled::write(map, old, writer, cancel)),
+            Part::SentencePiece(part) => aligned.rewrite(|old, writer| part.write(old, writer, cancel)),
         }
     }
 }
@@ -195,15 +198,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::draft::Origin;
+    use crate::aligned_text::InputRange;
 
     fn run(parts: &str, text: &str) -> (String, Vec<(u32, u32)>) {
-        let mut draft = Draft::new(text, true).unwrap();
+        let mut aligned = AlignedText::new(text, true).unwrap();
         for part in Normalizer::list_from_json(parts, &[b"x  y"]).unwrap() {
-            part.apply(&mut draft, &|| true).unwrap();
+            part.apply(&mut aligned, &|| true).unwrap();
         }
-        let origins = draft.origins().iter().map(|Origin { start, end }| (*start, *end));
-        (draft.text().to_owned(), origins.collect())
+        let origins = aligned.origins().iter().map(|InputRange { start, end }| (*start, *end));
+        (aligned.text().to_owned(), origins.collect())
     }
 
     #[test]

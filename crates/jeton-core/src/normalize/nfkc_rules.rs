@@ -1,11 +1,11 @@
 //! The rules that SentencePiece calls `nfkc` and `nmt_nfkc`, from Unicode's tables.
 //!
-//! SentencePiece replaces by longest match, without ordering marks. So its rules are NFKC of every character, and of every spelling of
-//! a decomposition that composes (a letter and its marks, each perhaps in a variant; Hangul's parts); rules that shorter ones already
-//! give are left out. `nmt_nfkc` makes more characters a space and drops the controls.
+//! SentencePiece replaces by longest match, without ordering marks. So its rules are NFKC of every character, and of
+//! every spelling of a decomposition that composes (a letter and its marks, each perhaps in a variant; Hangul's parts);
+//! rules that shorter ones already give are left out. `nmt_nfkc` makes more characters a space and drops the controls.
 //!
-//! Invariant: the same rules, one by one, as in the models of sentencepiece 0.2.3, which has Unicode 17.
-//! Cost: a quarter of a million rules, in about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
+//! Invariant: the same rules, one by one, as in the models of sentencepiece 0.2.3, which has Unicode 17. Cost: a
+//! quarter of a million rules, in about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
 //! Left out: `nfkc_cf` and `nmt_nfkc_cf`, which fold case.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::compile::Rules;
 
-/// What Unicode 18 decomposes and Unicode 17 did not have.
+/// Decompositions that Unicode 18 has and Unicode 17 did not have.
 const LATER: [(char, char); 8] = [
     ('\u{558}', '\u{558}'),
     ('\u{58B}', '\u{58C}'),
@@ -124,7 +124,7 @@ fn without_redundant(mut rules: Rules) -> Rules {
     rules
 }
 
-/// Whether the rules for up to `longest` characters make `wanted` of a text.
+/// Returns true if the rules for up to `longest` characters turn a text into `wanted`.
 fn give(rules: &HashMap<&str, &str>, text: &str, longest: usize, wanted: &str) -> bool {
     let (mut rest, mut wanted) = (text, wanted);
     while let Some(first) = rest.chars().next() {

@@ -1,8 +1,9 @@
 //! SentencePiece's rules as HF runs them: not the longest match at each place, but one lookup a grapheme.
 //!
-//! Invariant: text and trace equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest* prefix that has
-//! one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets characters that are left
-//! out at the start of a text, so that its trace lags behind from there on; ours does the same, for offsets come from it.
+//! Invariant: text and trace equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
+//! prefix that has one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets
+//! characters that are left out at the start of a text, so that its trace lags behind from there on; ours does the
+//! same, for offsets come from it.
 //!
 //! Cost: linear. ASCII that no rule is made of is copied without a look at graphemes.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
@@ -10,25 +11,30 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::charsmap::Charsmap;
-use crate::draft::Writer;
+use crate::aligned_text::AlignedWriter;
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Graphemes of this many bytes and more are looked up by character only.
 const LONG: usize = 6;
 
 /// Writes one piece.
-pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+pub(super) fn write(
+    map: &Charsmap,
+    old: &str,
+    writer: &mut AlignedWriter<'_>,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
     let mut changes = Changes { last: None, lags: false };
     let mut at = 0;
     while at < old.len() {
         let plain = plain_run(map, &old[at..]);
         if plain > 0 {
-            changes.copy(&old[at..at + plain], writer, looks)?;
+            changes.copy(&old[at..at + plain], writer, cancel)?;
             at += plain;
             continue;
         }
-        looks.now_and_then()?;
+        cancel.check()?;
         writer.check()?;
         let grapheme = old[at..].graphemes(true).next().unwrap_or(&old[at..]);
         at += grapheme.len();
@@ -39,7 +45,7 @@ pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &
             }
         }
         for (start, c) in grapheme.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             match map.prefixes(&grapheme[start..start + c.len_utf8()]).next() {
                 Some((_, new)) => changes.replace(&grapheme[start..start + c.len_utf8()], new, writer),
                 None => changes.push(c, 0, writer),
@@ -50,7 +56,8 @@ pub(super) fn write(map: &Charsmap, old: &str, writer: &mut Writer<'_>, looks: &
     Ok(())
 }
 
-/// How many bytes are ASCII that no rule is made of and that are graphemes of their own, whatever follows.
+/// Returns the number of leading bytes that are ASCII, not part of any rule, and graphemes of their own, whatever
+/// follows.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
@@ -61,25 +68,26 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     }
 }
 
-/// Characters and their changes on the way to the writer. The last one waits, for what is left out after it is its change.
+/// Characters and their changes on the way to the writer. The last one waits, for what is left out after it is its
+/// change.
 struct Changes {
     last: Option<(char, isize)>,
     lags: bool, // characters were left out before the first
 }
 
 impl Changes {
-    fn push(&mut self, c: char, change: isize, writer: &mut Writer<'_>) {
+    fn push(&mut self, c: char, change: isize, writer: &mut AlignedWriter<'_>) {
         self.flush(writer);
         self.last = Some((c, change));
     }
 
-    fn flush(&mut self, writer: &mut Writer<'_>) {
+    fn flush(&mut self, writer: &mut AlignedWriter<'_>) {
         if let Some((c, change)) = self.last.take() {
             writer.put(c, change);
         }
     }
 
-    fn replace(&mut self, old: &str, new: &str, writer: &mut Writer<'_>) {
+    fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();
         for (index, c) in new.chars().enumerate() {
@@ -93,10 +101,10 @@ impl Changes {
         }
     }
 
-    fn copy(&mut self, run: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    fn copy(&mut self, run: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.lags {
             for c in run.chars() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 self.push(c, 0, writer);
             }
             return Ok(());

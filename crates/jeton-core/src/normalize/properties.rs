@@ -1,12 +1,12 @@
-//! What normalizers ask about a character, one bit each, for every code point.
+//! Properties of characters that normalizers test, one bit each, for every code point.
 //!
-//! Invariant: a bit is set exactly where the crates that HF builds with say so. Their tables are old and stay so: normal forms and
-//! marks are those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. What was assigned later is inert, and
-//! what has been reclassified since is listed here. Unicode promises that no normal form of an assigned character changes.
+//! Invariant: a bit is set exactly where the crates that HF builds with say so. Their tables are old and stay so:
+//! normal forms and marks are those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. What was
+//! assigned later is inert, and what has been reclassified since is listed here. Unicode promises that no normal form
+//! of an assigned character changes.
 //!
-//! Cost: built on first use in a few milliseconds; then two loads a character.
-//! Source: black-box comparison of all code points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and
-//! unicode_categories 0.1.1.
+//! Cost: built on first use in a few milliseconds; then two loads a character. Source: black-box comparison of all code
+//! points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories 0.1.1.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -17,15 +17,15 @@ use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_q
 
 use super::edit::lower;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// May not stay as it is, or where it is, under NFD.
 pub(super) const NFD: u16 = 1;
-/// The same under NFC, where it may also merge with what stands before it.
+/// Changes under NFC, where it may also merge with the preceding character.
 pub(super) const NFC: u16 = 1 << 1;
-/// The same under NFKD.
+/// Changes under NFKD.
 pub(super) const NFKD: u16 = 1 << 2;
-/// The same under NFKC.
+/// Changes under NFKC.
 pub(super) const NFKC: u16 = 1 << 3;
 /// A mark, as `StripAccents` has it.
 pub(super) const MARK: u16 = 1 << 4;
@@ -57,8 +57,8 @@ const CLASSES: [(u16, &str); 5] = [
     ),
 ];
 
-/// The characters whose normal form may differ from themselves: all that have decompositions, classes or merge. The big blocks
-/// that have none are left out, so that building takes no time.
+/// The characters whose normal form may differ from themselves: all that have decompositions, classes or merge. The big
+/// blocks that have none are left out, so that building takes no time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
 /// The characters that may have another lower case. The big blocks that have none are left out, as above.
@@ -119,7 +119,7 @@ impl Properties {
         self.bits[usize::from(self.blocks[code / BLOCK]) * BLOCK + code % BLOCK]
     }
 
-    /// How many bytes at the start of `text` are characters without any of the bits `mask`.
+    /// Returns the number of leading bytes of `text` that are characters without any of the bits `mask`.
     #[inline]
     pub(super) fn run_without(&self, mask: u16, text: &str) -> usize {
         let bytes = text.as_bytes();

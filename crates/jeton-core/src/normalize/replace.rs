@@ -1,15 +1,16 @@
 //! `Replace`: every match of a text or a regex by another text.
 //!
-//! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's dialect and
-//! in ours and matches no empty text; any other is refused with what differs. Each character of the new text stands for what the
-//! last byte of the match stood for, as in HF; a match that is replaced by nothing is not stood for.
+//! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's
+//! dialect and in ours and matches no empty text; any other is refused with what differs. Each character of the new
+//! text gets the input range of the last byte of the match, as in HF; the range of a match that is replaced by nothing
+//! is lost.
 //!
 //! Cost: one search through the text; a regex runs under a budget of steps linear in it.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
 
-use crate::draft::Writer;
+use crate::aligned_text::AlignedWriter;
+use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
-use crate::interrupt::Looks;
 use crate::regex::{to_oniguruma, Regex};
 
 /// A replacement.
@@ -53,23 +54,23 @@ impl Replace {
     }
 
     /// Writes one piece.
-    pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             Pattern::Text(text) => {
                 if let (Some(byte), Some(content), false) = (self.ascii(), self.short_content(), writer.is_traced()) {
                     let mut done = Ok(());
-                    writer.replace_all(|old, new| done = replace_byte(old, byte, content, new, looks));
+                    writer.replace_all(|old, new| done = replace_byte(old, byte, content, new, cancel));
                     return done;
                 }
                 for (start, found) in old.match_indices(text.as_str()) {
-                    self.put(start, start + found.len(), writer, looks)?;
+                    self.put(start, start + found.len(), writer, cancel)?;
                 }
             }
             Pattern::Regex(regex) => {
                 let mut matcher = regex.matcher(old, 0);
                 let mut at = 0;
                 while let Some((start, end)) = regex.find(&mut matcher, at)? {
-                    self.put(start, end, writer, looks)?;
+                    self.put(start, end, writer, cancel)?;
                     at = end;
                 }
             }
@@ -86,13 +87,19 @@ impl Replace {
         }
     }
 
-    /// What takes its place, where that has at most four bytes.
+    /// Replacement, if it has at most four bytes.
     fn short_content(&self) -> Option<&str> {
         (self.content.len() <= 4).then_some(&self.content)
     }
 
-    fn put(&self, start: usize, end: usize, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
-        looks.now_and_then()?;
+    fn put(
+        &self,
+        start: usize,
+        end: usize,
+        writer: &mut AlignedWriter<'_>,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<()> {
+        cancel.check()?;
         writer.copy(start - writer.at());
         writer.replace(end - start, "");
         for c in self.content.chars() {
@@ -102,30 +109,31 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch for each.
+/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch
+/// for each.
 ///
 /// Where it is stopped, nothing is appended.
-fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, looks: &mut Looks<'_>) -> Result<()> {
+fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
     assert!(byte.is_ascii() && content.len() <= 4);
     // In the meantime `new` is empty: a panic in here would leave half a character in it.
     let mut bytes = std::mem::take(new).into_bytes();
     let before = bytes.len();
-    let done = append_replaced(old, byte, content, &mut bytes, looks);
+    let done = append_replaced(old, byte, content, &mut bytes, cancel);
     if done.is_err() {
         bytes.truncate(before);
     }
-    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`: a byte of
-    // ASCII is a whole character of `old`, and both texts are UTF-8.
+    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`:
+    // a byte of ASCII is a whole character of `old`, and both texts are UTF-8.
     *new = unsafe { String::from_utf8_unchecked(bytes) };
     done
 }
 
-fn append_replaced(old: &str, byte: u8, content: &str, new: &mut Vec<u8>, looks: &mut Looks<'_>) -> Result<()> {
+fn append_replaced(old: &str, byte: u8, content: &str, new: &mut Vec<u8>, cancel: &mut CancelCheck<'_>) -> Result<()> {
     const STEP: usize = 64;
     let content_len = content.len();
     let content = u32::from_le_bytes(std::array::from_fn(|i| content.as_bytes().get(i).copied().unwrap_or(0)));
     for step in old.as_bytes().chunks(STEP) {
-        looks.now_and_then()?;
+        cancel.check()?;
         if !step.iter().fold(false, |any, &there| any | (there == byte)) {
             new.extend_from_slice(step);
             continue;
@@ -149,7 +157,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::draft::Draft;
+    use crate::aligned_text::AlignedText;
 
     #[test]
     fn a_byte_is_replaced_as_any_text_is() {
@@ -159,9 +167,11 @@ mod tests {
                 for replaced in [" ", "a"] {
                     let replace = Replace::text(replaced, content).unwrap();
                     let [new, traced] = [false, true].map(|traced| {
-                        let mut draft = Draft::new(text, traced).unwrap();
-                        draft.rewrite(|old, writer| replace.write(old, writer, &mut Looks::new(&|| true))).unwrap();
-                        draft.text().to_owned()
+                        let mut aligned = AlignedText::new(text, traced).unwrap();
+                        aligned
+                            .rewrite(|old, writer| replace.write(old, writer, &mut CancelCheck::new(&|| true)))
+                            .unwrap();
+                        aligned.text().to_owned()
                     });
                     assert_eq!(new, text.replace(replaced, content));
                     assert_eq!(traced, new);
@@ -172,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_stop_leaves_whole_characters() {
-        let mut draft = Draft::new(&"漢 ".repeat(100_000), false).unwrap();
+        let mut aligned = AlignedText::new(&"漢 ".repeat(100_000), false).unwrap();
         let replace = Replace::text(" ", "_").unwrap();
-        let looks = &mut Looks::new(&|| false);
-        assert!(draft.rewrite(|old, writer| replace.write(old, writer, looks)).is_err());
+        let cancel = &mut CancelCheck::new(&|| false);
+        assert!(aligned.rewrite(|old, writer| replace.write(old, writer, cancel)).is_err());
     }
 }

@@ -1,23 +1,23 @@
 //! SentencePiece's normalizer: its rules by longest match, white space made one, escaped and put at the front of words.
 //!
-//! Invariant: the text is SentencePiece's. A byte stands for the input that its rule took; the space that is put before or after
-//! the text stands for nothing, and white space that is left out is not stood for.
+//! Invariant: the text is SentencePiece's. A byte stands for the input that its rule took; the space that is put before
+//! or after the text stands for nothing, and white space that is left out is not stood for.
 //!
-//! Cost: linear: at each place one bounded look-up in the user-defined entries and one in the rules. ASCII that no rule is made of
-//! is copied.
-//! Source: google/sentencepiece, `normalizer.cc`. Left out: input that is not UTF-8, which does not get here.
+//! Cost: linear: at each place one bounded look-up in the user-defined entries and one in the rules. ASCII that no rule
+//! is made of is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: input that is not UTF-8, which does
+//! not get here.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
 
 use super::charsmap::Charsmap;
-use crate::draft::Writer;
+use crate::aligned_text::AlignedWriter;
+use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
-use crate::interrupt::Looks;
 
-/// What stands for a space in pieces.
+/// Substitute for a space in pieces.
 const MARK: &str = "\u{2581}";
 
-/// What a model's file says about white space, under the file's names.
+/// Options of a model's file for white space, under the file's names.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
     pub(super) add_dummy_prefix: bool,
@@ -81,7 +81,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, plain, simple, stays })
     }
 
-    /// How much of the text the next step takes, and what it becomes.
+    /// Length of the text that the next step takes, and its replacement.
     fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
         if let Some(automaton) = &self.user_defined {
             let found = automaton.try_find(Input::new(text).anchored(Anchored::Yes));
@@ -96,14 +96,14 @@ impl SentencePiece {
         }))
     }
 
-    /// How many bytes are copied as they are.
+    /// Returns the number of bytes that are copied unchanged.
     #[inline]
     fn plain_run(&self, text: &[u8]) -> usize {
         let run = text.iter().take_while(|byte| self.plain[usize::from(**byte)]).count();
         run - usize::from(self.may_go_on(text, run))
     }
 
-    /// How many bytes are characters beyond ASCII that are copied as they are, whatever follows.
+    /// Returns the number of bytes of characters beyond ASCII that are copied unchanged, whatever follows.
     #[inline]
     fn staying_run(&self, text: &[u8]) -> usize {
         let mut at = 0;
@@ -122,7 +122,7 @@ impl SentencePiece {
         }
     }
 
-    /// Whether the last of `run` plain bytes may begin a rule with what follows.
+    /// Returns true if the last of `run` plain bytes may begin a rule with what follows.
     fn may_go_on(&self, text: &[u8], run: usize) -> bool {
         let begins_rule = |byte: u8| self.map.as_ref().is_some_and(|map| map.begins[usize::from(byte)]);
         match (text[..run].last(), text.get(run)) {
@@ -131,9 +131,9 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes and the marks of spaces, without a branch for each; returns how many bytes that took. Where nobody asks for
-    /// origins.
-    fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut Writer<'_>) -> usize {
+    /// Writes plain bytes and the marks of spaces, without a branch for each; returns how many bytes that took. Where
+    /// origins are not requested.
+    fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();
         let mark = u32::from_le_bytes([MARK.as_bytes()[0], MARK.as_bytes()[1], MARK.as_bytes()[2], 0]);
@@ -164,7 +164,8 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // What may begin a rule is not simple, and a step ends at a character. Before that stands whatever stood there.
+            // What may begin a rule is not simple, and a step ends at a character. Before that stands whatever stood
+            // there.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {
@@ -179,11 +180,12 @@ impl SentencePiece {
                     };
             }
             debug_assert!(std::str::from_utf8(&new[..len]).is_ok());
-            // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and `taken` was lowered to one.
-            // The loop wrote for each byte the byte itself or, for a space, all of `MARK` or nothing; at most 3 · STEP bytes, so that the
-            // four that it writes at once always fit. What `len` was lowered by are bytes that were copied, one for each: none is a
-            // space, for `may_go_on` is true only after a byte with which a rule begins, and a space with which one does is not
-            // `simple`; and the others are those of a character beyond ASCII. So these bytes are whole characters and whole marks.
+            // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and
+            // `taken` was lowered to one. The loop wrote for each byte the byte itself or, for a space, all of `MARK`
+            // or nothing; at most 3 · STEP bytes, so that the four that it writes at once always fit. What `len` was
+            // lowered by are bytes that were copied, one for each: none is a space, for `may_go_on` is true only after
+            // a byte with which a rule begins, and a space with which one does is not `simple`; and the others are
+            // those of a character beyond ASCII. So these bytes are whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {
@@ -193,12 +195,12 @@ impl SentencePiece {
     }
 
     /// Writes one piece.
-    pub(super) fn write(&self, old: &str, writer: &mut Writer<'_>, looks: &mut Looks<'_>) -> Result<()> {
+    pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let options = self.options;
         let space = if options.escape_whitespaces { MARK } else { " " };
         let mut at = 0;
         while options.remove_extra_whitespaces && at < old.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             match self.prefix(&old[at..])? {
                 (taken, " ") => {
                     writer.replace(taken, "");
@@ -216,7 +218,7 @@ impl SentencePiece {
         let mut after_space = options.remove_extra_whitespaces;
         let is_simple = options.escape_whitespaces && !writer.is_traced();
         while at < old.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if is_simple && self.simple[usize::from(old.as_bytes()[at])] {
                 let taken = self.write_simple(&old[at..], &mut after_space, writer);
                 if taken > 0 {

@@ -8,7 +8,7 @@
 //! ```text
 //! scanner   the named patterns, written out
 //! starts    the same, 64 bytes a step
-//! patterns  their names and texts, and what a pattern is called in another engine
+//! patterns  their names and texts, and equivalents in another engine
 //! parts     HF's pre-tokenizers, for tokenizers that came from there
 //! ```
 
@@ -33,9 +33,9 @@ pub(crate) use starts::{Finder, Starts};
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Where it starts.
+    /// Byte offset of its start.
     pub start: usize,
-    /// Where it ends, at least one byte later.
+    /// Byte offset of its end, at least one byte later.
     pub end: usize,
 }
 
@@ -74,7 +74,7 @@ impl Pretokenizer {
     /// A pattern in tiktoken's dialect. The published text of a named pattern runs as fast as its name.
     ///
     /// # Errors
-    /// `Config` when the pattern does not compile, with the place and what is wrong.
+    /// `Config` if the pattern does not compile, with position and reason.
     pub fn regex(pattern: &str) -> Result<Self> {
         match patterns::by_text(pattern) {
             Some(named) => Ok(Self(Kind::Named(named))),
@@ -108,7 +108,8 @@ impl Pretokenizer {
         alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
     }
 
-    /// For each pretoken of a text, the alternative of the regex that made it; None for what none matches, and where there is no regex.
+    /// For each pretoken of a text, the alternative of the regex that made it; None for what none matches, and where
+    /// there is no regex.
     pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
         let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
         let alternatives = Alternatives::of(pattern);
@@ -116,8 +117,9 @@ impl Pretokenizer {
         pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
     }
 
-    /// Whether what follows a boundary is split independently of what precedes it. Then a text may be cut at any
-    /// boundary and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not memoryless.
+    /// Returns true if what follows a boundary is split independently of what precedes it. Then a text may be cut at
+    /// any boundary and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not
+    /// memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             Kind::None | Kind::Whitespace | Kind::Named(_) => true,
@@ -125,12 +127,12 @@ impl Pretokenizer {
         }
     }
 
-    /// Whether it drops white space, so that its pretokens do not tile the text.
+    /// Returns true if it drops white space, so that its pretokens do not tile the text.
     pub(crate) fn leaves_gaps(&self) -> bool {
         matches!(self.0, Kind::Whitespace)
     }
 
-    /// What finds the pretokens of a text many bytes a step, for the named patterns.
+    /// Returns the finder of the pretokens of a text, many bytes a step, for the named patterns.
     pub(crate) fn finder(&self) -> Option<Finder> {
         match &self.0 {
             Kind::Named(named) => Some((named.finder)(simd::level())),
@@ -138,8 +140,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Where the pretokens start, found many bytes a step with the given vector instructions or less: for tests, which compare
-    /// all levels with [`Pretokenizer::spans`]. None where there is no fast way.
+    /// Returns the starts of pretokens, found many bytes a step with the given vector instructions or less: for tests,
+    /// which compare all levels with [`Pretokenizer::spans`]. None where there is no fast way.
     pub fn starts_at_level(&self, text: &str, level: simd::Level) -> Option<Vec<usize>> {
         let Kind::Named(named) = &self.0 else { return None };
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
@@ -187,7 +189,7 @@ pub struct Spans<'t> {
     text: &'t str,
     /// End of the last span; the end of the text after an error.
     at: usize,
-    /// Whether the last span is a match, not what lies between two.
+    /// True if the last span is a match, not the text between two.
     is_match: bool,
     cutter: Cutter<'t>,
 }

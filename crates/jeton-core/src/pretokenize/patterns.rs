@@ -12,7 +12,7 @@ use crate::simd::Level;
 
 /// One named pattern.
 pub(super) struct Named {
-    /// What users call it.
+    /// Name in the public interface.
     pub(super) name: &'static str,
     /// Its text in tiktoken's dialect, as published.
     pub(super) text: &'static str,
@@ -20,9 +20,9 @@ pub(super) struct Named {
     pub(super) oniguruma: &'static str,
     /// Other published texts that cut every text alike.
     spellings: &'static [&'static str],
-    /// The same, written out.
+    /// Scanner: one pretoken after the other.
     pub(super) scanner: Scanner,
-    /// The same, many bytes a step.
+    /// Finder: many bytes a step.
     pub(super) finder: fn(Level) -> Finder,
 }
 
@@ -120,7 +120,7 @@ pub fn oniguruma(name: &str) -> Option<String> {
 /// The text for Oniguruma of any pattern in tiktoken's dialect; for a named one the text it has there.
 ///
 /// # Errors
-/// The name of the construct whose meaning cannot be kept, or what is wrong with the pattern.
+/// Returns the name of the unsupported construct, or the error of the pattern.
 pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
     match by_text(pattern) {
         Some(named) => Ok(named.oniguruma.to_owned()),

@@ -24,7 +24,7 @@ use crate::classes::{
 /// End of the pretoken that starts at the given offset, which is less than the length of the text.
 pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 
-/// Where contractions (`'s 't 're 've 'm 'll 'd`) stand.
+/// Position of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
     /// Pretokens of their own, lower case only.
@@ -35,7 +35,7 @@ pub(super) enum Contraction {
     Suffix,
 }
 
-/// What distinguishes the families.
+/// Differences between the families.
 pub(super) struct Rules {
     pub(super) contraction: Contraction,
     /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then

@@ -1,7 +1,7 @@
-//! Which alternative of a pattern made a match.
+//! Alternative of a pattern that made a match.
 //!
-//! Alternatives are tried in their order, and nothing follows them, so a match is that of the first alternative that matches where
-//! it starts. Each is compiled by itself, with a budget of its own.
+//! Alternatives are tried in their order, and nothing follows them, so a match is that of the first alternative that
+//! matches where it starts. Each is compiled by itself, with a budget of its own.
 //!
 //! Left out: alternatives inside groups. A pattern that is one group is one alternative.
 
@@ -27,7 +27,7 @@ impl Alternatives {
         self.0.iter().map(|(text, _)| text.as_str())
     }
 
-    /// What finds the alternatives of the matches of one text.
+    /// Finder of the alternatives of the matches of one text.
     pub(crate) fn finder<'t>(&'t self, text: &'t str) -> Finder<'t> {
         Finder(self.0.iter().map(|(_, program)| Matcher::new(program, text, text.len())).collect())
     }

@@ -8,13 +8,13 @@
 //! A search that turns out to be expensive remembers where it failed, and does not fail there again. `[^\n]*\n` reads
 //! a last line without an end once, not once for each of its characters.
 //!
-//! Cost: time up to the budget; memory 24 bytes per open alternative, and up to 64 MiB for remembered failures. A run of
-//! characters is one alternative however long.
+//! Cost: time up to the budget; memory 24 bytes per open alternative, and up to 64 MiB for remembered failures. A run
+//! of characters is one alternative however long.
 //!
 //! Source: James C. Davis, Francisco Servant, Dongyoon Lee, "Using Selective Memoization to Defeat Regular Expression
 //! Denial of Service" (2021), for the remembering.
 
-use super::memo::Memo;
+use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
@@ -44,7 +44,7 @@ fn free(bytes: usize) -> u64 {
     4_096 + 16 * bytes as u64
 }
 
-/// Something to go on with after a failure, or to do on the way back.
+/// An alternative to try after a failure, or an action to undo.
 enum Open {
     /// Another branch.
     Branch { label: u32, at: usize },
@@ -68,10 +68,10 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Open>,
     slots: Vec<usize>,
-    /// What may be spent now, and what may be spent once failures are remembered.
+    /// Budget for now, and budget once failures are cached.
     steps: u64,
     reserve: u64,
-    memo: Option<Memo>,
+    failures: Option<FailureCache>,
 }
 
 impl<'t> Matcher<'t> {
@@ -83,7 +83,7 @@ impl<'t> Matcher<'t> {
     /// A matcher that remembers its failures after `free` of its `steps`.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
-        Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, memo: None }
+        Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, failures: None }
     }
 
     /// The first match that is not empty and starts at `start` or later: its start and end.
@@ -103,11 +103,11 @@ impl<'t> Matcher<'t> {
         forgetful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
         mindful: impl FnOnce(&mut Self) -> Result<T, Exhausted>,
     ) -> Result<T, Exhausted> {
-        if self.memo.is_none() {
+        if self.failures.is_none() {
             match forgetful(self) {
                 Err(Exhausted::Steps) if self.reserve > 0 => {
                     self.steps = std::mem::take(&mut self.reserve);
-                    self.memo = Some(Memo::new(self.program.num_choices, self.text.len()));
+                    self.failures = Some(FailureCache::new(self.program.num_choices, self.text.len()));
                 }
                 found => return found,
             }
@@ -141,14 +141,14 @@ impl<'t> Matcher<'t> {
         has_moved.then_some(at * self.program.num_choices + choice.number)
     }
 
-    /// Whether it is known that a choice fails at a place.
+    /// Returns true if a choice is known to fail at a position.
     fn has_failed(&self, label: usize, at: usize) -> bool {
-        self.memo.as_ref().is_some_and(|memo| self.key(label, at).is_some_and(|key| memo.has(key)))
+        self.failures.as_ref().is_some_and(|failures| self.key(label, at).is_some_and(|key| failures.has(key)))
     }
 
     fn remember(&mut self, label: usize, at: usize) {
-        if let (Some(key), Some(memo)) = (self.key(label, at), &mut self.memo) {
-            memo.insert(key);
+        if let (Some(key), Some(failures)) = (self.key(label, at), &mut self.failures) {
+            failures.insert(key);
         }
     }
 
@@ -162,7 +162,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Remembers the choice once what is about to be tried has failed too. Half of the room stays for alternatives.
+    /// Inserts the choice if the alternative fails, too. Half of the budget remains for alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
             self.open.push(Open::Failed { key });
@@ -330,7 +330,7 @@ impl<'t> Matcher<'t> {
                     return Ok(Some((second, at)));
                 }
                 Open::Keep { label, taken, at } if REMEMBERS => self.remember_run(label as usize, taken, at),
-                Open::Failed { key } if REMEMBERS => self.memo.iter_mut().for_each(|memo| memo.insert(key)),
+                Open::Failed { key } if REMEMBERS => self.failures.iter_mut().for_each(|failures| failures.insert(key)),
                 Open::Choice { .. } | Open::Keep { .. } | Open::Failed { .. } => {}
                 Open::Slot { slot, value } => self.slots[slot as usize] = value,
             }
@@ -377,7 +377,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// So many characters before `at`, if there are as many.
+/// Moves back by a number of characters before `at`, if there are as many.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {

@@ -14,8 +14,8 @@
 //! ```
 
 mod alternatives;
+mod failure_cache;
 mod matcher;
-mod memo;
 mod oniguruma;
 mod program;
 mod syntax;
@@ -57,7 +57,7 @@ impl Regex {
         &self.text
     }
 
-    /// Whether it may match the empty text, at which we do not cut.
+    /// Returns true if it may match the empty text, at which we do not split.
     pub(crate) fn can_be_empty(&self) -> bool {
         self.can_be_empty
     }

@@ -50,7 +50,7 @@ const PROPERTIES: &str = "
 /// The text for Oniguruma.
 ///
 /// # Errors
-/// The name of the construct whose meaning cannot be kept, or what is wrong with the pattern.
+/// Name of the unsupported construct, or the error of the pattern.
 pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
     let node = parse(pattern).map_err(|refusal| refusal.what)?;
     if first(&node, &mut ClassUnicode::empty()) {
@@ -150,7 +150,7 @@ fn holds_look(node: &Node) -> bool {
     }
 }
 
-/// Whether a node never takes a character.
+/// Returns true if a node never consumes a character.
 fn is_place(node: &Node) -> bool {
     match node {
         Node::Empty | Node::Assert(_) | Node::Look { .. } => true,

@@ -40,13 +40,13 @@ pub(super) enum Instruction {
     Begin(usize),
     /// Forget the alternatives that were opened since.
     Commit(usize),
-    /// The same, and go back to the place.
+    /// As `Commit`, and goes back to the position.
     Return(usize),
     /// As `Begin`, with one alternative: go on there if what follows fails.
     BeginNot { slot: usize, after: Label },
-    /// What followed a `BeginNot` did not fail, so this does.
+    /// Fails: the body of a `BeginNot` has matched.
     Fail(usize),
-    /// So many characters back.
+    /// Moves back by a number of characters.
     Back(usize),
     /// A place.
     Assert(Assertion),
@@ -100,14 +100,14 @@ impl Set {
 pub(super) struct Program {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sets: Vec<Set>,
-    /// How many slots the instructions use.
+    /// Returns the number of slots that the instructions use.
     pub(super) num_slots: usize,
     /// For each instruction, the choice that it is, if its failures can be remembered.
     pub(super) choices: Vec<Option<Choice>>,
     pub(super) num_choices: usize,
     /// The set of `\w`, where a word boundary asks for it.
     pub(super) word: Option<usize>,
-    /// Whether an instruction looks at what precedes the match.
+    /// Returns true if an instruction looks at what precedes the match.
     pub(super) looks_back: bool,
 }
 
@@ -143,7 +143,7 @@ struct Compiler {
     program: Program,
     /// ranges of a set -> its index
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// As [`Choice::mark`], for what is compiled now.
+    /// Returns [`Choice::mark`] of the code compiled now.
     mark: Option<usize>,
 }
 

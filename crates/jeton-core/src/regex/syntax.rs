@@ -28,7 +28,7 @@ pub(super) enum Node {
     Repeat { node: Box<Node>, min: u32, max: u32, greed: Greed },
     /// The first way the body matches, and no other.
     Atomic(Box<Node>),
-    /// What follows (or precedes) matches the body, or does not.
+    /// Lookaround: the body matches what follows (or precedes), or does not.
     Look { node: Box<Node>, ahead: bool, negated: bool },
     /// A place.
     Assert(Assertion),
@@ -39,11 +39,11 @@ pub(super) enum Node {
 pub(super) struct Class {
     /// The characters, with case folding done.
     pub(super) set: ClassUnicode,
-    /// What `regex-syntax` made it from, before case folding.
+    /// The class as `regex-syntax` made it, before case folding.
     pub(super) text: String,
 }
 
-/// Which number of repeats is tried first, and whether the others are tried.
+/// Number of repeats that is tried first, and whether the others are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
     /// Most first.
@@ -74,7 +74,7 @@ pub(super) enum Assertion {
 /// Why a pattern is not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The construct, or what is wrong.
+    /// Unsupported construct, or error.
     pub(super) what: String,
     /// Byte of the pattern.
     pub(super) at: usize,
@@ -85,7 +85,8 @@ type Parsed<T> = Result<T, Refusal>;
 /// Groups within groups: the limit of tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of a pattern. The longest that is published has some four hundred; each class in it takes up to a tenth of a millisecond.
+/// Bytes of a pattern. The longest that is published has some four hundred; each class in it takes up to a tenth of a
+/// millisecond.
 const MAX_BYTES: usize = 1 << 15;
 
 /// The tree of a pattern.
@@ -117,7 +118,7 @@ pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(Node, Range<usize>)>>
     Ok(branches)
 }
 
-/// The set that a class text stands for. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
+/// Returns the set of a class text. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
 pub(super) fn parse_set(text: &str, ignore_case: bool) -> Result<ClassUnicode, String> {
     let mut builder = regex_syntax::ParserBuilder::new();
     let hir = builder.case_insensitive(ignore_case).build().parse(text).map_err(|error| match error {
@@ -432,7 +433,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An escape that stands for characters, inside or outside of brackets.
+    /// Reads an escape of characters, inside or outside of brackets.
     fn escaped_class(&mut self) -> Parsed<Escape> {
         let start = self.at;
         self.at += 1;
@@ -525,7 +526,7 @@ impl Parser<'_> {
     }
 }
 
-/// What an escape stands for.
+/// Parses an escape.
 enum Escape {
     Literal(char),
     Class(String),

@@ -1,7 +1,7 @@
 //! 64 bytes at once: which of them are this byte, which lie in this range.
 //!
-//! A [`Block`] answers with one bit a byte, lowest first. Everything else is arithmetic on these masks, the same for every
-//! instruction set.
+//! A [`Block`] answers with one bit a byte, lowest first. Everything else is arithmetic on these masks, the same for
+//! every instruction set.
 
 /// 64 bytes of a text.
 pub(crate) trait Block: Copy {
@@ -18,10 +18,12 @@ pub(crate) trait Block: Copy {
     /// The bytes that have this bit.
     fn having(self, bit: u8) -> u64;
 
-    /// Where the bits of a mask are, counted from `base`, at the front of `places`. What stands behind them is anything.
+    /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest is
+    /// undefined.
     #[inline(always)]
     fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
-        // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra writes.
+        // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra
+        // writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
             for place in eight {
@@ -123,7 +125,8 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx2, bytes: &[u8; 64]) -> Self {
             let at = bytes.as_ptr();
-            // SAFETY: the loads are of bytes 0 to 31 and 32 to 63 of `bytes` and need no alignment; the argument proves AVX2.
+            // SAFETY: the loads are of bytes 0 to 31 and 32 to 63 of `bytes` and need no alignment; the argument proves
+            // AVX2.
             unsafe { Self(_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())) }
         }
 
@@ -212,7 +215,8 @@ mod x86 {
             for from in [0, 16, 32, 48] {
                 let some = (mask >> from) as u16;
                 let Some(room) = places[count..].first_chunk_mut::<16>() else { return };
-                // SAFETY: the store is of the sixteen integers of `room` and needs no alignment; the argument proves AVX-512 F.
+                // SAFETY: the store is of the sixteen integers of `room` and needs no alignment; the argument proves
+                // AVX-512 F.
                 unsafe {
                     let first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
                     let all = _mm512_add_epi32(first, _mm512_set1_epi32((base + from) as i32));

@@ -1,17 +1,18 @@
-//! Which vector instructions this processor has, asked once.
+//! Vector instructions of this processor, detected once.
 //!
-//! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the same
-//! results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and measurements.
+//! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the
+//! same results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and
+//! measurements.
 //!
-//! To run the instructions of a level is undefined behavior on a processor without them. So all code that does requires a
-//! [`HasAvx2`] or [`HasAvx512`], as an argument or inside of `self`: types without data, of which only the detection here
-//! makes values.
+//! To run the instructions of a level is undefined behavior on a processor without them. So all code that does requires
+//! a [`HasAvx2`] or [`HasAvx512`], as an argument or inside of `self`: types without data, of which only the detection
+//! here makes values.
 
 pub(crate) mod block;
 
 use std::sync::OnceLock;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 //! A tokenizer from its options, as JSON, and its vocabulary.
 //!
-//! The options are what `Definition` holds in Python: a model and the parts around it, in the words of `tokenizer.json`.
+//! The options are what `Definition` holds in Python: a model and the parts around it, in the words of
+//! `tokenizer.json`.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{json, Value};
 
 use super::{Matchers, Tokenizer};
+use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
-use crate::draft::Draft;
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Model;
@@ -27,7 +28,7 @@ const NORMALIZED: u8 = 8;
 /// The model has it as an entry, too, so that text which was not matched can become it. Never of a special token.
 pub const ENTRY: u8 = 16;
 
-/// What surrounds a vocabulary.
+/// Settings around a vocabulary.
 #[derive(Deserialize)]
 struct Options {
     model: Value,
@@ -39,12 +40,12 @@ struct Options {
     decoder: Value,
     #[serde(default)]
     template: Value,
-    /// What HF's strings of entries that end a word end in, where a suffix marks them.
+    /// Suffix of HF's strings of entries that end a word, where a suffix marks them.
     #[serde(default)]
     suffix: Option<String>,
 }
 
-/// What a vocabulary has beside its entries.
+/// Members of a vocabulary beside its entries.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     /// (left, right, result) in order of rank.
@@ -168,12 +169,12 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Whether an added token is found in any text, and not by the model.
+    /// Returns true if an added token is found in any text, and not by the model.
     pub(super) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// What looks for these added tokens.
+    /// Builds the matcher of these added tokens.
     pub(super) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
         let tokens = |normalized: bool| {
             let ids = self.added.iter().copied().filter(|&id| wanted(id));
@@ -196,7 +197,7 @@ impl Tokenizer {
         Ok(Matchers { raw: tokens(false)?, normalized: tokens(true)? })
     }
 
-    /// What normalizers make of the added tokens that are looked for in normalized text, where it differs.
+    /// Normalizes the added tokens that are matched in normalized text; returns those that change.
     fn normalized_spellings(&self) -> Result<Vec<(u32, Vec<u8>)>> {
         let mut spellings = Vec::new();
         if self.normalizers.is_empty() {
@@ -207,12 +208,12 @@ impl Tokenizer {
             if flags & NORMALIZED == 0 {
                 continue;
             }
-            let mut draft = Draft::new(content, false)?;
+            let mut aligned = AlignedText::new(content, false)?;
             for normalizer in &self.normalizers {
-                normalizer.apply(&mut draft, &|| true)?;
+                normalizer.apply(&mut aligned, &|| true)?;
             }
-            if draft.text() != content {
-                spellings.push((id, draft.text().as_bytes().to_vec()));
+            if aligned.text() != content {
+                spellings.push((id, aligned.text().as_bytes().to_vec()));
             }
         }
         Ok(spellings)

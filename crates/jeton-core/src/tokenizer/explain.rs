@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 
 use super::{Permit, Place, Tokenizer};
+use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
-use crate::interrupt::GoOn;
 use crate::model::explain::Story;
 use crate::model::why::{Attempts, Ways};
 use crate::model::{Model, Out, Scratch};
@@ -18,12 +18,12 @@ use super::segments::Segment;
 /// Pieces of the lattices of one text that are told, all pretokens together. What a browser draws is far less.
 const MOST_PIECES: usize = 1 << 17;
 
-/// How one part of a text was encoded.
+/// Encoding of one part of a text.
 #[derive(Debug, Clone)]
 pub struct Explained {
     /// Its byte range.
     pub span: Span,
-    /// What the model saw of it.
+    /// The text as the model sees it.
     pub bytes: Vec<u8>,
     /// It is an added token: there is nothing to explain.
     pub added: bool,
@@ -31,13 +31,13 @@ pub struct Explained {
     pub whole: bool,
     /// The alternative of the pattern that made it, where one pattern is all that happens before the model.
     pub alternative: Option<usize>,
-    /// What the model did.
+    /// The steps of the model.
     pub why: Why,
     /// The ids.
     pub ids: Vec<u32>,
 }
 
-/// What a model did with a pretoken.
+/// Steps of a model for a pretoken.
 #[derive(Debug, Clone)]
 pub enum Why {
     /// It merged.
@@ -50,7 +50,7 @@ pub enum Why {
     LookUp,
 }
 
-/// How a text was encoded: the first pretokens in full, and the totals of all.
+/// Encoding of a text: the first pretokens in full, and the totals of all.
 #[derive(Debug, Clone, Default)]
 pub struct Explanation {
     /// The first pretokens.
@@ -73,14 +73,20 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn explain(&self, text: &[u8], permit: &Permit<'_>, most: usize, go_on: GoOn<'_>) -> Result<Explanation> {
+    pub fn explain(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        most: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Explanation> {
         let mut scratch = Scratch::default();
         let mut all = Explanation::default();
         let mut run = Run::default();
         let mut most_pieces = MOST_PIECES;
         let mut ids = Vec::new();
         let mut counted: HashMap<Vec<u8>, (usize, usize)> = HashMap::new(); // pretoken -> its tokens, its merges
-        self.for_each_segment(text, permit, true, go_on, |segment| {
+        self.for_each_segment(text, permit, true, keep_going, |segment| {
             all.num_parts += 1;
             let is_told = all.parts.len() < most;
             let (start, end) = match segment.place {
@@ -102,12 +108,12 @@ impl Tokenizer {
             }
             ids.clear();
             let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
-            self.encode_segment(&segment, go_on, &mut scratch, &mut out)?;
+            self.encode_segment(&segment, keep_going, &mut scratch, &mut out)?;
             all.num_tokens += ids.len();
             if !is_told && !self.merges(segment.bytes.len()) {
                 return Ok(());
             }
-            let (why, whole) = self.why(&segment, permit, &ids, most_pieces, go_on)?;
+            let (why, whole) = self.why(&segment, permit, &ids, most_pieces, keep_going)?;
             let num_merges = if let Why::Merges(story) = &why { story.steps.len() } else { 0 };
             all.num_merges += num_merges;
             if !is_told {
@@ -128,30 +134,30 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Whether the model may merge in a pretoken of this length.
+    /// Returns true if the model may merge in a pretoken of this length.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// How the content of an entry becomes tokens by itself, by merges; None where no merges tell.
+    /// Returns the merges that turn the content of an entry into tokens; None if no merges do.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
-    pub fn explain_entry(&self, id: u32, go_on: GoOn<'_>) -> Result<Option<Story>> {
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn explain_entry(&self, id: u32, keep_going: KeepGoing<'_>) -> Result<Option<Story>> {
         match self.vocab.kind(id) {
             Kind::Hole | Kind::Special | Kind::Unreachable => Ok(None),
-            _ => self.model.explain_entry(&self.vocab, id, go_on),
+            _ => self.model.explain_entry(&self.vocab, id, keep_going),
         }
     }
 
-    /// What the model did with a segment, which has these ids, and whether it took it as a whole.
+    /// Returns the steps of the model for a segment, which has these ids, and whether it took it as a whole.
     fn why(
         &self,
         segment: &Segment<'_>,
         permit: &Permit<'_>,
         ids: &[u32],
         most: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(Why, bool)> {
         if segment.added.is_some() || segment.bytes.is_empty() {
             return Ok((Why::LookUp, false));
@@ -160,7 +166,7 @@ impl Tokenizer {
         let why = match &self.model {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
-                return match model.explain(&self.vocab, segment.bytes, go_on) {
+                return match model.explain(&self.vocab, segment.bytes, keep_going) {
                     // An entry as a whole that no merges reach.
                     Ok(story) if whole && story.symbols.len() - story.steps.len() != ids.len() => {
                         Ok((Why::LookUp, whole))
@@ -174,13 +180,13 @@ impl Tokenizer {
                 };
             }
             Model::Pieces(model) => {
-                let story = model.explain(&self.vocab, segment.bytes, go_on).map_err(located)?;
+                let story = model.explain(&self.vocab, segment.bytes, keep_going).map_err(located)?;
                 story.map_or(Why::LookUp, Why::Merges)
             }
             Model::Unigram(model) => {
-                Why::Ways(model.ways(segment.bytes, most, permit.specials(), go_on).map_err(located)?)
+                Why::Ways(model.ways(segment.bytes, most, permit.specials(), keep_going).map_err(located)?)
             }
-            Model::WordPiece(model) => Why::Attempts(model.attempts(segment.bytes, go_on).map_err(located)?),
+            Model::WordPiece(model) => Why::Attempts(model.attempts(segment.bytes, keep_going).map_err(located)?),
             Model::WordLevel(_) | Model::Words(_) | Model::Chars(_) => Why::LookUp,
         };
         Ok((why, false))

@@ -1,11 +1,11 @@
-//! What the template adds around encoded texts: columns of one length.
+//! Templates around encoded texts, as columns of one length.
 
 use super::{Encoding, Tokenizer};
 use crate::alphabet::Level;
 use crate::postprocess::{trim_offsets, Sequence};
 use crate::vocab::Kind;
 
-/// A text or a pair with what the template adds, one entry a token in each column.
+/// Encoded text or pair with its template, one entry a token in each column.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
     /// The ids.
@@ -16,16 +16,16 @@ pub struct Framed {
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets.
     pub offsets: Vec<(usize, usize)>,
-    /// Which part of the input it belongs to, by the template.
+    /// Type id, by the template.
     pub type_ids: Vec<u32>,
-    /// The template put it there.
+    /// True for tokens of the template.
     pub special_mask: Vec<bool>,
-    /// Which text it comes from: 0, 1, or the template.
+    /// Index of its text: 0, 1, or the template.
     pub sequences: Vec<Option<u8>>,
 }
 
 impl Tokenizer {
-    /// Puts one or two encoded texts and what the template adds together; without `add` the template only orders them.
+    /// Joins one or two encoded texts and the template; without `add` the template only orders them.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
@@ -60,7 +60,8 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown text is itself.
+                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown
+                // text is itself.
                 let (start, end) = encoding.byte_spans[index];
                 let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
                 let content = found.unwrap_or(self.vocab.content(id));
@@ -74,7 +75,7 @@ impl Tokenizer {
         framed
     }
 
-    /// The ids of many texts, each with what the template adds to one text.
+    /// Joins the ids of many texts, each with the template of one text.
     pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
         let (mut all, mut starts) = (Vec::with_capacity(ids.len()), vec![0]);
         for range in offsets.windows(2) {

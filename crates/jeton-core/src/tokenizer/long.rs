@@ -1,7 +1,8 @@
-//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants it.
+//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants
+//! it.
 //!
-//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the plain
-//! way is asked what to say about it, for it knows the place.
+//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the
+//! plain way is asked what to say about it, for it knows the place.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -9,31 +10,32 @@ use std::sync::{Mutex, PoisonError};
 
 use super::segments::Segment;
 use super::{Permit, Tokenizer};
+use crate::buffer_pool;
+use crate::cancel::KeepGoing;
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::GoOn;
 use crate::model::{Scratch, Specials};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::simd;
-use crate::spare;
 
-/// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes less than
-/// 50 ms, and starting threads would cost more than a tenth of the work.
+/// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes
+/// less than 50 ms, and starting threads would cost more than a tenth of the work.
 const LONG_TEXT: usize = 1 << 20;
 
 /// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all. Not of very long ones, for which
-/// a system may refuse so much.
+/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
+/// Not of very long ones, for which a system may refuse so much.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// What is handed to threads at once, of a long text or of many: about this many bytes, so that their ids are still at hand when they are joined.
+/// Unit of work for threads, of a long text or of many: about this many bytes, so that their ids are still at
+/// hand when they are joined.
 const PART: usize = 1 << 18;
 
 /// Asked now and then whether to go on.
-type Watch<'a> = &'a mut dyn FnMut() -> bool;
+type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
 /// A text: bytes that may or may not be UTF-8, or are known to be.
 #[derive(Debug, Clone, Copy)]
@@ -72,11 +74,12 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for `usize::MAX` at once.
+    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for
+    /// `usize::MAX` at once.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
-    pub fn prepare(&self, bytes: usize, watch: Watch<'_>) -> Result<()> {
+    pub fn prepare(&self, bytes: usize, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
         self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
     }
@@ -85,7 +88,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
-    pub fn prepare_model(&self, watch: Watch<'_>) -> Result<()> {
+    pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
         self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
@@ -99,7 +102,7 @@ impl Tokenizer {
         text: impl Into<Input<'t>>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> Result<Vec<u32>> {
         let text = text.into();
         if text.bytes.len() < LONG_TEXT {
@@ -117,7 +120,7 @@ impl Tokenizer {
         text: impl Into<Input<'t>>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> Result<usize> {
         let text = text.into();
         if text.bytes.len() < LONG_TEXT {
@@ -126,8 +129,14 @@ impl Tokenizer {
         Ok(self.in_parts(text, permit, threads, watch, true)?.count)
     }
 
-    /// What a text becomes that is not long.
-    fn whole(&self, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>, counts_only: bool) -> Result<Written> {
+    /// Encodes a text that is not long.
+    fn whole(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> Result<Written> {
         let bytes = text.bytes.len();
         self.prepare(bytes, watch)?;
         let out = Written::new(counts_only, expected(bytes));
@@ -135,13 +144,13 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// What a long text becomes.
+    /// Encodes a long text.
     fn in_parts(
         &self,
         text: Input<'_>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
         counts_only: bool,
     ) -> Result<Written> {
         self.prepare(text.bytes.len(), watch)?;
@@ -150,9 +159,9 @@ impl Tokenizer {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
         } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
-            let work = |_, go_on: GoOn<'_>| {
+            let work = |_, keep_going: KeepGoing<'_>| {
                 let out = Written::new(counts_only, expected(bytes));
-                self.run(permit, out, go_on, |run| self.run_text(text, permit, run))
+                self.run(permit, out, keep_going, |run| self.run_text(text, permit, run))
             };
             parallel::jobs(1, 1, watch, work).pop().unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
         } else {
@@ -163,13 +172,13 @@ impl Tokenizer {
 
     /// A text that cannot be encoded the fast way: the plain one may, or knows the place where it cannot.
     #[cold]
-    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: Watch<'_>) -> Result<Written> {
+    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
             return Err(error);
         }
-        let plain = |_, go_on: GoOn<'_>| {
+        let plain = |_, keep_going: KeepGoing<'_>| {
             let mut ids = Vec::new();
-            self.encode(text.bytes, permit, go_on, &mut Scratch::default(), &mut ids)?;
+            self.encode(text.bytes, permit, keep_going, &mut Scratch::default(), &mut ids)?;
             Ok(Written { count: ids.len(), ids, ..Written::default() })
         };
         parallel::jobs(1, 1, watch, plain).pop().unwrap_or(Err(error))
@@ -180,13 +189,13 @@ impl Tokenizer {
         &self,
         permit: &Permit<'_>,
         mut out: Written,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         work: impl FnOnce(&mut Run<'_>) -> Result<()>,
     ) -> Result<Written> {
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
-            let mut run = Run { vocab, model, special, encoder, worker, go_on, out: &mut out };
+            let mut run = Run { vocab, model, special, encoder, worker, keep_going, out: &mut out };
             work(&mut run)?;
             run.flush()
         })?;
@@ -204,7 +213,7 @@ impl Tokenizer {
             if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), valid) {
                 return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
             }
-            let go_on = run.go_on;
+            let keep_going = run.keep_going;
             let mut each = |segment: Segment<'_>| match segment.added {
                 Some(id) => {
                     run.known(id);
@@ -213,8 +222,8 @@ impl Tokenizer {
                 None => run.pretoken(segment.bytes, segment.is_text),
             };
             match valid {
-                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, go_on, &mut each),
-                None => self.pretokens(text.bytes, span, permit, false, go_on, &mut each),
+                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, keep_going, &mut each),
+                None => self.pretokens(text.bytes, span, permit, false, keep_going, &mut each),
             }
         })
     }
@@ -225,13 +234,13 @@ impl Tokenizer {
         text: Input<'_>,
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
         counts_only: bool,
     ) -> Result<Written> {
         let mut all = Written::new(counts_only, 0);
         let lists = Lists::default();
         if threads > 1 && !counts_only {
-            all.ids = spare::IDS.take(expected(text.bytes.len()));
+            all.ids = buffer_pool::IDS.take(expected(text.bytes.len()));
         }
         self.stretches(text.bytes, permit, |span, id| {
             let ids: Vec<u32> = id.into_iter().collect();
@@ -250,10 +259,10 @@ impl Tokenizer {
             // Of one thread's work each part would be copied.
             let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
             let parts = parallel::plan(&texts, pretokenizer, parts)?;
-            let work = |part: &Part<'_>, go_on: GoOn<'_>| -> Result<(Written, Landing)> {
+            let work = |part: &Part<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
                 let out = lists.out(counts_only, text.len() / parts.len());
-                let written = self.run(permit, out, go_on, |run| {
+                let written = self.run(permit, out, keep_going, |run| {
                     landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
                     Ok(())
                 })?;
@@ -273,7 +282,7 @@ impl Tokenizer {
         texts: &[I],
         permit: &Permit<'_>,
         threads: usize,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
@@ -282,10 +291,10 @@ impl Tokenizer {
         // One thread writes its ids one after the other, and nothing has to be joined.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
         let lists = Lists::default();
-        let small = |group: usize, go_on: GoOn<'_>| {
+        let small = |group: usize, keep_going: KeepGoing<'_>| {
             let texts = &texts[groups[group].clone()];
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
-            self.run(permit, lists.out(false, bytes), go_on, |run| {
+            self.run(permit, lists.out(false, bytes), keep_going, |run| {
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
@@ -297,7 +306,7 @@ impl Tokenizer {
         };
         let mut all = Written::default();
         if groups.len() > 1 {
-            all.ids = spare::IDS.take(expected(total));
+            all.ids = buffer_pool::IDS.take(expected(total));
         }
         let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
         let mut from = 0;
@@ -311,7 +320,7 @@ impl Tokenizer {
             }
             let many = groups[from..].iter().take_while(|group| !is_long(group)).count();
             let mut failed = None;
-            let job = |i, go_on: GoOn<'_>| small(from + i, go_on);
+            let job = |i, keep_going: KeepGoing<'_>| small(from + i, keep_going);
             parallel::jobs_in_order(many, threads, watch, job, |i, result| {
                 match result {
                     Ok(written) if failed.is_none() => lists.keep(all.append(written)),
@@ -343,7 +352,7 @@ impl Tokenizer {
         &self,
         texts: &[Input<'_>],
         permit: &Permit<'_>,
-        watch: Watch<'_>,
+        watch: KeepGoingMut<'_>,
     ) -> std::result::Result<Written, (usize, Error)> {
         let mut written = Written::default();
         for (index, &text) in texts.iter().enumerate() {
@@ -386,7 +395,7 @@ impl Written {
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Where the ids of so many bytes go.
+    /// Returns a buffer for the ids of so many bytes.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

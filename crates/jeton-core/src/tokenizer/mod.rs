@@ -3,11 +3,11 @@
 //! Invariant: same text, same tokenizer, same ids, for any number of threads and any grouping of texts.
 //! Nothing here changes after construction, so a tokenizer can be shared between threads.
 //!
-//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts it, segments are
-//! borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
+//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts
+//! it, segments are borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
 //!
-//! `build` puts a tokenizer together, `segments` cuts, `long` serves long texts and batches on threads, `spans` says where each id
-//! comes from, `explain` why.
+//! `build` puts a tokenizer together, `segments` cuts, `long` serves long texts and batches on threads, `spans` says
+//! where each id comes from, `explain` why.
 
 mod build;
 mod explain;
@@ -25,11 +25,11 @@ pub use permit::{Permission, Permit};
 pub use segments::{Place, Segment};
 pub use spans::{Chunk, Encoding};
 
+use crate::cancel::KeepGoing;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::interrupt::GoOn;
-use crate::model::{Model, Noise, Out, Scratch};
+use crate::model::{Model, Out, Sampler, Scratch};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
@@ -57,7 +57,7 @@ pub struct Tokenizer {
     matchers: [Matchers; 2],     // for no special tokens, and for all
 }
 
-/// What looks for added tokens in raw and in normalized text.
+/// Matchers of added tokens in raw and in normalized text.
 #[derive(Debug, Clone, Default)]
 struct Matchers {
     raw: Option<Matcher>,
@@ -70,8 +70,8 @@ impl Tokenizer {
         &self.added
     }
 
-    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8 matches
-    /// normalized text, 16 is an entry of the model, too.
+    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8
+    /// matches normalized text, 16 is an entry of the model, too.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }
@@ -96,12 +96,12 @@ impl Tokenizer {
         &self.model
     }
 
-    /// What stands around a text or a pair.
+    /// Template around a text or a pair.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// Appends the ids of `text` to `out`, one pretoken after the other: the plain way, which the fast one of
+    /// Appends the ids of `text` to `out`, one pretoken after the other: the slow path, which the fast path of
     /// [`Tokenizer::encode_long`] equals.
     ///
     /// # Errors
@@ -110,29 +110,35 @@ impl Tokenizer {
         &self,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         // Traced where an error tells the place.
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
-            self.encode_segment(&segment, go_on, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
+            self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
     }
 
-    /// The same with chance: merges left out, or segmentations drawn.
+    /// Encodes with random sampling: merges left out, or segmentations drawn.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn sample(&self, text: &[u8], permit: &Permit<'_>, noise: &mut Noise, go_on: GoOn<'_>) -> Result<Vec<u32>> {
+    pub fn sample(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
             match segment.added {
                 Some(id) => out.ids.push(id),
                 None => self
                     .model
-                    .sample(&self.vocab, segment.bytes, noise, go_on, &mut scratch, &mut out)
+                    .sample(&self.vocab, segment.bytes, sampler, keep_going, &mut scratch, &mut out)
                     .map_err(|error| segment.located(error))?,
             }
             Ok(())
@@ -144,14 +150,20 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Model::nbest`].
-    pub fn nbest(&self, text: &[u8], permit: &Permit<'_>, n: usize, go_on: GoOn<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
+    pub fn nbest(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        n: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(Vec<u32>, f64)>> {
         let mut segments = Vec::new(); // of each its own best, and which of the best so far each of the best goes on from
         let mut best = vec![(0.0, 0, 0)]; // score, which of the best so far, which of the segment's own
-        self.for_each_segment(text, permit, permit.refuses(), go_on, |segment| {
+        self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
                 None => {
-                    let best = self.model.nbest(segment.bytes, n, permit.specials(), go_on);
+                    let best = self.model.nbest(segment.bytes, n, permit.specials(), keep_going);
                     best.map_err(|error| segment.located(error))?
                 }
             };
@@ -184,7 +196,7 @@ impl Tokenizer {
     fn encode_segment(
         &self,
         segment: &Segment<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
@@ -198,7 +210,7 @@ impl Tokenizer {
             }
             None => self
                 .model
-                .encode(&self.vocab, segment.bytes, go_on, scratch, out)
+                .encode(&self.vocab, segment.bytes, keep_going, scratch, out)
                 .map_err(|error| segment.located(error)),
         }
     }

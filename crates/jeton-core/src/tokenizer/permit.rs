@@ -1,4 +1,4 @@
-//! Which special tokens a text may contain: the caller's permission, made ready once for any number of texts.
+//! Special tokens that a text may contain: the caller's permission, prepared once for any number of texts.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::pretokenize::Span;
 use crate::special::Matcher;
 use crate::vocab::Kind;
 
-/// Which special tokens a text may contain. Added tokens that are not special are always matched.
+/// Special tokens that a text may contain. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Permission {
     /// None: their spelling is plain text.
@@ -17,7 +17,7 @@ pub enum Permission {
     None,
     /// All.
     All,
-    /// Where one would be found if all were permitted, that is an error.
+    /// An error for any that would be found if all were permitted.
     Raise,
     /// Those with these ids.
     Only(Vec<u32>),
@@ -31,7 +31,7 @@ pub struct Permit<'t> {
 }
 
 impl Permit<'_> {
-    /// What a model may make of text that no matcher found.
+    /// Special tokens that the model may yield.
     pub(super) fn specials(&self) -> Specials<'_> {
         match &self.permission {
             Permission::None => Specials::None,
@@ -41,12 +41,12 @@ impl Permit<'_> {
         }
     }
 
-    /// What looks for added tokens in normalized text.
+    /// Matcher of added tokens in normalized text.
     pub(super) fn normalized(&self) -> Option<&Matcher> {
         self.matchers.normalized.as_ref()
     }
 
-    /// Whether a special token is an error.
+    /// True if a special token is an error.
     pub(super) fn refuses(&self) -> bool {
         self.permission == Permission::Raise
     }
@@ -77,7 +77,8 @@ impl Tokenizer {
         Ok(Permit { matchers, permission })
     }
 
-    /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps empty), in order.
+    /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps
+    /// empty), in order.
     pub(super) fn stretches(
         &self,
         text: &[u8],

@@ -1,32 +1,33 @@
 //! Text → segments: added tokens and pretokens, in order, as the model sees them.
 //!
-//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text between them is cut
-//! by itself.
+//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text
+//! between them is cut by itself.
 //!
-//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that rewrites.
+//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that
+//! rewrites.
 
 use super::{Permit, Tokenizer};
+use crate::aligned_text::{AlignedText, InputRange};
 use crate::byte_alphabet;
-use crate::draft::{Draft, Origin};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
-use crate::interrupt::{GoOn, Looks};
 use crate::pretokenize::{Pretokenizer, Span};
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// What the model sees; for an added token what was found.
+    /// Text as the model sees it; for an added token as it was found.
     pub bytes: &'s [u8],
     /// They are known to be UTF-8.
     pub is_text: bool,
     /// The added token.
     pub added: Option<u32>,
-    /// Where it comes from.
+    /// Its range of the input.
     pub place: Place<'s>,
 }
 
-/// Where the bytes of a segment come from.
+/// Origin of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub enum Place<'s> {
     /// They are the text's own, from this byte on.
@@ -34,9 +35,9 @@ pub enum Place<'s> {
     /// Each has an origin in the text, and all were cut from `whole`.
     Traced {
         /// One for each byte.
-        origins: &'s [Origin],
+        origins: &'s [InputRange],
         /// Of the segment.
-        whole: Origin,
+        whole: InputRange,
     },
     /// Nobody asked. They come from the text after this byte.
     After(usize),
@@ -68,13 +69,14 @@ impl Tokenizer {
     /// Calls `each` with the segments of `text`, in order. `traced`: segments know where their bytes come from.
     ///
     /// # Errors
-    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `go_on` returns false; what `each` and the stages return.
+    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `keep_going` returns false; what `each` and the
+    /// stages return.
     pub fn for_each_segment(
         &self,
         text: &[u8],
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         mut each: impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         self.stretches(text, permit, |span, id| match id {
@@ -82,7 +84,7 @@ impl Tokenizer {
                 let bytes = &text[span.start..span.end];
                 each(Segment { bytes, is_text: false, added: Some(id), place: Place::At(span.start) })
             }
-            None => self.pretokens(text, span, permit, traced, go_on, &mut each),
+            None => self.pretokens(text, span, permit, traced, keep_going, &mut each),
         })
     }
 
@@ -93,7 +95,7 @@ impl Tokenizer {
         stretch: Span,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
@@ -105,7 +107,7 @@ impl Tokenizer {
             }
         };
         if let Ok(valid) = std::str::from_utf8(&text[stretch.start..stretch.end]) {
-            return self.pretokens_of_text(valid, stretch.start, permit, traced, go_on, each);
+            return self.pretokens_of_text(valid, stretch.start, permit, traced, keep_going, each);
         }
         let mut at = stretch.start;
         let mut broken_from = at; // start of the present run of bytes that are not UTF-8
@@ -113,7 +115,7 @@ impl Tokenizer {
             let valid = chunk.valid();
             if !valid.is_empty() {
                 broken(broken_from, at, each)?;
-                self.pretokens_of_text(valid, at, permit, traced, go_on, each)?;
+                self.pretokens_of_text(valid, at, permit, traced, keep_going, each)?;
                 at += valid.len();
                 broken_from = at;
             }
@@ -122,20 +124,20 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// The same for UTF-8 that begins at byte `at` of the raw text.
+    /// Segments UTF-8 that begins at byte `at` of the raw text.
     pub(super) fn pretokens_of_text(
         &self,
         text: &str,
         at: usize,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         match &self.plain {
             _ if text.is_empty() => Ok(()),
-            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, go_on, each),
-            None => self.drafted(text, at, permit, traced, go_on, each),
+            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, keep_going, each),
+            None => self.drafted(text, at, permit, traced, keep_going, each),
         }
     }
 
@@ -146,10 +148,10 @@ impl Tokenizer {
         at: usize,
         pretokenizer: &Pretokenizer,
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let segment = |start: usize, end: usize, added| {
             let bytes = &text.as_bytes()[start..end];
             Segment { bytes, is_text: true, added, place: Place::At(at + start) }
@@ -158,9 +160,9 @@ impl Tokenizer {
             for span in pretokenizer.spans(&text[start..end]) {
                 let span = span.map_err(|error| error.shifted(at + start))?;
                 each(segment(start + span.start, start + span.end, None))?;
-                looks.now_and_then()?;
+                cancel.check()?;
             }
-            looks.look()
+            cancel.check_now()
         };
         let mut start = 0;
         for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
@@ -179,67 +181,69 @@ impl Tokenizer {
         at: usize,
         permit: &Permit<'_>,
         traced: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut draft = Draft::part_of(text, at, traced || self.needs_origins)?;
+        let mut aligned = AlignedText::part_of(text, at, traced || self.needs_origins)?;
         let located = |error: Error| error.shifted(at);
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, go_on).map_err(located)?;
+            normalizer.apply(&mut aligned, keep_going).map_err(located)?;
         }
         match permit.normalized() {
             Some(matcher) => {
-                matcher.cut(&mut draft)?;
-                for piece in draft.pieces().iter().filter(|_| permit.refuses()) {
+                matcher.cut(&mut aligned)?;
+                for piece in aligned.chunks().iter().filter(|_| permit.refuses()) {
                     let Some(id) = piece.id else { continue };
                     self.check(id, permit, || piece.origin.start as usize)?;
                 }
             }
-            None => draft.cut(|_, text, parts| {
+            None => aligned.cut(|_, text, parts| {
                 parts.push(0, text.len(), None); // HF cuts here, too: what was stripped is no part of a piece
                 Ok(())
             })?,
         }
         let mut written = vec![0; self.splitters.len()];
-        self.split(draft, 0, &mut written, at, go_on, &mut |draft| self.drafted_segments(draft, at, go_on, each))
+        self.split(aligned, 0, &mut written, at, keep_going, &mut |aligned| {
+            self.drafted_segments(aligned, at, keep_going, each)
+        })
     }
 
-    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many pieces. `written`: what each
-    /// stage had of the drafts before.
+    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many
+    /// pieces. `written`: what each stage had of the drafts before.
     fn split(
         &self,
-        mut draft: Draft,
+        mut aligned: AlignedText,
         stage: usize,
         written: &mut [usize],
         at: usize,
-        go_on: GoOn<'_>,
-        each: &mut dyn FnMut(&Draft) -> Result<()>,
+        keep_going: KeepGoing<'_>,
+        each: &mut dyn FnMut(&AlignedText) -> Result<()>,
     ) -> Result<()> {
-        let Some(splitter) = self.splitters.get(stage) else { return each(&draft) };
-        if draft.is_large() {
-            return draft.groups().try_for_each(|group| self.split(group, stage, written, at, go_on, each));
+        let Some(splitter) = self.splitters.get(stage) else { return each(&aligned) };
+        if aligned.is_large() {
+            return aligned.batches().try_for_each(|group| self.split(group, stage, written, at, keep_going, each));
         }
-        draft.comes_after(written[stage]);
-        splitter.apply(&mut draft, go_on).map_err(|error| error.shifted(at))?;
-        written[stage] += draft.text().len();
-        self.split(draft, stage + 1, written, at, go_on, each)
+        aligned.comes_after(written[stage]);
+        splitter.apply(&mut aligned, keep_going).map_err(|error| error.shifted(at))?;
+        written[stage] += aligned.text().len();
+        self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
     /// Calls `each` with the pieces of a draft.
     fn drafted_segments(
         &self,
-        draft: &Draft,
+        aligned: &AlignedText,
         at: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes, mut origins) = (Vec::new(), Vec::new());
-        let mut looks = Looks::new(go_on);
-        for piece in draft.pieces() {
-            looks.now_and_then()?;
-            let spelled = &draft.text()[piece.range()];
-            let traces = draft.origins().get(piece.range()).unwrap_or_default();
-            let place = |origins| match draft.is_traced() {
+        let mut cancel = CancelCheck::new(keep_going);
+        for piece in aligned.chunks() {
+            cancel.check()?;
+            let spelled = &aligned.text()[piece.range()];
+            let traces = aligned.origins().get(piece.range()).unwrap_or_default();
+            let place = |origins| match aligned.is_traced() {
                 true => Place::Traced { origins, whole: piece.origin },
                 false => Place::After(at),
             };

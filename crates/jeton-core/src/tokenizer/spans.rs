@@ -1,14 +1,15 @@
-//! Where each id of a text comes from, in bytes and in characters.
+//! Spans of the ids of a text, in bytes and in characters.
 //!
-//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes of its own has
-//! an empty span at its place; the first token of a character that was expanded owns the character's bytes.
+//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes
+//! of its own has an empty span at its place; the first token of a character that was expanded owns the character's
+//! bytes.
 //!
 //! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
 use super::{Permit, Place, Segment, Tokenizer};
-use crate::draft::Origin;
+use crate::aligned_text::InputRange;
+use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::interrupt::GoOn;
 use crate::model::{Out, Scratch};
 use crate::postprocess::Item;
 use crate::vocab::Vocab;
@@ -23,7 +24,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Half-open byte range of each.
     pub byte_spans: Vec<(usize, usize)>,
-    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's `errors="replace"` does.
+    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's
+    /// `errors="replace"` does.
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,
@@ -38,7 +40,8 @@ pub struct Encoding {
 pub struct Chunk<'c> {
     /// The ids.
     pub ids: &'c [u32],
-    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they frame.
+    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they
+    /// frame.
     pub byte_spans: &'c [(usize, usize)],
     /// The text has these tokens; else the template.
     pub from_text: bool,
@@ -49,12 +52,12 @@ impl Tokenizer {
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
-    pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, go_on: GoOn<'_>) -> Result<Encoding> {
-        self.encode_head_with_spans(text, permit, usize::MAX, go_on)
+    pub fn encode_with_spans(&self, text: &[u8], permit: &Permit<'_>, keep_going: KeepGoing<'_>) -> Result<Encoding> {
+        self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
-    /// The same of the first tokens alone: those of the first pretokens that have `most` tokens together. The model does not see the rest
-    /// of the text, so what it would refuse there is no error.
+    /// Returns the spans of the first tokens alone: those of the first pretokens that have `most` tokens together. The
+    /// model does not see the rest of the text, so that its errors there are not raised.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -63,14 +66,14 @@ impl Tokenizer {
         text: &[u8],
         permit: &Permit<'_>,
         most: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Encoding> {
         let mut placer = Placer::default();
-        self.for_each_segment(text, permit, true, go_on, |segment| {
+        self.for_each_segment(text, permit, true, keep_going, |segment| {
             if placer.encoding.ids.len() >= most {
                 return Ok(());
             }
-            self.place(&segment, text, permit, go_on, &mut placer)
+            self.place(&segment, text, permit, keep_going, &mut placer)
         })?;
         let Placer { mut encoding, offsets, cursor, .. } = placer;
         let mut seen = text;
@@ -88,8 +91,8 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the number of
-    /// tokens. `template`: with what the template adds to one text.
+    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with the
+    /// number of tokens. `template`: with the template of one text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; what `each` returns.
@@ -98,7 +101,7 @@ impl Tokenizer {
         text: &[u8],
         permit: &Permit<'_>,
         template: bool,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
     ) -> Result<()> {
         let items = self.template.single();
@@ -112,7 +115,7 @@ impl Tokenizer {
                 }
                 Item::Ids { .. } => {}
                 Item::Sequence { .. } => {
-                    let end = self.text_in_chunks(text, permit, go_on, each)?;
+                    let end = self.text_in_chunks(text, permit, keep_going, each)?;
                     left -= 1;
                     at = if left == 0 { text.len() } else { end };
                 }
@@ -121,12 +124,12 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// The same without a template. Returns where the last token ends.
+    /// Computes spans without a template. Returns the end of the last token.
     fn text_in_chunks(
         &self,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
     ) -> Result<usize> {
         let mut placer = Placer::default();
@@ -142,8 +145,8 @@ impl Tokenizer {
             encoding.pretokens.clear();
             Ok(())
         };
-        self.for_each_segment(text, permit, true, go_on, |segment| {
-            self.place(&segment, text, permit, go_on, &mut placer)?;
+        self.for_each_segment(text, permit, true, keep_going, |segment| {
+            self.place(&segment, text, permit, keep_going, &mut placer)?;
             if placer.encoding.ids.len() < CHUNK {
                 return Ok(());
             }
@@ -159,14 +162,14 @@ impl Tokenizer {
         segment: &Segment<'_>,
         text: &[u8],
         permit: &Permit<'_>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         placer: &mut Placer,
     ) -> Result<()> {
         let Placer { encoding, offsets, cursor, ends, own, scratch } = placer;
         let first = encoding.ids.len();
         ends.clear();
         let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, ends) };
-        self.encode_segment(segment, go_on, scratch, &mut out)?;
+        self.encode_segment(segment, keep_going, scratch, &mut out)?;
         own_bytes(segment, text, own);
         let mut start = 0;
         for &end in &*ends {
@@ -208,7 +211,8 @@ struct Placer {
     scratch: Scratch,
 }
 
-/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte by byte.
+/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte
+/// by byte.
 fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
     own.clear();
     let (origins, _) = match segment.place {
@@ -234,7 +238,7 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     match segment.place {
         Place::At(at) => (at + start, at + end),
         Place::Traced { origins, whole } => match origins.get(start..end) {
-            Some([Origin { start, .. }, .., Origin { end, .. }] | [Origin { start, end }]) => {
+            Some([InputRange { start, .. }, .., InputRange { end, .. }] | [InputRange { start, end }]) => {
                 (*start as usize, *end as usize)
             }
             _ => (whole.start as usize + start, whole.start as usize + end),
@@ -243,8 +247,8 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     }
 }
 
-/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`, covers one byte
-/// and is longer itself.
+/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`,
+/// covers one byte and is longer itself.
 fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize], offsets: &mut [(usize, usize)]) {
     let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] };
     let is_byte = |i: usize| ends[i] - start(i) == 1 && vocab.content(ids[i]).len() > 1;
@@ -261,7 +265,8 @@ fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize]
     }
 }
 
-/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's `errors="replace"`.
+/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's
+/// `errors="replace"`.
 fn char_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -285,7 +290,7 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
     (starts.partition_point(|&byte| byte <= start).saturating_sub(1), starts.partition_point(|&byte| byte < end))
 }
 
-/// The same for ranges that do not go backwards, in one pass.
+/// Converts ranges that do not go backwards, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut first = 0; // characters that start at or before the present byte, less one
     let place = |&(start, end): &(usize, usize)| {

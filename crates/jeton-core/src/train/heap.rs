@@ -1,7 +1,8 @@
-//! A binary heap whose order is handed in with each call, for tie rules that compare strings which the entries do not hold.
+//! A binary heap whose order is handed in with each call, for tie rules that compare strings which the entries do not
+//! hold.
 
+use crate::alloc;
 use crate::error::Result;
-use crate::memory;
 
 /// A heap; the entry that beats all others is on top.
 #[derive(Debug)]
@@ -19,9 +20,9 @@ impl<T> Heap<T> {
     /// Adds an entry.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Memory`].
+    /// [`crate::error::ErrorKind::MemoryLimit`].
     pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
-        memory::reserve(&mut self.entries, 1)?;
+        alloc::reserve(&mut self.entries, 1)?;
         self.entries.push(entry);
         let mut at = self.entries.len() - 1;
         while at > 0 && beats(&self.entries[at], &self.entries[(at - 1) / 2]) {

@@ -1,12 +1,12 @@
 //! Counts → what Hugging Face's `BpeTrainer` learns from them.
 //!
-//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of code points;
-//! then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left out of its word, and its
-//! neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
+//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of
+//! code points; then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left
+//! out of its word, and its neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
 //!
-//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of characters that are
-//! equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or a suffix are sorted by their
-//! string.
+//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of
+//! characters that are equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or
+//! a suffix are sorted by their string.
 //!
 //! Cost: two passes over the counts. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
 //! Left out: two tokens with one spelling share an id there, which is an error here.
@@ -29,7 +29,7 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
-    /// Whether symbols are bytes, in the order of their stand-ins, or characters.
+    /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
     /// The tie rule; theirs is `lowest_ids`.
     pub tie_break: TieBreak,
@@ -43,9 +43,9 @@ pub struct Options {
     pub limit_alphabet: Option<usize>,
     /// Units that are in the alphabet though the corpus may lack them.
     pub initial_alphabet: Vec<u32>,
-    /// What symbols inside a word begin with.
+    /// Prefix of symbols inside a word.
     pub prefix: Option<String>,
-    /// What the last symbol of a word ends with.
+    /// Suffix of the last symbol of a word.
     pub suffix: Option<String>,
     /// Tokens of more than two symbols are shorter than this.
     pub max_token_length: Option<usize>,
@@ -54,12 +54,12 @@ pub struct Options {
 /// One entry: id, kind, content.
 pub type Entry = (u32, Kind, Vec<u8>);
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug)]
 pub struct Learned {
     /// The alphabet, then what merges made.
     pub entries: Vec<Entry>,
-    /// How many of them are initial symbols.
+    /// Number of them that are initial symbols.
     pub num_symbols: usize,
     /// The merges in order.
     pub merges: Vec<Merge>,
@@ -95,7 +95,7 @@ impl Options {
         }
     }
 
-    /// By what the alphabet is ordered: the code point, or that of a byte's stand-in.
+    /// Sort key of the alphabet: the code point, or that of a byte's character.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -103,7 +103,7 @@ impl Options {
         }
     }
 
-    /// A symbol as the vocabulary spells it, save for the suffix, which its kind stands for.
+    /// Spelling of a symbol in the vocabulary, without the suffix, which its kind implies.
     fn content(&self, symbol: Symbol) -> Vec<u8> {
         let mut content = Vec::new();
         if symbol.inside {
@@ -117,13 +117,13 @@ impl Options {
 /// Learns merges, and the vocabulary that they make; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike; as
-/// [`learn::learn`].
+/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike;
+/// as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &Options,
     run: &learn::Options<'_>,
-    watch: &mut learn::Watch<'_>,
+    watch: &mut learn::OnMerge<'_>,
 ) -> Result<Learned> {
     let symbols = symbols(counts, options)?;
     let num_symbols = symbols.symbols.len();

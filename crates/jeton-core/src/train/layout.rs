@@ -1,31 +1,32 @@
 //! Counts → shards: every distinct pretoken once, as a sequence of what learning begins with, with its count as weight.
 //!
-//! Pretokens stand in the order of the counts, and a shard has consecutive ones, about as many symbols as the others. A pretoken
-//! of one symbol has no pairs and is only counted.
+//! Pretokens stand in the order of the counts, and a shard has consecutive ones, about as many symbols as the others. A
+//! pretoken of one symbol has no pairs and is only counted.
 
-use super::cells::{Cells, MAX_CELLS};
 use super::count::Counts;
 use super::learn::{Beginning, Known, Options};
 use super::replay::{Replay, Scratch};
 use super::shard::Shard;
+use super::symbol_array::{SymbolArray, MAX_SYMBOLS};
 use super::tokens::Tokens;
+use crate::alloc;
 use crate::alphabet::{Alphabet, EndOfWord, Level};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
-use crate::memory::{self, Memory};
 use crate::parallel;
+use crate::spill::MemoryLimit;
 
 /// A cell, and its place in the list of a pair.
-pub const BYTES_A_CELL: usize = 12;
+pub const BYTES_PER_SYMBOL: usize = 12;
 
 /// The sequences of one shard.
 struct Sequences {
-    cells: Cells,
+    cells: SymbolArray,
     uses: Vec<u64>, // by id
 }
 
-/// Lays the pretokens out, on up to `options.threads` threads. Returns the shards, the tokens with their uses, and the tokens of the whole
-/// corpus.
+/// Lays the pretokens out, on up to `options.threads` threads. Returns the shards, the tokens with their uses, and the
+/// tokens of the whole corpus.
 ///
 /// # Errors
 /// As [`super::learn::learn`].
@@ -43,10 +44,10 @@ pub fn lay_out(
     for merge in options.done {
         tokens.push_done(merge.left, merge.right)?;
     }
-    options.memory.trim_for(bytes * BYTES_A_CELL);
+    options.memory.trim_for(bytes * BYTES_PER_SYMBOL);
     let source = Source::new(beginning, options);
-    let job = |i: usize, go_on: GoOn<'_>| {
-        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, go_on)
+    let job = |i: usize, keep_going: KeepGoing<'_>| {
+        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, keep_going)
     };
     let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
@@ -62,8 +63,10 @@ pub fn lay_out(
         return Err(too_many());
     }
     let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells); // a merge takes a cell at least
-                                                                                       // Of cells and places, places are those that are read in order.
-    let tight = options.memory.is_tight(cells * BYTES_A_CELL);
+                                                                                       // Of cells and places, places
+                                                                                       // are those that are read in
+                                                                                       // order.
+    let tight = options.memory.is_tight(cells * BYTES_PER_SYMBOL);
     let memory = if tight { options.memory.in_files() } else { options.memory.clone() };
     let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory));
     let shards = shards.collect::<Result<Vec<_>>>()?;
@@ -75,7 +78,7 @@ fn too_many() -> Error {
 }
 
 fn check_cells(cells: usize) -> Result<()> {
-    if cells > MAX_CELLS {
+    if cells > MAX_SYMBOLS {
         return Err(Error::training(
             "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
         ));
@@ -105,26 +108,26 @@ fn lay_out_range(
     source: &Source<'_>,
     replay: &Replay<'_>,
     num_ids: usize,
-    memory: &Memory,
-    go_on: GoOn<'_>,
+    memory: &MemoryLimit,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Sequences> {
     let pretokens = || counts.iter().skip(range.start).take(range.len());
-    let mut sequences = Sequences { cells: Cells::with_capacity(0, memory)?, uses: memory::filled(0, num_ids)? };
-    let mut looks = Looks::new(go_on);
+    let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: alloc::filled(0, num_ids)? };
+    let mut cancel = CancelCheck::new(keep_going);
     if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
         let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
         let room: usize = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len() + 1).sum();
         check_cells(room)?; // before the memory is allocated
-        sequences.cells = Cells::with_capacity(room, memory)?;
+        sequences.cells = SymbolArray::with_capacity(room, memory)?;
         for (pretoken, count) in pretokens() {
-            looks.now_and_then()?;
+            cancel.check()?;
             sequences.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
         }
         return Ok(sequences);
     }
     let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
     for (pretoken, count) in pretokens() {
-        looks.now_and_then()?;
+        cancel.check()?;
         ids.clear();
         match source {
             Source::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
@@ -137,7 +140,7 @@ fn lay_out_range(
     Ok(sequences)
 }
 
-/// Where ids come from.
+/// Source of the ids.
 enum Source<'a> {
     Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
     Alphabet(Box<Alphabet>),

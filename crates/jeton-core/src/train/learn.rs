@@ -1,22 +1,24 @@
 //! Counts → merges: one incremental engine for every tie rule.
 //!
-//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut into a shard for
-//! each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent places, overlapping) and the cells where it
-//! begins, ascending. A merge visits exactly these cells, whatever the length of the pretokens, so text without pretokens costs no
-//! more than text with.
+//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut
+//! into a shard for each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent
+//! places, overlapping) and the cells where it begins, ascending. A merge visits exactly these cells, whatever the
+//! length of the pretokens, so text without pretokens costs no more than text with.
 //!
 //! # Why it is exact
-//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all occurrences of a
-//! pair are born at once, its count never grows after that, and its first occurrence never moves forward. Every entry of the queue
-//! is therefore an upper bound, and a top entry that is still true is the winner. Cells where a pair no longer stands are
-//! recognized by their content: ids never come back to a cell they left. Whether a rule lets a pair merge is decided when it is born.
+//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all
+//! occurrences of a pair are born at once, its count never grows after that, and its first occurrence never moves
+//! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still true is the winner.
+//! Cells where a pair no longer stands are recognized by their content: ids never come back to a cell they left.
+//! A rule decides about a pair when it is created.
 //!
-//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor is lowered and all
-//! pairs are surveyed again as they then stand. So the floor decides what is remembered, never what is learned.
+//! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor
+//! is lowered and all pairs are counted again as they then are. So the floor decides what is stored, never what
+//! is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound corrected.
-//! Memory: 8 bytes a cell, 4 for each place of a listed pair.
+//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound
+//! corrected. Memory: 8 bytes a cell, 4 for each place of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
@@ -27,23 +29,24 @@ use std::sync::MutexGuard;
 use hashbrown::HashTable;
 use serde::Deserialize;
 
+use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
-use super::crew::{with_crew, Board, Crew, Job};
-use super::ladder::{Counted, Ladder};
-use super::layout::{lay_out, BYTES_A_CELL};
+use super::layout::{lay_out, BYTES_PER_SYMBOL};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
+use super::worker_pool::{with_pool, SharedShards, Step, WorkerPool};
+use crate::alloc;
 use crate::alphabet::{EndOfWord, Level};
+use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::interrupt::GoOn;
-use crate::memory::{self, Memory};
 use crate::parallel;
 use crate::simd;
+use crate::spill::MemoryLimit;
 
-/// Which of the most frequent pairs is merged when several are equally frequent.
+/// Order of pairs that are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
@@ -57,7 +60,7 @@ pub enum TieBreak {
     Shortest,
 }
 
-/// What to learn.
+/// Options of learning.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The tie rule.
@@ -70,21 +73,21 @@ pub struct Options<'a> {
     pub min_frequency: u64,
     /// The unit of a symbol.
     pub level: Level,
-    /// How the end of a word is marked.
+    /// Marking of the end of a word.
     pub end: EndOfWord,
     /// The spelling of the mark, where tie rules compare strings.
     pub end_of_word: &'a str,
-    /// Which pairs may merge; `None` is all.
+    /// Rule that says which pairs may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
-    /// At most so many; they do not change what is learned.
+    /// Most threads; their number does not change the result.
     pub threads: usize,
-    /// How much memory sequences and places may take.
-    pub memory: &'a Memory,
-    /// When what pays.
+    /// Memory limit of sequences and posting lists.
+    pub memory: &'a MemoryLimit,
+    /// Thresholds.
     pub tuning: Tuning,
 }
 
-static UNLIMITED: Memory = Memory::unlimited();
+static UNLIMITED: MemoryLimit = MemoryLimit::unlimited();
 
 impl Default for Options<'_> {
     fn default() -> Self {
@@ -104,7 +107,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// What sequences are made of before the first merge.
+/// Initial sequences, before the first merge.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
     /// The symbols of an alphabet.
@@ -119,25 +122,26 @@ pub trait Known: Sync {
     fn next_id(&self) -> u32;
     /// The spelling of a token; empty where an id has none.
     fn spelling(&self, id: u32) -> &[u8];
-    /// How many initial symbols a token has.
+    /// Returns the number of initial symbols of a token.
     fn num_symbols(&self, id: u32) -> u32;
-    /// What the tokens make of a pretoken.
+    /// Encodes a pretoken with the tokens.
     ///
     /// # Errors
     /// Where they can make nothing of it.
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
-/// When what pays. It decides how long learning takes, never what is learned.
+/// Thresholds. They change how long learning takes, never the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
     pub shard_bytes: usize,
-    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing over ten.
+    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing
+    /// over ten.
     pub shared_places: usize,
-    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been merged. On the
-    /// corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as frequent; unlisted, the rare pairs (nine
-    /// of ten) cost nothing.
+    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been
+    /// merged. On the corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as
+    /// frequent; unlisted, the rare pairs (nine of ten) cost nothing.
     pub floor_divisor: u64,
 }
 
@@ -156,7 +160,7 @@ pub struct Merge {
     pub right: u32,
     /// The new id.
     pub result: u32,
-    /// How often the pair stood in the corpus.
+    /// Count of the pair in the corpus.
     pub count: u64,
     /// Tokens that the whole corpus takes after the merge.
     pub corpus_tokens: u64,
@@ -164,15 +168,16 @@ pub struct Merge {
     pub tokens_in_use: u32,
 }
 
-/// Is told the merges so far, and says whether to go on.
-pub type Watch<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
+/// Callback that gets the merges so far, and returns false to cancel.
+pub type OnMerge<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 
 /// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
 ///
 /// # Errors
-/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of one thread, 2⁶³ in
-/// all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not UTF-8 at character level.
-pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
+/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of
+/// one thread, 2⁶³ in all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not
+/// UTF-8 at character level.
+pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
@@ -184,7 +189,7 @@ pub fn learn_more(
     counts: &Counts,
     known: &dyn Known,
     options: &Options<'_>,
-    watch: &mut Watch<'_>,
+    watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Tokens(known), options, watch)
 }
@@ -193,12 +198,12 @@ fn learn_from(
     counts: &Counts,
     beginning: Beginning<'_>,
     options: &Options<'_>,
-    watch: &mut Watch<'_>,
+    watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
     let options = &Options { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
-    let board = Board::new(shards);
-    with_crew(&board, |crew| Learner::new(&board, crew, tokens, corpus_tokens, options).run(options, watch))
+    let shared = SharedShards::new(shards);
+    with_pool(&shared, |pool| Learner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -216,13 +221,13 @@ struct Bound {
     pair: u32,
 }
 
-impl Counted for Bound {
+impl HasCount for Bound {
     fn count(&self) -> u64 {
         self.count
     }
 }
 
-/// What one merge does to the pairs with one neighbor, in all shards together.
+/// Effect of one merge on the pairs with one neighbor, in all shards together.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -237,19 +242,19 @@ struct Learner<'a> {
     shared_places: usize,
     floor: u64, // pairs less frequent than this are not listed
     rule: Option<&'a dyn Rule>,
-    board: &'a Board,
-    crew: &'a Crew<'a>,
+    shared: &'a SharedShards,
+    pool: &'a WorkerPool<'a>,
     tokens: Tokens,
     corpus_tokens: u64,
     pairs: Vec<Pair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
-    queue: Ladder<Bound>,
+    queue: BucketQueue<Bound>,
     changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
     changed: Vec<u32>,    // neighbors that are not
 }
 
-/// Whether `a` goes before `b`.
+/// Returns true if `a` precedes `b`.
 #[inline]
 fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tokens) -> bool {
     if a.count != b.count {
@@ -273,7 +278,13 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
 }
 
 impl<'a> Learner<'a> {
-    fn new(board: &'a Board, crew: &'a Crew<'a>, tokens: Tokens, corpus_tokens: u64, options: &Options<'a>) -> Self {
+    fn new(
+        shared: &'a SharedShards,
+        pool: &'a WorkerPool<'a>,
+        tokens: Tokens,
+        corpus_tokens: u64,
+        options: &Options<'a>,
+    ) -> Self {
         let min_frequency = options.min_frequency.max(1);
         let merges = options.num_merges.max(1) as u64;
         Self {
@@ -282,22 +293,22 @@ impl<'a> Learner<'a> {
             shared_places: options.tuning.shared_places,
             floor: (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(min_frequency),
             rule: options.rule,
-            board,
-            crew,
+            shared,
+            pool,
             tokens,
             corpus_tokens,
             pairs: Vec::new(),
             index: HashTable::new(),
             hash: Hash::default(),
-            queue: Ladder::default(),
+            queue: BucketQueue::default(),
             changes: Vec::new(),
             changed: Vec::new(),
         }
     }
 
-    fn run(&mut self, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Vec<Merge>> {
+    fn run(&mut self, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
         let mut merges = options.done.to_vec();
-        let tight = options.memory.is_tight(self.num_cells() * BYTES_A_CELL);
+        let tight = options.memory.is_tight(self.num_cells() * BYTES_PER_SYMBOL);
         self.survey(&mut || watch(&merges))?;
         while merges.len() < options.num_merges {
             if !watch(&merges) {
@@ -305,7 +316,7 @@ impl<'a> Learner<'a> {
             }
             let Some(pair) = self.best(&mut || watch(&merges))? else { break };
             merges.push(self.merge(pair)?);
-            if tight && self.board.shards().all(|shard| shard.cells.are_sparse()) {
+            if tight && self.shared.shards().all(|shard| shard.cells.are_sparse()) {
                 self.compact(&mut || watch(&merges))?;
             }
         }
@@ -315,13 +326,13 @@ impl<'a> Learner<'a> {
     /// Counts all pairs as they stand, and lists those that reach the floor.
     fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let num_ids = self.tokens.len();
-        let num_shards = self.board.shards().len();
+        let num_shards = self.shared.shards().len();
         let cells = self.num_cells();
         let threads = if cells < parallel::BYTES_WORTH_A_THREAD { 1 } else { num_shards };
-        let survey = |i: usize, go_on: GoOn<'_>| self.board.shard(i).survey(num_ids, go_on);
+        let survey = |i: usize, keep_going: KeepGoing<'_>| self.shared.shard(i).survey(num_ids, keep_going);
         parallel::jobs(num_shards, threads, watch, survey).into_iter().collect::<Result<()>>()?;
         (self.pairs, self.index) = (Vec::new(), HashTable::new());
-        for shard in self.board.shards() {
+        for shard in self.shared.shards() {
             for &((left, right), weight, _) in &shard.survey.pairs {
                 let pair = self.pair(left, right)?;
                 self.pairs[pair as usize].count += weight;
@@ -332,19 +343,19 @@ impl<'a> Learner<'a> {
         for Pair { left, right, count } in all {
             self.born(left, right, count)?;
         }
-        let list = |i: usize, go_on: GoOn<'_>| {
-            let mut shard = self.board.shard(i);
+        let list = |i: usize, keep_going: KeepGoing<'_>| {
+            let mut shard = self.shared.shard(i);
             let listed = |&((left, right), _, _): &Surveyed| self.known_pair(left, right).unwrap_or(UNLISTED);
-            let mut known = memory::with_capacity(shard.survey.pairs.len())?;
+            let mut known = alloc::with_capacity(shard.survey.pairs.len())?;
             known.extend(shard.survey.pairs.iter().map(listed));
-            shard.list_survey(&known, self.pairs.len(), go_on)
+            shard.list_survey(&known, self.pairs.len(), keep_going)
         };
         parallel::jobs(num_shards, threads, watch, list).into_iter().collect::<Result<()>>()?;
         self.rebuild_queue()
     }
 
     fn num_cells(&self) -> usize {
-        self.board.shards().map(|shard| shard.cells.len()).sum()
+        self.shared.shards().map(|shard| shard.cells.len()).sum()
     }
 
     /// Gives the memory back of cells that hold nothing any more, and of pairs that are too rare by now.
@@ -356,9 +367,9 @@ impl<'a> Learner<'a> {
             let pair = self.pair(left, right)?;
             self.pairs[pair as usize].count = count;
         }
-        let num_shards = self.board.shards().len();
-        let compact = |i: usize, go_on: GoOn<'_>| {
-            self.board.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), go_on)
+        let num_shards = self.shared.shards().len();
+        let compact = |i: usize, keep_going: KeepGoing<'_>| {
+            self.shared.shard(i).compact(|left, right| self.known_pair(left, right), self.pairs.len(), keep_going)
         };
         parallel::jobs(num_shards, num_shards, watch, compact).into_iter().collect::<Result<()>>()?;
         self.tokens.compact();
@@ -367,14 +378,14 @@ impl<'a> Learner<'a> {
 
     fn rebuild_queue(&mut self) -> Result<()> {
         let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
-        self.queue = Ladder::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
+        self.queue = BucketQueue::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         Ok(())
     }
 
     /// The index of a pair, which is made if it is new.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
+    /// [`ErrorKind::MemoryLimit`].
     fn pair(&mut self, left: u32, right: u32) -> Result<u32> {
         let Self { pairs, index, hash, .. } = self;
         let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
@@ -382,10 +393,10 @@ impl<'a> Learner<'a> {
         let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
         let rehash = |&i: &u32| key(&pairs[i as usize]);
         let next = pairs.len() as u32;
-        memory::reserve_slot(index, rehash)?;
+        alloc::reserve_slot(index, rehash)?;
         let found = *index.entry(key(&new), same, rehash).or_insert(next).get();
         if found == next {
-            memory::reserve(pairs, 1)?;
+            alloc::reserve(pairs, 1)?;
             pairs.push(new);
         }
         Ok(found)
@@ -416,13 +427,13 @@ impl<'a> Learner<'a> {
         Bound { count, key, pair }
     }
 
-    /// Where the pair first stands: a number that grows with the place.
+    /// Returns the first position of the pair, as a number that grows with it.
     fn first_place(&self, pair: u32) -> u64 {
         let merging = self.merging(pair, 0);
         let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
             shard.first_place(&merging).map(|place| i << 32 | u64::from(place))
         };
-        (0..).zip(self.board.shards()).find_map(place).unwrap_or(u64::MAX)
+        (0..).zip(self.shared.shards()).find_map(place).unwrap_or(u64::MAX)
     }
 
     /// The pair to merge next.
@@ -455,18 +466,18 @@ impl<'a> Learner<'a> {
         self.survey(watch)
     }
 
-    /// Fetches what the next merges need. A pair leads to its places and these to cells, each far from the others, so each is fetched
-    /// some merges after what leads to it.
+    /// Prefetches data of the next merges. A pair leads to its places and these to cells, each far from the others, so
+    /// each is fetched some merges after what leads to it.
     fn fetch_ahead(&self) {
-        for shard in self.board.shards() {
-            if let Some(bound) = self.queue.coming(9) {
+        for shard in self.shared.shards() {
+            if let Some(bound) = self.queue.upcoming(9) {
                 simd::prefetch(&self.pairs[bound.pair as usize]);
                 shard.fetch(bound.pair);
             }
-            if let Some(bound) = self.queue.coming(5) {
+            if let Some(bound) = self.queue.upcoming(5) {
                 shard.fetch_places(bound.pair);
             }
-            if let Some(bound) = self.queue.coming(1) {
+            if let Some(bound) = self.queue.upcoming(1) {
                 shard.fetch_cells(bound.pair);
             }
         }
@@ -478,32 +489,34 @@ impl<'a> Learner<'a> {
         let Pair { left, right, count } = self.pairs[pair as usize];
         let result = self.tokens.push(left, right)?;
         let merging = self.merging(pair, result);
-        let num_places: usize = self.board.shards().map(|shard| shard.num_places(pair)).sum();
+        let num_places: usize = self.shared.shards().map(|shard| shard.num_places(pair)).sum();
         let together = num_places >= self.shared_places;
-        self.crew.run(Job::Merge(merging), together)?;
+        self.pool.run(Step::Merge(merging), together)?;
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
         self.settle(&merging)?;
-        self.crew.run(Job::List(self.pairs.len()), together)?;
+        self.pool.run(Step::FillPostings(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
             self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         }
-        let merged = self.board.shards().map(|shard| shard.merged).sum();
+        let merged = self.shared.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;
         self.tokens.merged(left, right, result, merged);
         let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use());
         Ok(Merge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
-    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that are born.
+    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that
+    /// are created.
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
-        memory::reserve(&mut self.changes, more)?;
+        alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never lost.
-        let regained: u64 = self.board.shards().map(|shard| shard.before.weight(result)).sum();
+        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never
+        // lost.
+        let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
             |learner, x, weight| {
@@ -522,18 +535,19 @@ impl<'a> Learner<'a> {
         )
     }
 
-    /// Adds up what the shards noted of one side, asks `settle` for the new pair of each neighbor, and tells the shards.
+    /// Sums the effects of all shards on one side, calls `settle` for the new pair of each neighbor, and tells the
+    /// shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,
         settle: impl Fn(&mut Self, u32, u64) -> Result<u32>,
     ) -> Result<()> {
-        for mut shard in self.board.shards() {
+        for mut shard in self.shared.shards() {
             for (id, weight) in side(&mut shard).iter() {
                 let change = &mut self.changes[id as usize];
                 if change.weight == UNCHANGED.weight {
                     change.weight = 0;
-                    memory::reserve(&mut self.changed, 1)?;
+                    alloc::reserve(&mut self.changed, 1)?;
                     self.changed.push(id);
                 }
                 change.weight += weight;
@@ -543,7 +557,7 @@ impl<'a> Learner<'a> {
             let id = self.changed[i];
             self.changes[id as usize].listed = settle(self, id, self.changes[id as usize].weight)?;
         }
-        for mut shard in self.board.shards() {
+        for mut shard in self.shared.shards() {
             side(&mut shard).set_listed(|id| self.changes[id as usize].listed);
         }
         for id in self.changed.drain(..) {
@@ -572,7 +586,7 @@ impl<'a> Learner<'a> {
         Ok(pair)
     }
 
-    /// Whether the rule, if there is one, lets the pair merge.
+    /// Returns true if the rule, if there is one, permits the pair to merge.
     fn allows(&self, left: u32, right: u32) -> bool {
         match (self.rule, self.tokens.strings()) {
             (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),

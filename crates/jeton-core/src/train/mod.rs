@@ -1,14 +1,12 @@
 //! corpus → counts → merges.
 //!
-//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds the
-//! merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
+//! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds
+//! the merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
-mod cells;
+mod bucket_queue;
 pub mod count;
-mod crew;
 mod heap;
 pub mod hf;
-mod ladder;
 mod layout;
 pub mod learn;
 mod replay;
@@ -16,5 +14,7 @@ pub mod rules;
 pub mod sentencepiece;
 pub mod sequences;
 mod shard;
+mod symbol_array;
 mod tokens;
 pub mod unigram;
+mod worker_pool;

@@ -1,7 +1,8 @@
 //! Merges that were learned before, done again on a sequence: where learning goes on from.
 //!
-//! The lowest rank goes first, and of equal ones the leftmost. That is what the learner did when it merged each pair everywhere, one
-//! after the other: a pair that was merged never comes back, for its two tokens have lost their places to younger ones.
+//! The lowest rank goes first, and of equal ones the leftmost. That is what the learner did when it merged each pair
+//! everywhere, one after the other: a pair that was merged never comes back, for its two tokens have lost their places
+//! to younger ones.
 //!
 //! Cost: O(n log n) for n symbols. Plain version: `reference/step05_encode.py`.
 
@@ -20,7 +21,7 @@ pub struct Replay<'m> {
     ranks: HashMap<(u32, u32), u32>,
 }
 
-/// What one sequence needs; kept from one to the next.
+/// Buffers for one sequence; kept from one to the next.
 #[derive(Debug, Default)]
 pub struct Scratch {
     next: Vec<u32>,
@@ -44,12 +45,12 @@ impl<'m> Replay<'m> {
         Ok(Self { merges, ranks })
     }
 
-    /// Whether there are no merges.
+    /// Returns true if there are no merges.
     pub fn is_empty(&self) -> bool {
         self.merges.is_empty()
     }
 
-    /// Does all merges that there is a place for. `met` gets every pair of neighbors that there was at any time.
+    /// Applies all merges that are possible. `met` gets every pair of neighbors that occurred at any time.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut Scratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));

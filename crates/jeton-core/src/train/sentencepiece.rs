@@ -1,15 +1,16 @@
 //! Counts of words → what SentencePiece's BPE trainer learns from them.
 //!
-//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most frequent
-//! characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut the words. Pieces are
-//! merges in the order of `shortest`, of those that may be pieces ([`super::rules::sentencepiece`]); the characters follow them.
+//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most
+//! frequent characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut
+//! the words. Pieces are merges in the order of `shortest`, of those that may be pieces
+//! ([`super::rules::sentencepiece`]); the characters follow them.
 //!
-//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that merges of
-//! their parts have taken all occurrences of. So does this.
+//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that
+//! merges of their parts have taken all occurrences of. So does this.
 //!
 //! Invariant: the same pieces in the same order as sentencepiece 0.2.3. Coverage is compared in 32 bits, as there.
-//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`, `bpe_model_trainer.cc`.
-//! Left out: sampling, differential privacy, `auto_character_coverage`.
+//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
+//! `bpe_model_trainer.cc`. Left out: sampling, differential privacy, `auto_character_coverage`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,9 +25,9 @@ use super::sequences::Symbols;
 use crate::alphabet::{EndOfWord, Level, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What stands where a control or user-defined symbol stood.
+/// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// What SentencePiece puts in the place of rare characters.
+/// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
 
 /// The options of the trainer.
@@ -34,11 +35,11 @@ const RARE: char = '\u{2585}';
 pub struct Options {
     /// Pieces in all, characters included, and control symbols and the like not.
     pub vocab_size: usize,
-    /// How much of the text the characters of the vocabulary make up.
+    /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
     /// Characters that are in the vocabulary in any case.
     pub required_chars: String,
-    /// What may be a piece.
+    /// Options for valid pieces.
     #[serde(flatten)]
     pub candidates: Candidates,
 }
@@ -53,12 +54,12 @@ impl Options {
     }
 }
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug)]
 pub struct Learned {
     /// All pieces, the best first.
     pub pieces: Vec<String>,
-    /// How many of them are single characters, the last ones.
+    /// Number of them that are single characters, the last ones.
     pub num_chars: usize,
     /// The merges that made pieces, in order; their ids are places in `pieces`.
     pub merges: Vec<Merge>,
@@ -67,13 +68,13 @@ pub struct Learned {
 /// Learns pieces; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a character that
-/// counts; as [`learn::learn`].
+/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a
+/// character that counts; as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &Options,
     run: &learn::Options<'_>,
-    watch: &mut learn::Watch<'_>,
+    watch: &mut learn::OnMerge<'_>,
 ) -> Result<Learned> {
     let chars = required_chars(counts, options)?;
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
@@ -153,8 +154,8 @@ fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
     Ok(segments)
 }
 
-/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand between two merges of
-/// one pair (`abab`: `ab`, then `a`, before the second `ab`).
+/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand
+/// between two merges of one pair (`abab`: `ab`, then `a`, before the second `ab`).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,
@@ -180,7 +181,7 @@ fn gone(
     Ok(met)
 }
 
-/// What every id spells: characters, then pieces.
+/// Spellings of all ids: characters, then pieces.
 struct Strings(Vec<String>);
 
 impl Strings {

@@ -1,8 +1,8 @@
 //! Counts → sequences of ids with weights, the learner's input.
 //!
-//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it is what the corpus
-//! holds: by falling count, ties by first appearance, or by code point.
-//! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
+//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it is what the
+//! corpus holds: by falling count, ties by first appearance, or by code point. Plain version:
+//! `reference/step09_characters.py`, `reference/step10_words.py`.
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -11,12 +11,13 @@ use super::count::Counts;
 use crate::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol};
 use crate::error::Result;
 
-/// How the initial symbols get their ids.
+/// Assignment of ids to the initial symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Bytes as themselves; at character level by falling count, ties by first appearance.
     Natural,
-    /// By the code point of the symbol's spelling; a byte is spelled by its stand-in in GPT-2's byte alphabet. HF's order.
+    /// By the code point of the symbol's spelling; a byte is spelled by its stand-in in GPT-2's byte alphabet. HF's
+    /// order.
     CodePoint,
 }
 
@@ -27,7 +28,7 @@ pub struct Symbols {
     pub symbols: Vec<Symbol>,
     /// The id of the first.
     pub first_id: u32,
-    /// What is none of them is left out of its pretoken; else it is an error.
+    /// True to leave other characters out of their pretoken; else they are an error.
     pub drops_others: bool,
 }
 

@@ -1,35 +1,38 @@
 //! Consecutive sequences, with the places of every pair in them: what one thread works on.
 //!
-//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors; then the
-//! learner, who sees all shards, decides which of the pairs that came to be are worth listing ([`Side::listed`]); then
-//! [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards need no locks while they work.
+//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors;
+//! then the learner, who sees all shards, decides which of the pairs that came to be are worth listing
+//! ([`Side::listed`]); then [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards
+//! need no locks while they work.
 //!
-//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in files beyond it. A place is fetched long before it is visited: the
-//! places of a pair are far from each other, and waiting for memory is nearly all that a merge costs.
+//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in
+//! files beyond it. A place is fetched long before it is visited: the places of a pair are far from each other, and
+//! waiting for memory is nearly all that a merge costs.
 
 use hashbrown::HashTable;
 
-use super::cells::Cells;
+use super::symbol_array::SymbolArray;
+use crate::alloc;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
 use crate::hash::Hash;
-use crate::interrupt::{GoOn, Looks};
-use crate::memory::{self, List, Memory, PAGE};
 use crate::simd;
+use crate::spill::{MemoryLimit, SpillVec, PAGE};
 
-/// How many places ahead cells are fetched.
+/// Prefetch distance, in positions.
 const AHEAD: usize = 24;
 
-/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system maps up to fifteen
-/// neighbors, so these are 16 MiB at most.
+/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system
+/// maps up to fifteen neighbors, so these are 16 MiB at most.
 const LOOK: usize = 1 << 8;
 
 /// Alphabets up to this size have their pairs counted in a square.
 const SQUARE: usize = 768;
 
-/// `Side::listed` of a neighbor whose pair nobody will ask for.
+/// `Side::listed` of a neighbor whose pair is not listed.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// What a merge needs to know of its pair.
+/// Facts about the pair of a merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
     /// The pair, by its index.
@@ -54,11 +57,11 @@ struct Places {
     len: u32,
 }
 
-/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks are not copied as a
-/// list is that grows.
+/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks
+/// are not copied as a list is that grows.
 const BLOCK: usize = 1 << 20;
 
-/// What one merge does to the pairs with one neighbor.
+/// Effect of one merge on the pairs with one neighbor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,
@@ -131,7 +134,7 @@ impl Default for Index {
 impl Survey {
     fn new(num_ids: usize) -> Result<Self> {
         let index = if num_ids <= SQUARE {
-            Index::Square { side: num_ids as u32, at: memory::filled(u32::MAX, num_ids * num_ids)? }
+            Index::Square { side: num_ids as u32, at: alloc::filled(u32::MAX, num_ids * num_ids)? }
         } else {
             Index::default()
         };
@@ -154,28 +157,28 @@ impl Survey {
                 let key = |pair: (u32, u32)| hash.int(u64::from(pair.0) << 32 | u64::from(pair.1));
                 let same = |&i: &u32| pairs[i as usize].0 == (left, right);
                 let rehash = |&i: &u32| key(pairs[i as usize].0);
-                memory::reserve_slot(table, rehash)?;
+                alloc::reserve_slot(table, rehash)?;
                 *table.entry(key((left, right)), same, rehash).or_insert(next).get()
             }
         };
         if found == next {
-            memory::reserve(pairs, 1)?;
+            alloc::reserve(pairs, 1)?;
             pairs.push(((left, right), 0, 0));
         }
         Ok(found as usize)
     }
 }
 
-/// How many places far from each other were touched.
+/// Counter of random accesses.
 #[derive(Debug)]
 struct Visits(usize);
 
 impl Visits {
     #[inline]
-    fn one(&mut self, memory: &Memory) {
+    fn one(&mut self, memory: &MemoryLimit) {
         self.0 += 1;
         if self.0.is_multiple_of(LOOK) {
-            memory.look();
+            memory.enforce();
         }
     }
 }
@@ -184,10 +187,10 @@ impl Visits {
 #[derive(Debug)]
 pub struct Shard {
     /// The sequences.
-    pub cells: Cells,
-    postings: Vec<List<u32>>, // cells where a pair begins or once began
-    places: Vec<Places>,      // by pair; each ascending
-    memory: Memory,           // for postings
+    pub cells: SymbolArray,
+    postings: Vec<SpillVec<u32>>, // cells where a pair begins or once began
+    places: Vec<Places>,          // by pair; each ascending
+    memory: MemoryLimit,          // for postings
     visits: Visits,
     /// The tokens before the places of the present merge.
     pub before: Side,
@@ -203,11 +206,11 @@ impl Shard {
     /// For sequences of which merges will make ids under `num_ids`.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`].
-    pub fn new(cells: Cells, num_ids: usize, memory: &Memory) -> Result<Self> {
+    /// [`ErrorKind::MemoryLimit`].
+    pub fn new(cells: SymbolArray, num_ids: usize, memory: &MemoryLimit) -> Result<Self> {
         let side = || -> Result<Side> {
-            let of = memory::filled(Neighbor::default(), num_ids)?;
-            Ok(Side { of, ids: memory::with_capacity(num_ids)?, places: Vec::new() })
+            let of = alloc::filled(Neighbor::default(), num_ids)?;
+            Ok(Side { of, ids: alloc::with_capacity(num_ids)?, places: Vec::new() })
         };
         let (before, after, memory) = (side()?, side()?, memory.clone());
         let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
@@ -218,28 +221,29 @@ impl Shard {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn survey(&mut self, num_ids: usize, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    pub fn survey(&mut self, num_ids: usize, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let mut survey = Survey::new(num_ids)?;
         for (at, left, right) in self.cells.pairs() {
             let position = survey.position(left, right)?;
             let (_, weight, places) = &mut survey.pairs[position];
             *weight += self.cells.weight(at);
             *places += 1;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         self.survey = survey;
         Ok(())
     }
 
-    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered anew.
+    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered
+    /// anew.
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    pub fn list_survey(&mut self, listed: &[u32], num_pairs: usize, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let mut survey = std::mem::take(&mut self.survey);
-        self.places = memory::filled(Places::default(), num_pairs)?;
+        self.places = alloc::filled(Places::default(), num_pairs)?;
         let mut total = 0;
         for (&pair, &(_, _, len)) in listed.iter().zip(&survey.pairs) {
             if pair != UNLISTED {
@@ -253,27 +257,28 @@ impl Shard {
             let pair = survey.position(left, right).map(|position| listed[position]);
             (!matches!(pair, Ok(UNLISTED))).then(|| pair.map(|pair| (pair, at)))
         });
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
-    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered anew.
+    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered
+    /// anew.
     ///
     /// # Errors
-    /// `Interrupted`; as [`List::reserve`].
+    /// `Interrupted`; as [`SpillVec::reserve`].
     pub fn compact(
         &mut self,
         listed: impl Fn(u32, u32) -> Option<u32>,
         num_pairs: usize,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<()> {
         self.postings.clear();
-        self.cells.compact(go_on)?;
-        let mut looks = Looks::new(go_on);
-        self.places = memory::filled(Places::default(), num_pairs)?;
+        self.cells.compact(keep_going)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        self.places = alloc::filled(Places::default(), num_pairs)?;
         let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
         for (_, pair) in self.cells.pairs().filter_map(listed) {
             self.places[pair].len += 1;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         let mut total = 0;
         for places in &mut self.places {
@@ -282,18 +287,18 @@ impl Shard {
         }
         let Self { cells, postings, places, memory, visits, .. } = self;
         let found = cells.pairs().filter_map(listed).map(|(at, pair)| Ok((pair as u32, at)));
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut looks)
+        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
     /// There are now so many pairs in all.
     fn know(&mut self, num_pairs: usize) -> Result<()> {
         let more = num_pairs.saturating_sub(self.places.len());
-        memory::reserve(&mut self.places, more)?;
+        alloc::reserve(&mut self.places, more)?;
         self.places.resize(num_pairs, Places::default());
         Ok(())
     }
 
-    /// How many places of a pair are listed.
+    /// Returns the number of positions of a pair that are listed.
     pub fn num_places(&self, pair: u32) -> usize {
         self.places[pair as usize].len as usize
     }
@@ -338,14 +343,14 @@ impl Shard {
     /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`], before anything is merged.
+    /// [`ErrorKind::MemoryLimit`], before anything is merged.
     pub fn merge(&mut self, merging: &Merging) -> Result<()> {
         let Self { cells, postings, before, after, memory, visits, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
         for side in [&mut *before, &mut *after] {
-            memory::reserve(&mut side.places, places.len())?; // a place adds at most one to each
+            alloc::reserve(&mut side.places, places.len())?; // a place adds at most one to each
         }
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
@@ -360,10 +365,11 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the sides empty.
+    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the
+    /// sides empty.
     ///
     /// # Errors
-    /// As [`List::reserve`].
+    /// As [`SpillVec::reserve`].
     pub fn list(&mut self, num_pairs: usize) -> Result<()> {
         self.know(num_pairs)?;
         for side in [&mut self.before, &mut self.after] {
@@ -395,7 +401,7 @@ impl Shard {
 
 /// Merges one occurrence and notes its neighbors. Returns its weight.
 #[inline]
-fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
+fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
     let weight = cells.weight(at);
     if let Some(place) = cells.before(at) {
         let token = cells.token(place);
@@ -408,26 +414,27 @@ fn merge_at(cells: &mut Cells, before: &mut Side, after: &mut Side, merging: &Me
     if let Some(right) = cells.after(at, merging.length) {
         after.add(right, weight, at);
     }
-    cells.join(at, merging.left_length, merging.length, merging.result);
+    cells.merge(at, merging.left_length, merging.length, merging.result);
     weight
 }
 
-/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places` holds the range of each pair,
-/// `total` places together.
+/// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places`
+/// holds the range of each pair, `total` places together.
 ///
-/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then within each partition.
-/// One pass would write to all pages in no order, with a page fault for each place; two passes have √(number of pages) pages in use at a time.
+/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then
+/// within each partition. One pass would write to all pages in no order, with a page fault for each place; two passes
+/// have √(number of pages) pages in use at a time.
 ///
 /// # Errors
-/// `Interrupted`; as [`List::reserve`].
+/// `Interrupted`; as [`SpillVec::reserve`].
 fn fill_postings(
     found: impl Iterator<Item = Result<(u32, u32)>>,
     places: &mut [Places],
-    postings: &mut Vec<List<u32>>,
+    postings: &mut Vec<SpillVec<u32>>,
     total: usize,
-    memory: &Memory,
+    memory: &MemoryLimit,
     visits: &mut Visits,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     let (number, ..) = room(postings, total, memory)?;
     let block = &mut postings[number as usize];
@@ -443,13 +450,13 @@ fn fill_postings(
         for found in found {
             let (pair, at) = found?;
             write(places, pair, at);
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         return Ok(());
     }
     let size = total.div_ceil(num_partitions);
     let partition = |start: u32| start as usize / size;
-    let mut ends = memory::filled(0, num_partitions)?; // of what is in each partition
+    let mut ends = alloc::filled(0, num_partitions)?; // end of each partition
     for places in places.iter_mut() {
         ends[partition(places.start).min(num_partitions - 1)] += places.len as usize;
         places.len = 0;
@@ -458,7 +465,7 @@ fn fill_postings(
     for end in &mut ends {
         (*end, before) = (before, before + *end);
     }
-    let mut partitioned = List::new(&memory.in_files());
+    let mut partitioned = SpillVec::new(&memory.in_files());
     partitioned.extend(std::iter::repeat_n((0, 0), total))?;
     for found in found {
         let (pair, at) = found?;
@@ -466,21 +473,26 @@ fn fill_postings(
         partitioned[*end] = (pair, at);
         *end += 1;
         visits.one(memory);
-        looks.now_and_then()?;
+        cancel.check()?;
     }
     for &(pair, at) in &*partitioned {
         write(places, pair, at);
         visits.one(memory);
-        looks.now_and_then()?;
+        cancel.check()?;
     }
     Ok(())
 }
 
-/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room starts.
-fn room<'p>(postings: &'p mut Vec<List<u32>>, more: usize, memory: &Memory) -> Result<(u32, &'p mut [u32], u32)> {
+/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room
+/// starts.
+fn room<'p>(
+    postings: &'p mut Vec<SpillVec<u32>>,
+    more: usize,
+    memory: &MemoryLimit,
+) -> Result<(u32, &'p mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
         let listed: usize = postings.iter().map(|block| block.len()).sum();
-        let mut block = List::new(memory);
+        let mut block = SpillVec::new(memory);
         block.reserve(more.max(BLOCK).max(listed / 8))?;
         postings.push(block);
     }

@@ -1,4 +1,4 @@
-//! The tokens that training knows so far: their length, how often they occur, and (where somebody asks) their spelling.
+//! Tokens known to training: their lengths, counts and, on request, spellings.
 
 use super::learn::{Beginning, Options, TieBreak};
 use crate::error::{Error, Result};
@@ -92,13 +92,13 @@ impl Tokens {
         self.lengths.len()
     }
 
-    /// How many cells a token covers: one, where learning began with it.
+    /// Returns the number of cells that a token covers: one, if learning began with it.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         self.lengths[id as usize]
     }
 
-    /// How many initial symbols a token has.
+    /// Returns the number of initial symbols of a token.
     pub fn num_symbols(&self, id: u32) -> u32 {
         self.symbols[id as usize]
     }
@@ -108,7 +108,7 @@ impl Tokens {
         self.in_use
     }
 
-    /// The spellings, if anybody asks for them.
+    /// Returns the spellings, if requested.
     pub fn strings(&self) -> Option<&Strings> {
         self.strings.as_ref()
     }
@@ -140,7 +140,7 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds a token that stands in one cell, for two others were merged to it before learning began.
+    /// Adds a token that takes one cell: it was merged before learning began.
     ///
     /// # Errors
     /// As [`Tokens::new`].
@@ -150,7 +150,7 @@ impl Tokens {
         Ok(id)
     }
 
-    /// From now on every token stands in one cell.
+    /// Makes every token take one cell.
     pub fn compact(&mut self) {
         self.lengths.fill(1);
     }

@@ -1,4 +1,4 @@
-//! Texts that find differences between splitters, and the plain way to run a regex over a text.
+//! Texts that find differences between splitters, and the slow path of running a regex over a text.
 //!
 //! Random fragments glued together find more than random characters: every fragment is one that some pattern treats
 //! specially, so that their neighborhoods are what varies.
@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// How many random texts each comparison draws: enough to notice a break, fewer where the oracle runs unoptimized, more
+/// Number of random texts of each comparison: enough to notice a break, fewer where the oracle runs unoptimized, more
 /// where `JETON_TEST_ROUNDS` says so.
 pub fn rounds(usual: usize) -> usize {
     let usual = if cfg!(debug_assertions) { usual / 8 } else { usual };
@@ -61,7 +61,7 @@ pub fn spans_from(pretokenizer: &Pretokenizer, text: &str, start: usize) -> Vec<
     spans
 }
 
-/// What the published engine makes of it: matches, and the text between them.
+/// Splits with the published engine: matches, and the text between them.
 pub fn oracle(regex: &fancy_regex::Regex, text: &str) -> Vec<Span> {
     let (mut spans, mut end, mut from) = (Vec::new(), 0, 0);
     while from <= text.len() {

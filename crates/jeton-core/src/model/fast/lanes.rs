@@ -1,22 +1,22 @@
 //! Several short pretokens merged side by side.
 //!
-//! A merge is a chain of steps that wait for each other: the lowest rank, two look-ups, the ranks beside it. Pretokens do not wait for
-//! each other, so a few of them take turns and hide each other's waits. The ranks of a pretoken stay in vector registers: to
-//! write one into memory and to read its neighbors back at once would stall.
+//! A merge is a chain of steps that wait for each other: the lowest rank, two look-ups, the ranks beside it. Pretokens
+//! do not wait for each other, so a few of them take turns and hide each other's waits. The ranks of a pretoken stay in
+//! vector registers: to write one into memory and to read its neighbors back at once would stall.
 //!
 //! Invariant: the ids are those of `merging`, the plain version. Time of one pretoken is n², n ≤ [`MOST`].
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
-use super::row::Row;
+use super::simd_min::MinArray;
 
-/// Bytes of a pretoken that is short: there are 64 places, of which the first and the last hold no symbol, and a character needs
-/// room for four.
+/// Bytes of a pretoken that is short: there are 64 places, of which the first and the last hold no symbol, and a
+/// character needs room for four.
 pub(super) const MOST: usize = 59;
 
 /// Pretokens that are prepared before the first is merged.
 pub(super) const GROUP: usize = 32;
 
-/// How many take turns.
+/// Number of lanes.
 const LANES: usize = 4;
 
 /// Priorities from here on have no rank.
@@ -34,7 +34,7 @@ pub(super) trait Rank {
     fn of(&self, symbols: &[u32; 64], place: usize) -> u32;
 }
 
-/// Pretokens being merged. Symbols stand at places 1 to n, between two that are no symbols.
+/// Pretokens being merged. Symbols are at positions 1 to n, between two sentinels.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) symbols: [[u32; 64]; GROUP],
@@ -63,8 +63,8 @@ impl Work {
         &mut self.symbols[self.len]
     }
 
-    /// Takes the `count` symbols that were written as one pretoken. `rank` gives that of the pair at a place; the pairs in `inner`, one bit
-    /// for each place, are known to have none.
+    /// Takes the `count` symbols that were written as one pretoken. `rank` gives that of the pair at a place; the pairs
+    /// in `inner`, one bit for each place, are known to have none.
     #[inline(always)]
     pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
@@ -82,10 +82,14 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that holds one of
-    /// its tokens, and none where it cannot be merged here.
+    /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that
+    /// holds one of its tokens, and none where it cannot be merged here.
     #[inline(always)]
-    pub(super) fn merge<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
+    pub(super) fn merge<
+        Small: MinArray,
+        Middle: MinArray<Proof = Small::Proof>,
+        Large: MinArray<Proof = Small::Proof>,
+    >(
         &mut self,
         proof: Small::Proof,
         ranks: &Ranks,
@@ -105,7 +109,7 @@ impl Work {
     }
 
     #[inline(always)]
-    fn take_turns<R: Row, const K: usize>(
+    fn take_turns<R: MinArray, const K: usize>(
         &mut self,
         proof: R::Proof,
         list: &[u8],

@@ -1,21 +1,21 @@
 //! Long pretokens in linear time: window by window.
 //!
-//! Tokens t1 … tn are the encoding of their text exactly if each two neighbors are the encoding of theirs. For consider the
-//! first merge over the boundary of two: until then nothing has crossed a boundary, so the two have gone through the same merges as they do
-//! alone, and would merge alone, too. So a window is encoded; its last tokens, which may depend on what follows, are
-//! dropped; the next window begins there, and only the joint of the two is checked. Where it does not hold, tokens are given
-//! back, twice as many each time.
+//! Tokens t1 … tn are the encoding of their text exactly if each two neighbors are the encoding of theirs. For consider
+//! the first merge over the boundary of two: until then nothing has crossed a boundary, so the two have gone through
+//! the same merges as they do alone, and would merge alone, too. So a window is encoded; its last tokens, which may
+//! depend on what follows, are dropped; the next window begins there, and only the joint of the two is checked. Where
+//! it does not hold, tokens are given back, twice as many each time.
 //!
 //! A run of one character, or of a few, makes the same window and the same joint again and again. Both are remembered.
 //!
-//! Left out: a bound for texts whose joints never hold. None is known; after 64 tokens given back the caller's way, a heap,
-//! is O(n log n) for any text.
-//! The property of neighbors: H. van Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
+//! Left out: a bound for texts whose joints never hold. None is known; after 64 tokens given back the caller's way, a
+//! heap, is O(n log n) for any text. The property of neighbors: H. van Antwerpen and A. Neubeck, github/rust-gems,
+//! crates/bpe (2024).
 
+use super::initial_symbols::InitialSymbols;
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
-use super::units::Units;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::vocab::Vocab;
 
 /// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
@@ -120,27 +120,27 @@ impl Window {
         left
     }
 
-    /// Whether two tokens stay as they are beside each other; None where they are too long for a window.
+    /// Returns true if two tokens stay unmerged side by side; None where they are too long for a window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
         let len = first.len() + second.len();
-        if len + tables.units.room() > WINDOW {
+        if len + tables.initial.room() > WINDOW {
             return None;
         }
         let mut both = [0; WINDOW];
         both[..first.len()].copy_from_slice(first);
         both[first.len()..len].copy_from_slice(second);
-        let count = tables.units.spell(&both[..len], &mut self.symbols);
+        let count = tables.initial.spell(&both[..len], &mut self.symbols);
         let left_over = self.merge(tables.ranks, tables.results, count);
         Some(left_over == 2 && self.symbols[..2] == [left, right])
     }
 }
 
-/// What encoding reads.
+/// Tables that encoding reads.
 pub(super) struct Tables<'t> {
     pub(super) vocab: &'t Vocab,
-    pub(super) units: &'t Units,
+    pub(super) initial: &'t InitialSymbols,
     pub(super) ranks: &'t Ranks,
     pub(super) results: &'t [u32],
 }
@@ -154,14 +154,14 @@ struct Known {
 }
 
 impl Tables<'_> {
-    /// Appends the tokens of `text`; false where the caller has to find another way, with what was appended taken back.
+    /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.
     #[inline(always)]
     pub(super) fn encode_long(
         &self,
         text: &[u8],
         window: &mut Window,
         joint: &mut Window,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         out: &mut Vec<u32>,
     ) -> Result<bool> {
         let from = out.len();
@@ -169,9 +169,9 @@ impl Tables<'_> {
         let mut reached = 0; // where all before held once; up to there, giving back goes on doubling, so that it ends
         let mut known = Known::default();
         let mut good = None; // the last joint that held
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         loop {
-            looks.now_and_then()?;
+            cancel.check()?;
             let rest = &text[at..];
             // The same bytes, and one more, which the last character's symbols may have depended on.
             let is_known = known.bytes > 0
@@ -179,8 +179,8 @@ impl Tables<'_> {
                     .get(..=known.bytes)
                     .is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
             if !is_known {
-                let found = self.units.write(rest, &mut window.symbols);
-                let is_known = self.units.is_complete() || !window.symbols[..found.symbols].contains(&NO_SYMBOL);
+                let found = self.initial.write(rest, &mut window.symbols);
+                let is_known = self.initial.is_complete() || !window.symbols[..found.symbols].contains(&NO_SYMBOL);
                 if found.bytes == 0 || !is_known {
                     out.truncate(from);
                     return Ok(false);

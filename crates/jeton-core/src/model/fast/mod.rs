@@ -1,8 +1,8 @@
 //! Merging, fast: many pretokens at once, with tables that fit the caches.
 //!
-//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`; `merging` is the plain
-//! version, and what does not fit here goes that way: unknown characters, those that begin a user-defined piece, and merges to pieces that have the
-//! score of others.
+//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`;
+//! `merging` is the plain version, and what does not fit here goes that way: unknown characters, those that begin a
+//! user-defined piece, and merges to pieces that have the score of others.
 //!
 //! ```text
 //! units   bytes → first symbols, whole characters where that changes nothing
@@ -13,28 +13,28 @@
 //!
 //! Each loop is compiled for the levels of `simd`. Memory beside the model's own: 1.1 MiB, and 10 to 20 bytes a merge.
 
+mod initial_symbols;
 mod lanes;
 mod long;
 mod ranks;
-mod row;
-mod units;
+mod simd_min;
 
 use std::collections::HashSet;
 
+use self::initial_symbols::InitialSymbols;
 use self::lanes::{Rank, Work};
 use self::long::{Tables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
-use self::row::{Array, Row};
-use self::units::Units;
+use self::simd_min::{MinArray, PortableMin};
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
 use super::trie::Trie;
 use super::words::added_trie;
 use super::Model;
 use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
+use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::interrupt::GoOn;
-use crate::seams::Seams;
+use crate::merge_boundaries::MergeBoundaries;
 use crate::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{HasAvx2, HasAvx512};
@@ -45,11 +45,11 @@ use crate::vocab::Vocab;
 pub struct Fast {
     ranks: Ranks,
     results: Vec<u32>, // rank -> id, NO_SYMBOL where there are several; empty where rank and id are the same
-    units: Units,
+    initial: InitialSymbols,
     apart: Apart,
 }
 
-/// What a text may hold that does not merge: then it takes the plain way.
+/// Contents of tokens that never merge. A text that has one takes the slow path.
 #[derive(Debug, Clone, Default)]
 struct Apart {
     contents: Trie,
@@ -78,16 +78,16 @@ pub struct Job {
     pub len: u32,
     /// Index of its result.
     pub slot: u32,
-    /// Whether it is UTF-8. What is not is merged byte by byte if it is short, and else not here.
+    /// True for UTF-8. Other text is merged byte by byte if it is short, and else not here.
     pub is_text: bool,
 }
 
-/// Where the tokens of a job are.
+/// Range of the tokens of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
     /// First token in the caller's list.
     pub start: u32,
-    /// How many; 0: the plain way has to be taken.
+    /// Number of tokens; 0 for the slow path.
     pub len: u32,
 }
 
@@ -101,14 +101,14 @@ pub struct Bench {
 }
 
 struct AsciiPairs<'a> {
-    units: &'a Units,
+    initial: &'a InitialSymbols,
     pretoken: &'a [u8],
 }
 
 impl Rank for AsciiPairs<'_> {
     #[inline(always)]
     fn of(&self, _: &[u32; 64], place: usize) -> u32 {
-        self.units.ascii_pair(self.pretoken[place - 1], self.pretoken[place])
+        self.initial.ascii_pair(self.pretoken[place - 1], self.pretoken[place])
     }
 }
 
@@ -122,16 +122,17 @@ impl Rank for AnyPairs<'_> {
 }
 
 impl Fast {
-    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or is too large.
+    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or
+    /// is too large.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
-    pub fn new(vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Option<Self>> {
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Option<Self>> {
         let pairs = match model {
             Model::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
-                model.pairs(vocab, go_on)?
+                model.pairs(vocab, keep_going)?
             }
-            Model::Pieces(model) if model.only_merges() => model.pairs(vocab, go_on)?,
+            Model::Pieces(model) if model.only_merges() => model.pairs(vocab, keep_going)?,
             _ => return Ok(None),
         };
         Ok(Self::of_pairs(vocab, model, pairs))
@@ -147,17 +148,17 @@ impl Fast {
                     bpe::Ranks::Tokens => Vec::new(),
                 };
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
-                let units = match alphabet.level {
-                    AlphabetLevel::Byte => Units::of_bytes(vocab, model, pairs, &ranks, &results),
-                    AlphabetLevel::Char => Units::of_characters(symbol, &ranks),
+                let initial = match alphabet.level {
+                    AlphabetLevel::Byte => InitialSymbols::of_bytes(vocab, model, pairs, &ranks, &results),
+                    AlphabetLevel::Char => InitialSymbols::of_characters(symbol, &ranks),
                 };
-                Some(Self { ranks, results, units, apart: Apart::default() })
+                Some(Self { ranks, results, initial, apart: Apart::default() })
             }
             Model::Pieces(_) => {
                 let results = results(pairs)?;
                 let symbol = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
-                let units = Units::of_characters(symbol, &ranks);
-                Some(Self { ranks, results, units, apart: Apart::new(added_trie(vocab)) })
+                let initial = InitialSymbols::of_characters(symbol, &ranks);
+                Some(Self { ranks, results, initial, apart: Apart::new(added_trie(vocab)) })
             }
             _ => None,
         }
@@ -171,7 +172,7 @@ impl Fast {
         &self,
         vocab: &Vocab,
         entries: impl Iterator<Item = (&'a [u8], u32)>,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Vec<u32>> {
         let (mut text, mut jobs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (content, id) in entries.filter(|entry| std::str::from_utf8(entry.0).is_ok()) {
@@ -185,40 +186,41 @@ impl Fast {
             ids.push(id);
         }
         let (mut tokens, mut found) = (Vec::new(), vec![Found::default(); ids.len()]);
-        self.merge(vocab, &text, &jobs, go_on, &mut Bench::default(), &mut tokens, &mut found)?;
+        self.merge(vocab, &text, &jobs, keep_going, &mut Bench::default(), &mut tokens, &mut found)?;
         let is_own = |&(id, found): &(u32, Found)| found.len == 1 && tokens[found.start as usize] == id;
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
-    /// Whether it merges bytes, and each has a symbol.
+    /// Returns true if it merges bytes, and each has a symbol.
     pub fn merges_bytes(&self) -> bool {
-        self.units.merges_bytes()
+        self.initial.merges_bytes()
     }
 
     /// The boundaries over which no token reaches.
     ///
     /// # Errors
     /// As [`Fast::merge`].
-    pub fn seams(&self, vocab: &Vocab, model: &Model, go_on: GoOn<'_>) -> Result<Seams> {
+    pub fn boundaries(&self, vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<MergeBoundaries> {
         let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
         let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
-        let made: HashSet<u32> = self.made(vocab, ended(), go_on)?.into_iter().collect();
+        let made: HashSet<u32> = self.made(vocab, ended(), keep_going)?.into_iter().collect();
         let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
-        Ok(Seams::new(vocab.iter().map(|entry| entry.2), wholes))
+        Ok(MergeBoundaries::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
-    /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found` where.
+    /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found`
+    /// where.
     ///
     /// # Errors
-    /// `Interrupted` when `go_on` returns false.
+    /// `Interrupted` when `keep_going` returns false.
     #[allow(clippy::too_many_arguments)] // all of it is the caller's memory
     pub fn merge(
         &self,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
@@ -227,14 +229,23 @@ impl Fast {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
             Detected::Avx512(proof) => unsafe {
-                self.merge_avx512(proof, vocab, text, jobs, go_on, bench, tokens, found)
+                self.merge_avx512(proof, vocab, text, jobs, keep_going, bench, tokens, found)
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe { self.merge_avx2(proof, vocab, text, jobs, go_on, bench, tokens, found) },
-            Detected::Portable => {
-                self.merge_at::<Array<16>, Array<32>, Array<64>>((), vocab, text, jobs, go_on, bench, tokens, found)
-            }
+            Detected::Avx2(proof) => unsafe {
+                self.merge_avx2(proof, vocab, text, jobs, keep_going, bench, tokens, found)
+            },
+            Detected::Portable => self.merge_at::<PortableMin<16>, PortableMin<32>, PortableMin<64>>(
+                (),
+                vocab,
+                text,
+                jobs,
+                keep_going,
+                bench,
+                tokens,
+                found,
+            ),
         }
     }
 
@@ -247,13 +258,13 @@ impl Fast {
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
-        use row::Avx2;
-        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
+        use simd_min::Avx2;
+        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -265,24 +276,24 @@ impl Fast {
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
     ) -> Result<()> {
-        use row::Avx512;
-        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, go_on, bench, tokens, found)
+        use simd_min::Avx512;
+        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn merge_at<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
+    fn merge_at<Small: MinArray, Middle: MinArray<Proof = Small::Proof>, Large: MinArray<Proof = Small::Proof>>(
         &self,
         proof: Small::Proof,
         vocab: &Vocab,
         text: &[u8],
         jobs: &[Job],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
         found: &mut [Found],
@@ -300,8 +311,8 @@ impl Fast {
                     continue;
                 }
                 let start = tokens.len();
-                let tables = Tables { vocab, units: &self.units, ranks: &self.ranks, results: &self.results };
-                if tables.encode_long(pretoken, window, joint, go_on, tokens)? {
+                let tables = Tables { vocab, initial: &self.initial, ranks: &self.ranks, results: &self.results };
+                if tables.encode_long(pretoken, window, joint, keep_going, tokens)? {
                     found[job.slot as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
                 continue;
@@ -320,17 +331,17 @@ impl Fast {
     /// Puts a short pretoken among those to merge; false where it has a byte without symbol.
     #[inline(always)]
     fn prepare(&self, pretoken: &[u8], is_text: bool, work: &mut Work) -> bool {
-        let Self { units, ranks, .. } = self;
+        let Self { initial, ranks, .. } = self;
         let room = work.room();
         let first = match is_text {
-            true => units.write(pretoken, &mut room[1..]),
-            false => units.write_bytes(pretoken, &mut room[1..]),
+            true => initial.write(pretoken, &mut room[1..]),
+            false => initial.write_bytes(pretoken, &mut room[1..]),
         };
-        if first.bytes < pretoken.len() || !units.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
+        if first.bytes < pretoken.len() || !initial.is_complete() && room[1..=first.symbols].contains(&NO_SYMBOL) {
             return false;
         }
         if first.is_ascii {
-            work.push(first.symbols, 0, AsciiPairs { units, pretoken });
+            work.push(first.symbols, 0, AsciiPairs { initial, pretoken });
         } else {
             work.push(first.symbols, first.inner << 1, AnyPairs(ranks));
         }
@@ -338,7 +349,7 @@ impl Fast {
     }
 
     #[inline(always)]
-    fn turn<Small: Row, Middle: Row<Proof = Small::Proof>, Large: Row<Proof = Small::Proof>>(
+    fn turn<Small: MinArray, Middle: MinArray<Proof = Small::Proof>, Large: MinArray<Proof = Small::Proof>>(
         &self,
         proof: Small::Proof,
         work: &mut Work,
@@ -382,15 +393,16 @@ mod tests {
     use super::*;
     use crate::vocab::Kind;
 
-    /// Where the joint of two tokens is not known, a text goes to the heap; runs of spaces are full of tokens as long as these.
+    /// If no boundary of two tokens is certain, a text goes to the heap; runs of spaces are full of tokens as long
+    /// as these.
     #[test]
     fn two_tokens_fill_a_window() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
-        let Fast { ranks, results, units, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
-        let tables = Tables { vocab: &vocab, units, ranks, results };
+        let Fast { ranks, results, initial, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
+        let tables = Tables { vocab: &vocab, initial, ranks, results };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
     }

@@ -1,11 +1,11 @@
 //! (left, right) → rank, in one look without a branch.
 //!
-//! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): a key's
-//! bucket says by how much its slot is moved, and the moves are chosen when the table is built so that no two keys share a slot.
-//! Whether two neighbors merge is as good as random, so a branch on it costs more than the look-up.
+//! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): a
+//! key's bucket says by how much its slot is moved, and the moves are chosen when the table is built so that no two
+//! keys share a slot. Whether two neighbors merge is unpredictable, so a branch on it costs more than the lookup.
 //!
-//! A slot is 8 bytes (left, right, rank), and about three of four are full: 2 MiB for 200,000 merges, where open addressing needs
-//! 8. That the table fits the second cache decides on text that was not seen before.
+//! A slot is 8 bytes (left, right, rank), and about three of four are full: 2 MiB for 200,000 merges, where open
+//! addressing needs 8. That the table fits the second cache decides on text that was not seen before.
 //!
 //! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on. `pairs` has them all, and is the plain version.
 
@@ -120,7 +120,7 @@ impl Ranks {
         None
     }
 
-    /// The same as [`Ranks::get`], also where neither of the two is a symbol.
+    /// Looks up a pair as [`Ranks::get`] does, also if one of the two is no symbol.
     pub(super) fn of(&self, left: u32, right: u32) -> u32 {
         if left.max(right) < NO_SYMBOL {
             self.get(left, right)
@@ -129,7 +129,8 @@ impl Ranks {
         }
     }
 
-    /// The rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two that are none look like an empty slot.
+    /// The rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two that are none look like an empty
+    /// slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);

@@ -1,10 +1,10 @@
-//! What becomes of matches and of the text between them.
+//! Handling of matches and of the text between them.
 //!
 //! Source: huggingface/tokenizers, tokenizer/normalizer.rs (`split`).
 
 use serde::Deserialize;
 
-use crate::draft::Parts;
+use crate::aligned_text::ChunkSink;
 
 /// A part of a piece: a match, or what lies between two matches. A match may be empty; what lies between may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) is_match: bool,
 }
 
-/// Where matches go.
+/// Handling of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
     /// Away.
@@ -32,13 +32,13 @@ pub(super) enum Behavior {
 /// The parts that stay of one piece, from stretches that tile it.
 #[derive(Debug)]
 pub(super) struct Cutter<'p, 'd> {
-    parts: &'p mut Parts<'d>,
+    parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
     open: Option<Stretch>, // a part that what follows may still join, and what its last stretch is
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {
-    pub(super) fn new(behavior: Behavior, parts: &'p mut Parts<'d>) -> Self {
+    pub(super) fn new(behavior: Behavior, parts: &'p mut ChunkSink<'d>) -> Self {
         Self { parts, behavior, open: None }
     }
 
@@ -77,7 +77,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::draft::Draft;
+    use crate::aligned_text::AlignedText;
 
     #[test]
     fn each_behavior() {
@@ -91,8 +91,8 @@ mod tests {
             (Behavior::MergedWithNext, &[0..1, 1..2, 2..4, 4..5]),
             (Behavior::Contiguous, &[0..1, 1..3, 3..4, 4..5]),
         ] {
-            let mut draft = Draft::new("a--b-", false).unwrap();
-            draft
+            let mut aligned = AlignedText::new("a--b-", false).unwrap();
+            aligned
                 .cut(|_, _, parts| {
                     let mut cutter = Cutter::new(behavior, parts);
                     stretches.iter().for_each(|&stretch| cutter.push(stretch));
@@ -100,7 +100,7 @@ mod tests {
                     Ok(())
                 })
                 .unwrap();
-            let found: Vec<_> = draft.pieces().iter().map(|piece| piece.range()).collect();
+            let found: Vec<_> = aligned.chunks().iter().map(|piece| piece.range()).collect();
             assert_eq!(found, expected, "{behavior:?}");
         }
     }

@@ -1,8 +1,8 @@
 //! The sets of characters that HF's parts ask for, as the wheel 0.23.3 has them.
 //!
-//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16), cut back to the
-//! age that they have there, with the few characters whose properties have changed since. Each was compared with the wheel's for every
-//! code point.
+//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16),
+//! cut back to the age that they have there, with the few characters whose properties have changed since. Each was
+//! compared with the wheel's for every code point.
 //!
 //! | set | Unicode there | from |
 //! |---|---|---|
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
 /// A set of characters.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Characters {
         Self { low, ranges }
     }
 
-    /// Whether it holds `c`.
+    /// Returns true if the set has `c`.
     #[inline]
     pub(super) fn has(&self, c: char) -> bool {
         match self.low.get(c as usize / 64) {
@@ -89,12 +89,12 @@ const SCRIPTS: &str = "
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
-/// `Zinh`: the script of what stands before it.
+/// `Zinh`: inherits the script of the preceding character.
 pub const INHERITED: Script = 136;
 /// `Zyyy`: no script of its own.
 pub const COMMON: Script = 137;
 
-/// What has another script there than in `regex-syntax`'s tables.
+/// Characters with another script there than in `regex-syntax`'s tables.
 const EXCEPTIONS: [(char, char, &str); 3] =
     [('\u{589}', '\u{589}', "Zyyy"), ('\u{61C}', '\u{61C}', "Zyyy"), ('\u{953}', '\u{954}', "Deva")];
 
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
     }
 
-    /// How many characters there are of each: what the wheel 0.23.3 has.
+    /// Number of characters of each: those of the wheel 0.23.3.
     #[test]
     fn sets_have_their_sizes() {
         let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();

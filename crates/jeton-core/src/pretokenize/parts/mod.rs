@@ -1,7 +1,8 @@
-//! HF's pre-tokenizers: the parts of a `tokenizer.json`, each of which cuts the pieces of a [`Draft`] further.
+//! HF's pre-tokenizers: the parts of a `tokenizer.json`, each of which cuts the pieces of a [`AlignedText`] further.
 //!
-//! Invariant: the same pieces as HF `tokenizers` makes, with the same alignments: pieces are cut from left to right and keep their
-//! order; what a part drops is in none of them. A regex means here what it means there, or is refused by name.
+//! Invariant: the same pieces as HF `tokenizers` makes, with the same alignments: pieces are cut from left to right and
+//! keep their order; what a part drops is in none of them. A regex means here what it means there, or is refused by
+//! name.
 //!
 //! Cost: one pass over the text a part; a part that rewrites (ByteLevel, Metaspace) copies the text.
 //! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
@@ -22,9 +23,9 @@ mod ruby;
 use serde::Deserialize;
 
 use super::{to_oniguruma, Kind, Pretokenizer};
-use crate::draft::Draft;
+use crate::aligned_text::AlignedText;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 use rewrite::Metaspace;
@@ -49,7 +50,7 @@ enum Part {
     WhitespaceSplit,
 }
 
-/// What a Split looks for.
+/// Pattern of a Split.
 #[derive(Debug, Clone)]
 enum Finder {
     Text(String),
@@ -180,7 +181,8 @@ impl Splitter {
         parts.iter().map(|part| Self::from_json(&part.to_string())).collect()
     }
 
-    /// The pattern whose pretokens are the pieces, where the part does no more than that: a Pattern, or a Split at isolated matches.
+    /// The pattern whose pretokens are the pieces, where the part does no more than that: a Pattern, or a Split at
+    /// isolated matches.
     pub fn as_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             Part::Pattern(pattern) => Some(pattern),
@@ -189,7 +191,7 @@ impl Splitter {
         }
     }
 
-    /// Whether it must know which piece starts the input, so that the draft must be traced.
+    /// Returns true if it must know which chunk starts the input, so that tracing must be on.
     pub fn needs_origins(&self) -> bool {
         matches!(&self.0, Part::Metaspace(metaspace) if metaspace.needs_origins())
     }
@@ -197,44 +199,44 @@ impl Splitter {
     /// Cuts every free piece of a draft, and rewrites it where the part does so.
     ///
     /// # Errors
-    /// `Text` for a regex that needs too many steps; `Interrupted` when `go_on` returns false.
-    pub fn apply(&self, draft: &mut Draft, go_on: GoOn<'_>) -> Result<()> {
-        let looks = &mut Looks::new(go_on);
+    /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.
+    pub fn apply(&self, aligned: &mut AlignedText, keep_going: KeepGoing<'_>) -> Result<()> {
+        let cancel = &mut CancelCheck::new(keep_going);
         match &self.0 {
             Part::Bert => {
-                at_characters(draft, Behavior::Removed, looks, char::is_whitespace)?;
+                at_characters(aligned, Behavior::Removed, cancel, char::is_whitespace)?;
                 let punctuation = characters::punctuation();
-                at_characters(draft, Behavior::Isolated, looks, |c| punctuation.has(c))
+                at_characters(aligned, Behavior::Isolated, cancel, |c| punctuation.has(c))
             }
             Part::ByteLevel { add_prefix_space, pattern } => {
                 if *add_prefix_space {
-                    rewrite::add_prefix_space(draft)?;
+                    rewrite::add_prefix_space(aligned)?;
                 }
                 if let Some(pattern) = pattern {
-                    at_matches(draft, pattern, Behavior::Isolated, false, looks)?;
+                    at_matches(aligned, pattern, Behavior::Isolated, false, cancel)?;
                 }
-                rewrite::to_byte_alphabet(draft, looks)
+                rewrite::to_byte_alphabet(aligned, cancel)
             }
-            Part::Delimiter(delimiter) => at_characters(draft, Behavior::Removed, looks, |c| c == *delimiter),
+            Part::Delimiter(delimiter) => at_characters(aligned, Behavior::Removed, cancel, |c| c == *delimiter),
             Part::Digits(behavior) => {
                 let number = characters::number();
-                at_characters(draft, *behavior, looks, |c| number.has(c))
+                at_characters(aligned, *behavior, cancel, |c| number.has(c))
             }
-            Part::FixedLength(length) => every(*length, draft, looks),
+            Part::FixedLength(length) => every(*length, aligned, cancel),
             Part::Metaspace(metaspace) => {
-                metaspace.rewrite(draft, looks)?;
+                metaspace.rewrite(aligned, cancel)?;
                 match metaspace.split() {
-                    Some(mark) => at_characters(draft, Behavior::MergedWithNext, looks, |c| c == mark),
+                    Some(mark) => at_characters(aligned, Behavior::MergedWithNext, cancel, |c| c == mark),
                     None => Ok(()),
                 }
             }
-            Part::Pattern(pattern) => draft.cut(|place, text, parts| {
+            Part::Pattern(pattern) => aligned.cut(|place, text, parts| {
                 if !pattern.leaves_gaps() && is_one_character(text) {
                     parts.push(0, text.len(), None);
                     return Ok(());
                 }
                 for span in pattern.spans(text) {
-                    looks.now_and_then()?;
+                    cancel.check()?;
                     let span = span.map_err(|error| error.shifted(place))?;
                     parts.push(span.start, span.end, None);
                 }
@@ -242,30 +244,31 @@ impl Splitter {
             }),
             Part::Punctuation(behavior) => {
                 let punctuation = characters::punctuation();
-                at_characters(draft, *behavior, looks, |c| punctuation.has(c))
+                at_characters(aligned, *behavior, cancel, |c| punctuation.has(c))
             }
-            Part::Scripts => at_scripts(draft, looks),
+            Part::Scripts => at_scripts(aligned, cancel),
             Part::Split { finder: Finder::Text(text), behavior, invert } => {
-                at_text(draft, text, *behavior, *invert, looks)
+                at_text(aligned, text, *behavior, *invert, cancel)
             }
             Part::Split { finder: Finder::Regex(pattern), behavior, invert } => {
-                at_matches(draft, pattern, *behavior, *invert, looks)
+                at_matches(aligned, pattern, *behavior, *invert, cancel)
             }
-            Part::Whitespace => words_and_symbols(draft, looks),
-            Part::WhitespaceSplit => at_characters(draft, Behavior::Removed, looks, char::is_whitespace),
+            Part::Whitespace => words_and_symbols(aligned, cancel),
+            Part::WhitespaceSplit => at_characters(aligned, Behavior::Removed, cancel, char::is_whitespace),
         }
     }
 }
 
-/// Cuts at the matches that `find` names; it gets the place of a piece and its text. What lies between them is filled in here.
+/// Cuts at the matches that `find` names; it gets the place of a piece and its text. What lies between them is filled
+/// in here.
 #[inline]
 fn at_stretches(
-    draft: &mut Draft,
+    aligned: &mut AlignedText,
     behavior: Behavior,
     invert: bool,
     mut find: impl FnMut(usize, &str, &mut dyn FnMut(usize, usize)) -> Result<()>,
 ) -> Result<()> {
-    draft.cut(|place, text, parts| {
+    aligned.cut(|place, text, parts| {
         if behavior != Behavior::Removed && is_one_character(text) {
             parts.push(0, text.len(), None);
             return Ok(());
@@ -296,14 +299,14 @@ fn is_one_character(text: &str) -> bool {
 
 /// Cuts at every character that `is_match` names.
 fn at_characters(
-    draft: &mut Draft,
+    aligned: &mut AlignedText,
     behavior: Behavior,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
     is_match: impl Fn(char) -> bool,
 ) -> Result<()> {
-    at_stretches(draft, behavior, false, |_, text, found| {
+    at_stretches(aligned, behavior, false, |_, text, found| {
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if is_match(c) {
                 found(at, at + c.len_utf8());
             }
@@ -313,16 +316,16 @@ fn at_characters(
 }
 
 fn at_matches(
-    draft: &mut Draft,
+    aligned: &mut AlignedText,
     pattern: &Pretokenizer,
     behavior: Behavior,
     invert: bool,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
-    at_stretches(draft, behavior, invert, |start, text, found| {
+    at_stretches(aligned, behavior, invert, |start, text, found| {
         let mut spans = pattern.spans(text);
         while let Some(span) = spans.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let span = span.map_err(|error| error.shifted(start))?;
             if spans.is_match {
                 found(span.start, span.end);
@@ -332,11 +335,17 @@ fn at_matches(
     })
 }
 
-fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, looks: &mut Looks<'_>) -> Result<()> {
-    at_stretches(draft, behavior, invert, |_, text, found| {
+fn at_text(
+    aligned: &mut AlignedText,
+    wanted: &str,
+    behavior: Behavior,
+    invert: bool,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
+    at_stretches(aligned, behavior, invert, |_, text, found| {
         // The empty text is found before, between and after all characters, there as here.
         for (at, matched) in text.match_indices(wanted) {
-            looks.now_and_then()?;
+            cancel.check()?;
             found(at, at + matched.len());
         }
         Ok(())
@@ -344,13 +353,13 @@ fn at_text(draft: &mut Draft, wanted: &str, behavior: Behavior, invert: bool, lo
 }
 
 /// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space goes.
-fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let word = characters::word();
-    draft.cut(|_, text, parts| {
+    aligned.cut(|_, text, parts| {
         let mut start = 0;
         let mut was = None; // whether the part so far is a word; none for white space
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
             if is != was {
                 if was.is_some() {
@@ -367,12 +376,12 @@ fn words_and_symbols(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// Cuts where the script changes. What comes before the first character that has a script is dropped, as HF drops it.
-fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
+fn at_scripts(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let scripts = Scripts::get();
-    draft.cut(|_, text, parts| {
+    aligned.cut(|_, text, parts| {
         let (mut start, mut last) = (text.len(), 0);
         for (at, c) in text.char_indices() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let script = scripts.of(c);
             if script != 0 && script != last {
                 parts.push(start, at, None);
@@ -385,11 +394,11 @@ fn at_scripts(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
 }
 
 /// Cuts after every `length` characters.
-fn every(length: usize, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-    draft.cut(|_, text, parts| {
+fn every(length: usize, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    aligned.cut(|_, text, parts| {
         let mut starts = text.char_indices().map(|(at, _)| at).step_by(length).peekable();
         while let Some(start) = starts.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             parts.push(start, starts.peek().copied().unwrap_or(text.len()), None);
         }
         Ok(())

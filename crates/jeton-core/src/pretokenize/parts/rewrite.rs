@@ -1,17 +1,18 @@
 //! The parts that change the text: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace writes spaces as a mark.
 //!
-//! Invariant: alignments are HF's: a character that is put before another stands for that one's place.
-//! Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`, `replace`).
+//! Invariant: alignments are HF's: a character that is put before another stands for that one's place. Source:
+//! huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`,
+//! `replace`).
 
 use serde::Deserialize;
 
+use crate::aligned_text::{AlignedText, AlignedWriter};
 use crate::byte_alphabet::{self, stand_in};
-use crate::draft::{Draft, Writer};
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// Puts `mark` before the next character: it takes the place of that one, which is put anew.
-fn prepend(mark: char, writer: &mut Writer<'_>) {
+fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);
         writer.put(next, 1);
@@ -19,8 +20,8 @@ fn prepend(mark: char, writer: &mut Writer<'_>) {
 }
 
 /// Puts a space before every piece that does not begin with one.
-pub(super) fn add_prefix_space(draft: &mut Draft) -> Result<()> {
-    draft.rewrite(|text, writer| {
+pub(super) fn add_prefix_space(aligned: &mut AlignedText) -> Result<()> {
+    aligned.rewrite(|text, writer| {
         if !text.starts_with(' ') {
             prepend(' ', writer);
         }
@@ -30,15 +31,15 @@ pub(super) fn add_prefix_space(draft: &mut Draft) -> Result<()> {
 }
 
 /// Spells every byte of every piece as its stand-in.
-pub(super) fn to_byte_alphabet(draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-    draft.rewrite(|text, writer| {
+pub(super) fn to_byte_alphabet(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    aligned.rewrite(|text, writer| {
         if !writer.is_traced() {
-            looks.now_and_then()?;
+            cancel.check()?;
             writer.replace_all(|text, out| byte_alphabet::spell(text.as_bytes(), out));
             return Ok(());
         }
         for c in text.chars() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let mut change = 0;
             for byte in c.encode_utf8(&mut [0; 4]).bytes() {
                 writer.put(stand_in(byte), change);
@@ -97,11 +98,11 @@ impl Metaspace {
     }
 
     /// Writes the marks.
-    pub(super) fn rewrite(&self, draft: &mut Draft, looks: &mut Looks<'_>) -> Result<()> {
-        let free = draft.pieces().iter().filter(|piece| piece.id.is_none());
+    pub(super) fn rewrite(&self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        let free = aligned.chunks().iter().filter(|piece| piece.id.is_none());
         let starts_input: Vec<bool> = free.map(|piece| piece.origin.start == 0).collect();
         let mut starts_input = starts_input.into_iter();
-        draft.rewrite(|text, writer| {
+        aligned.rewrite(|text, writer| {
             let starts_input = starts_input.next().unwrap_or(false);
             let prepends = match self.scheme {
                 PrependScheme::First => starts_input,
@@ -112,7 +113,7 @@ impl Metaspace {
                 prepend(self.mark, writer);
             }
             while let Some(next) = writer.rest().find(' ') {
-                looks.now_and_then()?;
+                cancel.check()?;
                 writer.copy(next);
                 writer.put(self.mark, 0);
             }

@@ -11,16 +11,18 @@
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
 //! | `\p{^L}` | `\P{L}` |
 //!
-//! Properties, and `\s` and `\d`, are the same sets there and here: both engines carry Unicode 16 (compared for every code point).
+//! Properties, and `\s` and `\d`, are the same sets there and here: both engines carry Unicode 16 (compared for every
+//! code point).
 //!
-//! Left out, and refused by name: all that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent operators,
-//! conditionals, lookbehinds of no fixed width); the flag `x`; a flag that is set in the middle of a group, whose reach differs; where
-//! case does not count, all characters beyond ASCII that have case, and `ss`, `ff`, `fi`, `fl`, `st`, which Oniguruma folds into one
-//! character; a quantifier on a quantifier or on a place; ranges of unclear ends (`[a-\d]`).
+//! Left out, and refused by name: all that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent
+//! operators, conditionals, lookbehinds of no fixed width); the flag `x`; a flag that is set in the middle of a group,
+//! whose reach differs; where case does not count, all characters beyond ASCII that have case, and `ss`, `ff`, `fi`,
+//! `fl`, `st`, which Oniguruma folds into one character; a quantifier on a quantifier or on a place; ranges of unclear
+//! ends (`[a-\d]`).
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// The same pattern in tiktoken's dialect.
+/// Translates the pattern to tiktoken's dialect.
 ///
 /// # Errors
 /// The name of the construct whose meaning cannot be kept.
@@ -35,7 +37,7 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
 
 /// `\w` within brackets.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// What `\w` holds besides outside of brackets.
+/// Characters that `\w` matches besides outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 
@@ -50,7 +52,8 @@ const FOLDED: [&str; 5] = ["ss", "ff", "fi", "fl", "st"];
 /// Groups within groups.
 const MAX_DEPTH: usize = 64;
 
-/// Properties of the same name and meaning in both engines, as Oniguruma compares them: without case, spaces, `-` and `_`.
+/// Properties of the same name and meaning in both engines, as Oniguruma compares them: without case, spaces, `-` and
+/// `_`.
 const PROPERTIES: &str = "
     any assigned c cc cf cn co control format unassigned privateuse other
     l lu ll lt lm lo letter uppercaseletter lowercaseletter titlecaseletter modifierletter otherletter
@@ -82,7 +85,7 @@ struct Reader<'p> {
     last: Option<char>,
 }
 
-/// What was just read.
+/// Kind of the item just read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Atom {
     /// Something that takes characters.
@@ -227,7 +230,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A quantifier without what may follow it, and whether it is an interval.
+    /// Reads a quantifier without its suffix; true for an interval.
     fn bounds(&mut self) -> Result<Option<(String, bool)>, String> {
         match self.peek() {
             Some(c @ ('?' | '*' | '+')) => {
@@ -356,7 +359,7 @@ impl Reader<'_> {
         Ok(Atom::Place)
     }
 
-    /// An escape that stands for characters, of which the backslash is read.
+    /// Reads an escape of characters, after its backslash.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));

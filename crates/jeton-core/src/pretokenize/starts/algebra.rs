@@ -1,15 +1,15 @@
 //! The starts of pretokens by Boolean algebra: 64 bytes a step, no branch that depends on plain text.
 //!
-//! Each class of characters is a mask, one bit a byte; "a letter that no letter precedes" is `letters & !(letters << 1)`, with the last
-//! bit of each mask carried into the next block. An addition floods a run: `(seed + run) ^ run` has the bits of `run` from
-//! `seed` to the run's end.
+//! Each class of characters is a mask, one bit a byte; "a letter that no letter precedes" is `letters & !(letters <<
+//! 1)`, with the last bit of each mask carried into the next block. An addition floods a run: `(seed + run) ^ run` has
+//! the bits of `run` from `seed` to the run's end.
 //!
-//! The algebra is exact on *easy* text. What it cannot decide from the neighborhood it marks as *hard* for the caller to cut
-//! again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a mark after a
-//! symbol. White space that reaches the end of the text is the caller's, too.
+//! The algebra is exact on *easy* text. Text that 64 bytes do not decide is marked as *hard* for the caller
+//! to cut again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a
+//! mark after a symbol. White space that reaches the end of the text is the caller's, too.
 //!
-//! The idea of classifying bytes into masks and deriving boundaries from them is simdjson's (Langdale and Lemire 2019, arXiv
-//! 1902.08318); gigatoken and Hugging Face's tokenizers 1.0 cut text so. The algebra is our own.
+//! The idea of classifying bytes into masks and deriving boundaries from them is simdjson's (Langdale and Lemire 2019,
+//! arXiv 1902.08318); gigatoken and Hugging Face's tokenizers 1.0 cut text so. The algebra is our own.
 
 use super::block::Block;
 use super::Starts;
@@ -19,7 +19,7 @@ use crate::pretokenize::scanner::{contraction, Contraction, Family};
 /// One mask a class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// Whether the last byte of the block before was one of these, as its lowest bit.
+/// True, as the lowest bit, if the last byte of the block before was one of these.
 #[derive(Default)]
 struct Before {
     letters: u64,
@@ -78,8 +78,8 @@ fn classify<B: Block>(
 
 /// Adds the characters that are not ASCII.
 ///
-/// Each writes its class to four bytes, from its first on; the next character's go over what is too much, and what is not
-/// that of a character is masked.
+/// Each writes its class to four bytes, from its first on; the next character's go over what is too much, and what is
+/// not that of a character is masked.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // all of it lives in registers
 fn classify_wide<B: Block>(
@@ -92,7 +92,8 @@ fn classify_wide<B: Block>(
     spill: &mut Spill,
     masks: &mut Masks,
 ) {
-    // Letters without case by their first byte alone: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to U+CFFF.
+    // Letters without case by their first byte alone: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from
+    // U+B000 to U+CFFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
@@ -125,7 +126,8 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
 }
 
 impl Starts {
-    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the text's, or divisible by 64.
+    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the text's, or
+    /// divisible by 64.
     #[inline(always)]
     pub(super) fn algebra<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], len: usize) {
         let mut before = Before::default();
@@ -234,7 +236,8 @@ impl Starts {
         }
         if rules.newlines {
             starts |= newlines & !absorbed & !after_space & !after_newline;
-            // All white space up to its last newline is one: spaces after a newline that reach another one start nothing.
+            // All white space up to its last newline is one: spaces after a newline that reach another one start
+            // nothing.
             let after_absorbed = absorbed << 1 | before.absorbed;
             let seed = spaces & !after_space & after_newline & !after_absorbed | spaces & before.withdrawn;
             let ends_at_once = newlines & before.withdrawn;

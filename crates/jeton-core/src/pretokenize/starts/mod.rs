@@ -1,20 +1,21 @@
 //! The named patterns, many bytes a step: where the pretokens of a stretch of text start.
 //!
-//! Invariant: the starts are those of [`scanner`](super::scanner), the plain version, for every text; the tests hold the two together
-//! at each level of vector instructions.
+//! Invariant: the starts are those of [`scanner`](super::scanner), the plain version, for every text; the tests hold
+//! the two together at each level of vector instructions.
 //!
-//! A text is taken in windows. In each, `algebra` finds the starts of easy text and lists the hard places; around these the scanner
-//! cuts again, from a start that is right until both agree. Agreement is enough, for what follows a start depends on the text
-//! after it alone. The end of a window is a hard place as well, so windows never show: the scanner reads on beyond it,
-//! and the next window begins where its last pretoken ends.
+//! A text is taken in windows. In each, `algebra` finds the starts of easy text and lists the hard places; around these
+//! the scanner cuts again, from a start that is right until both agree. Agreement is enough, for what follows a start
+//! depends on the text after it alone. The end of a window is a hard place as well, so windows never show: the scanner
+//! reads on beyond it, and the next window begins where its last pretoken ends.
 //!
-//! Time is linear in the text: a hard place is cut again from no earlier than the last one's end. Memory is that of a window.
+//! Time is linear in the text: a hard place is cut again from no earlier than the last one's end. Memory is that of a
+//! window.
 
 mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
 use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
-use crate::seams::{self, Seams};
+use crate::merge_boundaries::{self, MergeBoundaries};
 use crate::simd::block::{self, Block, Portable};
 use crate::simd::{self, Detected, Level};
 #[cfg(target_arch = "x86_64")]
@@ -36,28 +37,35 @@ pub(crate) struct Starts {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finder {
     instructions: Detected,
-    find: fn(Detected, &mut Starts, &Classes, &[u8], Option<&Seams>),
+    find: fn(Detected, &mut Starts, &Classes, &[u8], Option<&MergeBoundaries>),
 }
 
 impl Finder {
-    /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where pretokens are to be cut
-    /// further.
+    /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where
+    /// pretokens are to be cut further.
     #[inline]
-    pub(crate) fn window(self, starts: &mut Starts, text: &str, seams: Option<&Seams>) {
+    pub(crate) fn window(self, starts: &mut Starts, text: &str, boundaries: Option<&MergeBoundaries>) {
         debug_assert!(!text.is_empty());
-        (self.find)(self.instructions, starts, Classes::get(), text.as_bytes(), seams);
+        (self.find)(self.instructions, starts, Classes::get(), text.as_bytes(), boundaries);
     }
 }
 
 impl Starts {
-    /// Where the pretokens of the last window start, relative to the first, and where the last one ends: there the next window begins.
+    /// Starts of the pretokens of the last window, relative to the first, and the end of the last one: there the next
+    /// window begins.
     #[inline]
     pub(crate) fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
     }
 
     #[inline(always)]
-    fn find<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+    fn find<F: Family, B: Block>(
+        &mut self,
+        proof: B::Proof,
+        classes: &Classes,
+        text: &[u8],
+        boundaries: Option<&MergeBoundaries>,
+    ) {
         let len = text.len().min(WINDOW);
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
@@ -65,8 +73,8 @@ impl Starts {
         self.algebra::<F, B>(proof, classes, text, len);
         self.bits[0] |= 1;
         let end = self.recut_hard::<F>(classes, text, len);
-        if let Some(seams) = seams {
-            self.cut::<B>(proof, text, len, seams);
+        if let Some(boundaries) = boundaries {
+            self.cut::<B>(proof, text, len, boundaries);
         }
         self.list::<B>(proof, len);
         self.positions[self.count] = end as u32;
@@ -151,7 +159,7 @@ impl Starts {
 
     /// Adds the seams.
     #[inline(always)]
-    fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], len: usize, seams: &Seams) {
+    fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], len: usize, boundaries: &MergeBoundaries) {
         let mut before = 0; // first bytes of characters of three, as their last three bits
         for (block, at) in (0..len).step_by(64).enumerate() {
             let rest = &text[at..];
@@ -168,7 +176,7 @@ impl Starts {
                 let bit = maybe.trailing_zeros();
                 maybe &= maybe - 1;
                 let left = at + bit as usize - 3;
-                cuts |= u64::from(seams.between(seams::pair(&text[left..]))) << bit;
+                cuts |= u64::from(boundaries.between(merge_boundaries::pair(&text[left..]))) << bit;
             }
             self.bits[block] |= cuts;
         }
@@ -195,7 +203,7 @@ impl Starts {
     }
 }
 
-/// Whether a start stands within white space, or within the letters of a word: what follows may decide about it.
+/// Returns true if a start is within white space, or within the letters of a word: what follows may decide about it.
 fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool {
     let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
     let mut before = start - 1;
@@ -211,22 +219,34 @@ pub(super) fn finder<F: Family>(level: Level) -> Finder {
     Finder { instructions: simd::detected().at_most(level), find: find::<F> }
 }
 
-fn find<F: Family>(instructions: Detected, starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
+fn find<F: Family>(
+    instructions: Detected,
+    starts: &mut Starts,
+    classes: &Classes,
+    text: &[u8],
+    boundaries: Option<&MergeBoundaries>,
+) {
     match instructions {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-        Detected::Avx512(proof) => unsafe { find_avx512::<F>(proof, starts, classes, text, seams) },
+        Detected::Avx512(proof) => unsafe { find_avx512::<F>(proof, starts, classes, text, boundaries) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-        Detected::Avx2(proof) => unsafe { find_avx2::<F>(proof, starts, classes, text, seams) },
-        Detected::Portable => starts.find::<F, Portable>((), classes, text, seams),
+        Detected::Avx2(proof) => unsafe { find_avx2::<F>(proof, starts, classes, text, boundaries) },
+        Detected::Portable => starts.find::<F, Portable>((), classes, text, boundaries),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn find_avx2<F: Family>(proof: HasAvx2, starts: &mut Starts, classes: &Classes, text: &[u8], seams: Option<&Seams>) {
-    starts.find::<F, block::Avx2>(proof, classes, text, seams)
+fn find_avx2<F: Family>(
+    proof: HasAvx2,
+    starts: &mut Starts,
+    classes: &Classes,
+    text: &[u8],
+    boundaries: Option<&MergeBoundaries>,
+) {
+    starts.find::<F, block::Avx2>(proof, classes, text, boundaries)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -236,7 +256,7 @@ fn find_avx512<F: Family>(
     starts: &mut Starts,
     classes: &Classes,
     text: &[u8],
-    seams: Option<&Seams>,
+    boundaries: Option<&MergeBoundaries>,
 ) {
-    starts.find::<F, block::Avx512>(proof, classes, text, seams)
+    starts.find::<F, block::Avx512>(proof, classes, text, boundaries)
 }

@@ -5,19 +5,20 @@ use std::io::{Read, Write};
 use super::merge::{Dropped, Sink};
 use super::run::{Crc, Reader, Source, Writer};
 use super::table::Counts;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
-use crate::memory::Memory;
+use crate::spill::MemoryLimit;
 
 impl Counts {
-    /// Takes away what `other` counted; what is left with nothing is gone. The order stays.
+    /// Subtracts the counts of `other`; pretokens without a count are removed. The order stays.
     ///
     /// # Errors
-    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it is of no use.
-    pub fn subtract(&mut self, other: &Self, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it
+    /// is of no use.
+    pub fn subtract(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
-            looks.now_and_then()?;
+            cancel.check()?;
             self.take_away(pretoken, count).map_err(|own| {
                 let pretoken = String::from_utf8_lossy(pretoken);
                 Error::config(format!(
@@ -25,7 +26,7 @@ impl Counts {
                 ))
             })?;
         }
-        self.retain(go_on, |_, count| *count > 0)
+        self.retain(keep_going, |_, count| *count > 0)
     }
 
     /// A number that tells these counts from others: the CRC-32 of all pretokens with their counts, in order.
@@ -39,17 +40,19 @@ impl Counts {
         crc.value()
     }
 
-    /// Every count times `numerator` / `denominator`, rounded to the nearest, halves to the even one; what is left with nothing is gone.
+    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens without
+    /// nothing is gone.
     ///
     /// # Errors
-    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is of no use.
-    pub fn scale(&mut self, numerator: u64, denominator: u64, go_on: GoOn<'_>) -> Result<()> {
+    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is
+    /// of no use.
+    pub fn scale(&mut self, numerator: u64, denominator: u64, keep_going: KeepGoing<'_>) -> Result<()> {
         let by = u128::from(denominator);
         if by == 0 {
             return Err(Error::config("a weight cannot have the denominator 0"));
         }
         let mut overflows = false;
-        self.retain(go_on, |_, count| {
+        self.retain(keep_going, |_, count| {
             let product = u128::from(*count) * u128::from(numerator);
             let (whole, rest) = (product / by, product % by);
             let up = 2 * rest > by || 2 * rest == by && whole % 2 == 1;
@@ -68,9 +71,9 @@ impl Counts {
     ///
     /// # Errors
     /// `Interrupted`, and then it is of no use.
-    pub fn drop_rare(&mut self, min_count: u64, go_on: GoOn<'_>) -> Result<Dropped> {
+    pub fn drop_rare(&mut self, min_count: u64, keep_going: KeepGoing<'_>) -> Result<Dropped> {
         let mut dropped = Dropped::default();
-        self.retain(go_on, |pretoken, count| dropped.keeps(pretoken, *count, min_count))?;
+        self.retain(keep_going, |pretoken, count| dropped.keeps(pretoken, *count, min_count))?;
         Ok(dropped)
     }
 
@@ -78,12 +81,12 @@ impl Counts {
     ///
     /// # Errors
     /// Of the system; [`Error::format`] for anything else than such counts; `Interrupted`.
-    pub fn read(input: impl Read, len: u64, end: u64, memory: &Memory, go_on: GoOn<'_>) -> Result<Self> {
+    pub fn read(input: impl Read, len: u64, end: u64, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         let (mut counts, mut pretoken) = (Self::within(memory), Vec::new());
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut run = Reader::new(input, len)?;
         while let Some((count, first)) = run.next(&mut pretoken)? {
-            looks.now_and_then()?;
+            cancel.check()?;
             if first >= end {
                 return Err(Error::format("counts that are damaged: a place after the last", "the entries"));
             }
@@ -98,14 +101,14 @@ impl Counts {
     ///
     /// # Errors
     /// Of the system; as [`Counts::copy`].
-    pub fn write(&self, out: impl Write, memory: &Memory, go_on: GoOn<'_>) -> Result<()> {
-        let mut sorted = self.copy(memory, go_on)?;
+    pub fn write(&self, out: impl Write, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut sorted = self.copy(memory, keep_going)?;
         sorted.sort_by_bytes();
         let (mut entries, mut pretoken) = (sorted.sorted(), Vec::new());
         let mut writer = Writer::new(out);
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         while let Some((count, first)) = entries.next(&mut pretoken)? {
-            looks.now_and_then()?;
+            cancel.check()?;
             writer.push(&pretoken, count, first)?;
         }
         writer.finish()?.flush()?;

@@ -1,8 +1,9 @@
 //! Sorted counts from many sources → one, in the order of their bytes.
 //!
-//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over sources.
+//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over
+//! sources.
 //!
-//! Cost: a heap of one pretoken a source; memory follows the sources, not what is in them.
+//! Cost: a heap of one pretoken a source; memory is linear in the number of sources, not in their sizes.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -10,10 +11,10 @@ use std::collections::BinaryHeap;
 
 use super::run::Source;
 use super::table::Counts;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 
-/// Where merged pretokens go.
+/// Destination of merged pretokens.
 pub trait Sink {
     /// One more, which comes after all others by its bytes.
     ///
@@ -34,7 +35,7 @@ impl Sink for Counts {
     }
 }
 
-/// What was left out because it is rare.
+/// Statistics of rare pretokens left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Distinct pretokens.
@@ -46,7 +47,7 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// Whether a pretoken stays; if it does not, it is counted here.
+    /// Returns true if a pretoken is kept; else counts it here.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;
@@ -86,14 +87,14 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Puts the pretokens of all sources that occur `min_count` times into `sink`; says what was dropped.
+/// Writes the pretokens of all sources that occur `min_count` times to `sink`; returns statistics of the others.
 ///
 /// # Errors
 /// What sources and sink return; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
 pub fn merge(
     sources: &mut [Box<dyn Source + Send + '_>],
     min_count: u64,
-    go_on: GoOn<'_>,
+    keep_going: KeepGoing<'_>,
     sink: &mut impl Sink,
 ) -> Result<Dropped> {
     let mut heap = BinaryHeap::with_capacity(sources.len());
@@ -103,10 +104,10 @@ pub fn merge(
             heap.push(Reverse(Head { pretoken, count, first, source }));
         }
     }
-    let (mut dropped, mut looks) = (Dropped::default(), Looks::new(go_on));
+    let (mut dropped, mut cancel) = (Dropped::default(), CancelCheck::new(keep_going));
     let mut pretoken = Vec::new();
     while let Some(Reverse(head)) = heap.peek() {
-        looks.now_and_then()?;
+        cancel.check()?;
         pretoken.clone_from(&head.pretoken);
         let (mut sum, mut earliest) = (0u64, u64::MAX);
         while let Some(mut head) = heap.peek_mut().filter(|head| head.0.pretoken == pretoken) {

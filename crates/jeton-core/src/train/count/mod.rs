@@ -1,7 +1,7 @@
 //! Documents → distinct pretokens with 64-bit counts, in the order of their first appearance.
 //!
 //! ```text
-//! stages    what of a document is counted
+//! stages    stages before counting
 //! table     distinct pretokens, their counts, and where each appears first
 //! worker    one thread: its part of the text, into its own table
 //! join      the tables of all threads → one
@@ -11,16 +11,18 @@
 //! arithmetic  counts less others, and weighted
 //! ```
 //!
-//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are grouped
-//! into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it knows the place in the
-//! corpus where it was first met: so tables are joined once, at the end, and "first" is the smallest place.
+//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are
+//! grouped into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it
+//! knows the place in the corpus where it was first met: so tables are joined once, at the end, and "first" is the
+//! smallest place.
 //!
-//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their own.
+//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their
+//! own.
 //!
-//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct pretokens of
-//! each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away ([`Counter::spill`]).
-//! Left out: JSONL and the like (the caller reads), and files (the caller opens).
-//! Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct
+//! pretokens of each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away
+//! ([`Counter::spill`]). Left out: JSONL and the like (the caller reads), and files (the caller opens). Plain version:
+//! `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
@@ -33,12 +35,12 @@ mod worker;
 
 use std::sync::Mutex;
 
+use crate::cancel::KeepGoing;
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::GoOn;
-use crate::memory::Memory;
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
+use crate::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};
 pub use run::{Reader, Source, Writer};
 pub use scripts::Share;
@@ -49,14 +51,14 @@ use worker::Worker;
 /// Bytes of text that a thread counts before all meet again.
 const ROUND: usize = 32 << 20;
 
-/// What counting met besides pretokens.
+/// Statistics of counting besides pretokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
     /// Documents.
     pub documents: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Special tokens that stood in them, each a cut.
+    /// Special tokens in these, each a boundary.
     pub special_tokens: u64,
 }
 
@@ -84,13 +86,14 @@ impl Counter {
         Self { stages, special, workers: Vec::new(), totals: Totals::default() }
     }
 
-    /// What was met so far.
+    /// Statistics so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread; when
-    /// it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter is of no use.
+    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread;
+    /// when it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter
+    /// is of no use.
     ///
     /// # Errors
     /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
@@ -140,14 +143,14 @@ impl Counter {
         let stages = &self.stages;
         let mut landing = None;
         for group in parts.chunks(threads) {
-            landing = round(&mut self.workers, group, landing, watch, |worker, part, go_on| {
-                worker.count(part, stages, segments, go_on)
+            landing = round(&mut self.workers, group, landing, watch, |worker, part, keep_going| {
+                worker.count(part, stages, segments, keep_going)
             })?;
         }
         Ok(())
     }
 
-    /// Goes on where another counter was when it had met `totals` and what it had counted was written away.
+    /// Continues from another counter with these `totals`, whose counts were spilled.
     pub fn resume(&mut self, totals: Totals) {
         self.totals = totals;
     }
@@ -161,11 +164,12 @@ impl Counter {
     ///
     /// # Errors
     /// What `sink` returns, and `Interrupted`; then the counter is of no use.
-    pub fn spill(&mut self, go_on: GoOn<'_>, sink: &mut impl Sink) -> Result<()> {
-        self.merge_with(Vec::new(), 0, go_on, sink).map(drop)
+    pub fn spill(&mut self, keep_going: KeepGoing<'_>, sink: &mut impl Sink) -> Result<()> {
+        self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// The same together with what was given away before, where pretokens that occur less than `min_count` times are dropped.
+    /// Merges the counts with those spilled before, where pretokens that occur less than `min_count` times are
+    /// dropped.
     ///
     /// # Errors
     /// As [`Counter::spill`], and what `runs` return.
@@ -173,12 +177,12 @@ impl Counter {
         &mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
         sink: &mut impl Sink,
     ) -> Result<Dropped> {
         let mut tables: Vec<_> = self.workers.drain(..).map(Worker::into_counts).collect();
         let sorting: Vec<_> = tables.iter_mut().map(Mutex::new).collect();
-        let sort = |at: usize, _: GoOn<'_>| {
+        let sort = |at: usize, _: KeepGoing<'_>| {
             if let Ok(mut table) = sorting[at].lock() {
                 table.sort_by_bytes();
             }
@@ -188,11 +192,11 @@ impl Counter {
         drop(sorting);
         let mut sources = runs;
         sources.extend(tables.iter().map(|table| Box::new(table.sorted()) as Box<dyn Source + Send + '_>));
-        merge::merge(&mut sources, min_count, go_on, sink)
+        merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
-    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times; what else was met; and
-    /// what was dropped. What was given away before lies in files of `memory`.
+    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times;
+    /// what else was met; and what was dropped. What was given away before lies in files of `memory`.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -200,8 +204,8 @@ impl Counter {
         mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
         min_count: u64,
-        memory: &Memory,
-        go_on: GoOn<'_>,
+        memory: &MemoryLimit,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(Counts, Totals, Dropped)> {
         let end = self.end();
         let (mut counts, mut dropped): (Counts, Dropped);
@@ -209,24 +213,25 @@ impl Counter {
             counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
             dropped = Dropped::default();
             if min_count > 1 {
-                dropped = counts.drop_rare(min_count, go_on)?;
+                dropped = counts.drop_rare(min_count, keep_going)?;
             }
         } else {
             counts = Counts::within(&memory.in_files());
-            dropped = self.merge_with(runs, min_count, go_on, &mut counts)?;
+            dropped = self.merge_with(runs, min_count, keep_going, &mut counts)?;
             counts.sort_by_place()?;
         }
         counts.ends_at(end);
         Ok((counts, self.totals, dropped))
     }
 
-    /// The place after all that was met.
+    /// Returns the position after all documents.
     pub fn end(&self) -> u64 {
         self.totals.bytes.saturating_mul(self.stages.places_a_byte())
     }
 }
 
-/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the first.
+/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the
+/// first.
 fn round<'t>(
     workers: &mut [Worker],
     group: &[Part<'t>],
@@ -235,9 +240,9 @@ fn round<'t>(
     count: impl Fn(&mut Worker, &Part<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<Part<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // Of each worker what it has counted in this round: a part that began at a wrong place is taken back.
+    // Collects the counts of each worker of this round: a part that began at a wrong boundary is undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
-    let landings = parallel::run(&parts, watch, |part, go_on| {
+    let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
         let mut seat = seats.get(part.index).and_then(|seat| seat.lock().ok()).ok_or_else(lost)?;
         let (worker, done) = &mut *seat;
@@ -245,7 +250,7 @@ fn round<'t>(
             worker.undo(mark, |worker| count(worker, &wrong, &|| true).map(drop))?;
         }
         *done = Some((*part, worker.mark()));
-        let landing = count(worker, part, go_on)?;
+        let landing = count(worker, part, keep_going)?;
         Ok((landing, landing))
     })?;
     Ok(landings.last().copied().or(landing))

@@ -1,15 +1,15 @@
-//! Sorted counts as bytes: what is put on disk where memory ends, and what files of counts hold.
+//! Sorted counts as bytes: the format of spilled runs, and of files of counts.
 //!
 //! ```text
 //! an entry   shared | rest | bytes | count | first      pretokens rise by their bytes; each begins with `shared` bytes of the one before
 //! the end    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
 //! ```
 //!
-//! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus where the
-//! pretoken appears first.
+//! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus
+//! where the pretoken appears first.
 //!
-//! Invariant: what [`Reader`] gives was checked up to there, and all of it when it says that there is no more: order, sums and checksum.
-//! A pretoken takes no more memory than the bytes that the file has for it.
+//! Invariant: what [`Reader`] gives was checked up to there, and all of it when it says that there is no more: order,
+//! sums and checksum. A pretoken takes no more memory than the bytes that the file has for it.
 //!
 //! Cost: 10 to 20 bytes an entry; one pass.
 //! Source of the code: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
@@ -26,11 +26,11 @@ pub const END: u64 = 24;
 
 /// Pretokens that rise by their bytes.
 pub trait Source {
-    /// The next pretoken takes the place of the last one, which is still in `pretoken`; its count, and the place where it appears
-    /// first. None where there is no more.
+    /// The next pretoken takes the place of the last one, which is still in `pretoken`; its count, and the place where
+    /// it appears first. None where there is no more.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for what no [`Writer`] wrote.
+    /// Of the system; [`Error::format`] for data that no [`Writer`] wrote.
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
@@ -65,8 +65,8 @@ impl Crc {
     }
 }
 
-/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what was written, whoever
-/// wrote it.
+/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what
+/// was written, whoever wrote it.
 const MOST_SHARED: usize = 64;
 
 /// Writes entries, in order.
@@ -191,7 +191,7 @@ impl<R: Read> Reader<R> {
         Err(self.wrong("an integer of more than 64 bits"))
     }
 
-    /// What stands behind the entries.
+    /// Trailer after the entries.
     fn end(&mut self) -> Result<()> {
         let mut end = [0; END as usize];
         let (sums, rest) = end.split_at_mut(16);
@@ -222,7 +222,7 @@ impl<R: Read> Source for Reader<R> {
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
-            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // what a length promises may not be there
+            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length says
             pretoken.resize(before + step, 0);
             self.fill(&mut pretoken[before..])?;
             rest -= step;

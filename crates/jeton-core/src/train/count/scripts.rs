@@ -1,8 +1,8 @@
 //! Counts by script: in which writing systems a corpus is.
 //!
-//! The script of a pretoken is that of its first character which has one; digits, punctuation and white space have none.
-//! Source: Unicode's property Script, as `regex-syntax` has it.
-//! Left out: scripts of few texts, which are together under one name.
+//! The script of a pretoken is that of its first character which has one; digits, punctuation and white space have
+//! none. Source: Unicode's property Script, as `regex-syntax` has it. Left out: scripts of few texts, which are
+//! together under one name.
 
 use std::sync::OnceLock;
 
@@ -10,9 +10,9 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::table::Counts;
 
-use crate::slot::made_once;
+use crate::atomic_cell::made_once;
 
-/// The scripts that are told apart; what is in none of them is `Other`, what has no script is `None`.
+/// The scripts that are told apart; characters of others are `Other`, those without a script `None`.
 const NAMES: [&str; 40] = [
     "Latin",
     "Cyrillic",
@@ -56,10 +56,10 @@ const NAMES: [&str; 40] = [
     "Vai",
 ];
 
-/// What of the counts is in one script.
+/// Counts of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Its Unicode name; `Other`; `None` for what has no script.
+    /// Its Unicode name; `Other`; `None` without a script.
     pub script: &'static str,
     /// Distinct pretokens.
     pub distinct: u64,
@@ -101,7 +101,7 @@ fn script(c: char) -> usize {
 }
 
 impl Counts {
-    /// What is in each script that occurs, by falling bytes.
+    /// Returns the counts of each script that occurs, most bytes first.
     pub fn scripts(&self) -> Vec<Share> {
         let names = NAMES.into_iter().chain(["Other", "None"]);
         let mut shares: Vec<_> = names.map(|script| Share { script, distinct: 0, occurrences: 0, bytes: 0 }).collect();

@@ -1,25 +1,24 @@
-//! What of a document is counted: what the stages before a model hand to it.
+//! Stages before counting, the same as before a model.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
 //!
-//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft of each
-//! document, a few times its size.
-//! Left out: texts of 4 GiB or more through a draft, which is an error.
-//! Plain version: `tokenizer/segments.rs`.
+//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft
+//! of each document, a few times its size. Left out: texts of 4 GiB or more through a draft, which is an error. Plain
+//! version: `tokenizer/segments.rs`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::aligned_text::AlignedText;
 use crate::byte_alphabet;
-use crate::draft::Draft;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::special::{Added, Matcher};
 
-/// What happens to a text before it is counted.
+/// Preparation of a text before it is counted.
 #[derive(Debug)]
 pub enum Stages {
     /// One pattern cuts it.
@@ -40,7 +39,7 @@ pub struct Parts {
     is_traced: bool,     // a splitter looks where its pieces come from
 }
 
-/// Which texts are not counted.
+/// Texts that are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Skips {
     over_bytes: Option<usize>,
@@ -54,10 +53,10 @@ impl Skips {
     }
 }
 
-/// What is counted in the place of a boundary; its id in the matcher.
+/// Counted in place of a boundary; its id in the matcher.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// What stands behind the last pretoken of a text, where ends are marked; a line holds none.
+/// Counted behind the last pretoken of a text, where ends are marked; a line holds none.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
@@ -81,10 +80,11 @@ struct Spelled {
 }
 
 impl Stages {
-    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are left alone by
-    /// SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too, and each is counted as
-    /// one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over `skip_over_bytes`, or with `skip_with` in
-    /// them, are left out; `byte_level` says that a `ByteLevel` part hands on bytes, not the characters that stand for them.
+    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are
+    /// left alone by SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too,
+    /// and each is counted as one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over
+    /// `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part hands on
+    /// bytes, not characters of the byte alphabet.
     ///
     /// # Errors
     /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
@@ -121,7 +121,7 @@ impl Stages {
 const MOST_PRETOKENS_A_BYTE: u64 = 128;
 
 impl Stages {
-    /// How many places a byte of a document has: one for each pretoken that may begin there.
+    /// Positions for each byte of a document: one for each pretoken that may begin there.
     pub fn places_a_byte(&self) -> u64 {
         match self {
             Self::Pattern(_) => 1,
@@ -134,30 +134,35 @@ impl Parts {
     /// Calls `each` with the pretokens of a text, in order.
     ///
     /// # Errors
-    /// What the parts return, with a place in the text as it was when they saw it; what `each` returns; `Interrupted`.
-    pub fn for_each(&self, text: &str, go_on: GoOn<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Errors of the parts, with an offset in the text as they see it; errors of `each`; `Interrupted`.
+    pub fn for_each(
+        &self,
+        text: &str,
+        keep_going: KeepGoing<'_>,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         if self.skips.has(text) {
             return Ok(());
         }
-        let mut draft = Draft::new(text, self.is_traced)?;
+        let mut aligned = AlignedText::new(text, self.is_traced)?;
         for normalizer in &self.normalizers {
-            normalizer.apply(&mut draft, go_on)?;
+            normalizer.apply(&mut aligned, keep_going)?;
         }
         match &self.cuts {
-            Some(matcher) => matcher.cut(&mut draft)?,
-            None => draft.cut(|_, text, parts| {
+            Some(matcher) => matcher.cut(&mut aligned)?,
+            None => aligned.cut(|_, text, parts| {
                 parts.push(0, text.len(), None); // as in `segments`
                 Ok(())
             })?,
         }
         for splitter in &self.splitters {
-            splitter.apply(&mut draft, go_on)?;
+            splitter.apply(&mut aligned, keep_going)?;
         }
         let mut bytes = Vec::new();
-        let mut looks = Looks::new(go_on);
-        let mut pieces = draft.pieces().iter().peekable();
+        let mut cancel = CancelCheck::new(keep_going);
+        let mut pieces = aligned.chunks().iter().peekable();
         while let Some(piece) = pieces.next() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if let Some(id) = piece.id {
                 if id == BOUNDARY.0 {
                     each(BOUNDARY.1)?;
@@ -165,7 +170,7 @@ impl Parts {
                 continue;
             }
             let ends = self.marks_ends && pieces.peek().is_none();
-            let spelled = &draft.text()[piece.range()];
+            let spelled = &aligned.text()[piece.range()];
             if !self.byte_alphabet && !ends {
                 each(spelled.as_bytes())?;
                 continue;

@@ -4,25 +4,26 @@
 //! slots     a tag and a number, by hash ─► entries    in order: key, count, first place ─► arena    pretokens over 15 bytes
 //! ```
 //!
-//! Invariant: entries stand in the order of their first places, which are different; no two have the same pretoken.
+//! Invariant: entries are in the order of their first positions, which are different; no two have the same pretoken.
 //!
-//! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many are counted
-//! together: keys and hashes of a batch are made first and the lines that they need are fetched, so that misses of the
-//! caches overlap. Slots hold 32 bits of the hash, which say where they go when the table doubles: it grows in one
-//! pass from left to right, without looking at pretokens.
+//! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many
+//! are counted together: keys and hashes of a batch are made first and the lines that they need are fetched, so that
+//! misses of the caches overlap. Slots hold 32 bits of the hash, which say where they go when the table doubles: it
+//! grows in one pass from left to right, without looking at pretokens.
 //!
-//! Cost: some 40 instructions a pretoken. Memory: 32 bytes for each that is distinct, 16 to 32 for its slots, and its bytes if it has more
-//! than 15. The seed of the hash differs from process to process, so that nobody can prepare a text that collides; no result depends
-//! on it.
+//! Cost: some 40 instructions a pretoken. Memory: 32 bytes for each that is distinct, 16 to 32 for its slots, and its
+//! bytes if it has more than 15. The seed of the hash differs from process to process, so that nobody can prepare a
+//! text that collides; no result depends on it.
 
 use std::sync::Mutex;
 
 use super::run::Source;
+use crate::alloc;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::interrupt::{GoOn, Looks};
-use crate::memory::{self, List, Memory};
-use crate::pages::Table;
+use crate::huge_pages::HugeVec;
+use crate::spill::{MemoryLimit, SpillVec};
 use crate::{parallel, simd};
 
 /// Bytes of a pretoken that is its own key, at most.
@@ -37,12 +38,13 @@ const LONG: u8 = u8::MAX;
 /// Slots of the smallest table.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and [`LONG`]. So they
-/// stand in memory, on every machine.
+/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and
+/// [`LONG`]. This is their layout in memory, on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key(u128);
 
-/// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not made a key here.
+/// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not
+/// made a key here.
 const MASKS: [[u128; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut len = 1;
@@ -93,7 +95,8 @@ impl Key {
     /// The bytes of a short one.
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 bytes, all initialized, read for as long as `self` is borrowed; bytes need no alignment.
+        // SAFETY: an integer of 16 bytes, all initialized, read for as long as `self` is borrowed; bytes need no
+        // alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MOST]).min(MOST)]
     }
@@ -110,7 +113,7 @@ fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
     (hash.bytes(pretoken) >> 32) as u32
 }
 
-/// A pretoken, how often it stands in the corpus, and where first.
+/// A pretoken, its count in the corpus, and its first position.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct Entry {
@@ -119,13 +122,13 @@ struct Entry {
     first: u64,
 }
 
-/// Distinct pretokens and how often each stands in the corpus.
+/// Distinct pretokens with their counts in the corpus.
 #[derive(Debug, Default)]
 pub struct Counts {
-    entries: List<Entry>,
-    arena: List<u8>,
-    slots: Table<u64>, // tag << 32 | number of the entry + 1, or 0; none until somebody looks for a pretoken
-    end: u64,          // the place after the last
+    entries: SpillVec<Entry>,
+    arena: SpillVec<u8>,
+    slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; empty until the first lookup
+    end: u64,            // the place after the last
     hash: Hash,
 }
 
@@ -143,7 +146,7 @@ impl Default for Batch {
     }
 }
 
-/// How far a table was filled.
+/// Fill level of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,
@@ -160,20 +163,20 @@ fn too_often() -> Error {
 
 impl Counts {
     /// Nothing yet; what does not fit into the limit will lie in files.
-    pub fn within(memory: &Memory) -> Self {
-        Self { entries: List::new(memory), arena: List::new(memory), ..Self::default() }
+    pub fn within(memory: &MemoryLimit) -> Self {
+        Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
 
     /// A copy within a limit of memory.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
-    pub fn copy(&self, memory: &Memory, go_on: GoOn<'_>) -> Result<Self> {
-        Looks::new(go_on).look()?;
+    /// [`crate::error::ErrorKind::MemoryLimit`]; of the system, where it is in a file; `Interrupted`.
+    pub fn copy(&self, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
+        CancelCheck::new(keep_going).check_now()?;
         let entries = self.entries.copy(memory)?;
-        Looks::new(go_on).look()?;
+        CancelCheck::new(keep_going).check_now()?;
         let arena = self.arena.copy(memory)?;
-        Ok(Self { entries, arena, slots: Table::default(), end: self.end, hash: self.hash })
+        Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
     /// Distinct pretokens.
@@ -213,7 +216,7 @@ impl Counts {
         order.into_iter().map(|number| (self.bytes(&self.entries[number]), self.entries[number].count)).collect()
     }
 
-    /// How many pretokens appear first before a place.
+    /// Returns the number of pretokens that appear first before a position.
     pub fn distinct_before(&self, place: u64) -> usize {
         self.entries.partition_point(|entry| entry.first < place)
     }
@@ -275,7 +278,7 @@ impl Counts {
     /// # Errors
     /// As [`Counts::add`].
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
-        self.slots = Table::default();
+        self.slots = HugeVec::default();
         let key = self.stored(Key::of(pretoken), pretoken)?;
         self.entries.push(Entry { key, count, first: place })
     }
@@ -286,7 +289,8 @@ impl Counts {
         (key, tag)
     }
 
-    /// Adds one occurrence of each part of `text` between neighboring `bounds`; `place` is that of the text's first byte.
+    /// Adds one occurrence of each part of `text` between neighboring `bounds`; `place` is that of the text's first
+    /// byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -384,7 +388,7 @@ impl Counts {
         if len > 1 << 32 {
             return Err(too_many());
         }
-        let old = std::mem::replace(&mut self.slots, Table::filled(0, len)?);
+        let old = std::mem::replace(&mut self.slots, HugeVec::filled(0, len)?);
         if old.is_empty() {
             self.index();
         } else {
@@ -415,23 +419,23 @@ impl Counts {
         self.slots[at] = slot;
     }
 
-    /// Adds everything in `other`; what is new here comes after what was here, in `other`'s order.
+    /// Adds the counts of `other`; new pretokens are appended, in `other`'s order.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`, and then it is of no use.
-    pub fn merge(&mut self, other: &Self, go_on: GoOn<'_>) -> Result<()> {
+    pub fn merge(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let before = self.end;
         let all = before.checked_add(other.end).ok_or_else(|| Error::training("counts of more than 2^64 places"))?;
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count, place) in other.places() {
-            looks.now_and_then()?;
+            cancel.check()?;
             self.add_at(pretoken, count, before + place)?;
         }
         self.end = all;
         Ok(())
     }
 
-    /// How far it is filled now.
+    /// Returns its fill level.
     pub(super) fn mark(&self) -> Mark {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }
@@ -480,9 +484,10 @@ impl Source for Sorted<'_> {
 impl Counts {
     /// Sorts the entries by their bytes, against the invariant: for who gives them away next.
     pub(super) fn sort_by_bytes(&mut self) {
-        self.slots = Table::default();
+        self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins with.
+        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins
+        // with.
         let head = |entry: &Entry| match entry.key.is_long() {
             true => {
                 let mut sixteen = [LONG; 16];
@@ -523,15 +528,19 @@ impl Counts {
     ///
     /// # Errors
     /// `Interrupted`, and then it is of no use.
-    pub(super) fn retain(&mut self, go_on: GoOn<'_>, mut keep: impl FnMut(&[u8], &mut u64) -> bool) -> Result<()> {
-        self.slots = Table::default();
+    pub(super) fn retain(
+        &mut self,
+        keep_going: KeepGoing<'_>,
+        mut keep: impl FnMut(&[u8], &mut u64) -> bool,
+    ) -> Result<()> {
+        self.slots = HugeVec::default();
         let mut entries = std::mem::take(&mut self.entries);
-        let (mut looks, mut done) = (Looks::new(go_on), Ok(()));
+        let (mut cancel, mut done) = (CancelCheck::new(keep_going), Ok(()));
         entries.retain_mut(|entry| {
             if done.is_err() {
                 return true;
             }
-            done = looks.now_and_then();
+            done = cancel.check();
             let mut count = entry.count;
             let stays = keep(self.bytes(entry), &mut count);
             entry.count = count;
@@ -546,16 +555,17 @@ impl Counts {
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
-    /// For each entry of `other` the number of the same pretoken here, or [`NOWHERE`]; `job` of them are looked for by one thread.
+    /// For each entry of `other` the number of the same pretoken here, or [`NOWHERE`]; `job` of them are looked for by
+    /// one thread.
     ///
     /// # Errors
     /// As [`Counts::add`].
     pub(super) fn numbers_of(&mut self, other: &Self, job: usize, threads: usize) -> Result<Vec<u32>> {
         self.reserve(0)?;
-        let mut numbers = memory::filled(NOWHERE, other.len())?;
+        let mut numbers = alloc::filled(NOWHERE, other.len())?;
         let threads = threads.min(other.len() / job);
         let jobs: Vec<_> = numbers.chunks_mut(job).zip(other.entries.chunks(job)).map(Mutex::new).collect();
-        let look = |at: usize, _: GoOn<'_>| {
+        let look = |at: usize, _: KeepGoing<'_>| {
             let Ok(mut job) = jobs[at].lock() else { return Err(too_many()) };
             let (numbers, entries) = &mut *job;
             self.look_up(other, entries, numbers);
@@ -614,7 +624,7 @@ impl Counts {
             }
             entry
         };
-        let mut entries = List::default();
+        let mut entries = SpillVec::default();
         entries.reserve(self.entries.len() + other.entries.len() - shared)?;
         let (ours, theirs) = (std::mem::take(&mut self.entries), std::mem::take(&mut other.entries));
         let mut theirs = theirs.iter().copied().filter(|entry| entry.first != GONE).peekable();
@@ -625,7 +635,7 @@ impl Counts {
             entries.push(entry)?;
         }
         theirs.try_for_each(|entry| entries.push(moved(entry)))?;
-        Ok(Self { entries, slots: Table::default(), end: self.end.max(other.end), ..self })
+        Ok(Self { entries, slots: HugeVec::default(), end: self.end.max(other.end), ..self })
     }
 }
 
@@ -633,7 +643,8 @@ impl Counts {
 const GONE: u64 = u64::MAX;
 
 impl Batch {
-    /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most [`BATCH`].
+    /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most
+    /// [`BATCH`].
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);

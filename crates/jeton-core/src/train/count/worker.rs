@@ -1,17 +1,17 @@
 //! One thread at work: the pretokens of its parts of the text, into its own table.
 //!
-//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted together. Any other
-//! pattern is asked for one pretoken after the other.
-//! Plain version: [`Part::for_each_span`] with a `dict`.
+//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted
+//! together. Any other pattern is asked for one pretoken after the other. Plain version: [`Part::for_each_span`] with a
+//! `dict`.
 
 use super::table::{Batch, Counts, Mark};
 use super::{Segment, Stages};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel::{Landing, Part};
 use crate::pretokenize::{Finder, Pretokenizer, Starts};
 
-/// A thread's table, and what it needs to fill it.
+/// A thread's table, and its inputs.
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     counts: Counts,
@@ -24,13 +24,13 @@ impl Worker {
     /// Counts the pretokens that start in `part`.
     ///
     /// # Errors
-    /// What the stages return, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
+    /// Errors of the stages, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
     pub(super) fn count(
         &mut self,
         part: &Part<'_>,
         stages: &Stages,
         segments: &[Segment<'_>],
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Landing> {
         let mut index = part.texts().start;
         part.for_each_range(|text, from, until| {
@@ -39,7 +39,7 @@ impl Worker {
                 Stages::Parts(parts) => {
                     let end = place + (text.len() as u64) * stages.places_a_byte();
                     let mut at = place;
-                    parts.for_each(text, go_on, |pretoken| {
+                    parts.for_each(text, keep_going, |pretoken| {
                         at += 1;
                         if at > end {
                             return Err(Error::text("the normalizer makes over 128 pretokens of a byte", 0));
@@ -49,8 +49,8 @@ impl Worker {
                     Ok(text.len())
                 }
                 Stages::Pattern(pattern) => match pattern.finder() {
-                    Some(finder) => self.windows(finder, text, from, until, place, go_on),
-                    None => self.spans(pattern, text, from, until, place, go_on),
+                    Some(finder) => self.windows(finder, text, from, until, place, keep_going),
+                    None => self.spans(pattern, text, from, until, place, keep_going),
                 },
             };
             let before = |error: Error| error.shifted(segments[..index].iter().map(|before| before.text.len()).sum());
@@ -68,11 +68,11 @@ impl Worker {
         from: usize,
         until: usize,
         place: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
         let mut from = from;
         while from < until.min(text.len()) {
-            if !go_on() {
+            if !keep_going() {
                 return Err(ErrorKind::Interrupted.into());
             }
             let rest = &text[from..];
@@ -101,16 +101,16 @@ impl Worker {
         from: usize,
         until: usize,
         place: u64,
-        go_on: GoOn<'_>,
+        keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
-        let mut looks = Looks::new(go_on);
+        let mut cancel = CancelCheck::new(keep_going);
         for span in pattern.spans_from(text, from) {
             let span = span?;
             if span.start >= until {
                 return Ok(span.start);
             }
             self.one(&text.as_bytes()[span.start..span.end], place + span.start as u64)?;
-            looks.now_and_then()?;
+            cancel.check()?;
         }
         Ok(text.len())
     }
@@ -123,7 +123,7 @@ impl Worker {
         self.counts.add_at(pretoken, 1, place)
     }
 
-    /// How far its table is filled now.
+    /// Returns the fill level of its table.
     pub(super) fn mark(&self) -> Mark {
         self.counts.mark()
     }

@@ -1,7 +1,7 @@
 //! Hugging Face's `max_token_length`.
 //!
-//! The limit is on the sum of two lengths and is not reached, so a token has one symbol less; two initial symbols may always merge,
-//! for they are never asked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel 0.23.3.
+//! The limit is on the sum of two lengths and is not reached, so a token has one symbol less; two initial symbols may
+//! always merge, for they are never asked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel 0.23.3.
 
 use super::Rule;
 use crate::alphabet::Level;
@@ -9,7 +9,7 @@ use crate::alphabet::Level;
 /// Tokens of more than two symbols have fewer than `limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
-    /// What the length stays under.
+    /// Exclusive upper bound of the length.
     pub limit: usize,
     /// The unit of a symbol.
     pub level: Level,

@@ -1,9 +1,11 @@
-//! Rules that a user asks for by name: what a token of the vocabulary never is.
+//! Named rules of a user: properties that no token of the vocabulary may have.
 //!
-//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every token that was merged.
-//! At byte level a token may be a part of a character: rules that ask about characters then keep such parts to themselves.
+//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every token
+//! that was merged. At byte level a token may be a part of a character: rules that ask about characters then keep such
+//! parts to themselves.
 //!
-//! Cost: one pass over the two spellings. Left out: rules about where in the text a token stands, which are a pattern's.
+//! Cost: one pass over the two spellings. Left out: rules about where in the text a token stands, which are a
+//! pattern's.
 
 use std::collections::HashSet;
 
@@ -14,14 +16,14 @@ use crate::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 use crate::error::{Error, Result};
 use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
 
-/// What a token never is.
+/// Tokens that are excluded.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct Named {
     /// A part of a character beside anything else.
     pub whole_characters: bool,
-    /// Of two classes: letters with their marks, numbers, white space, others. One space may stand before any.
+    /// Of two classes: letters with their marks, numbers, white space, others. One space may precede any.
     pub one_class: bool,
     /// Of two scripts. Characters common to many scripts go with each; Han, Hiragana and Katakana are one.
     pub one_script: bool,
@@ -46,7 +48,7 @@ impl Named {
         serde_json::from_str(rules).map_err(|error| Error::config(format!("rules of training: {error}")))
     }
 
-    /// Whether a token may be spelled so.
+    /// Returns true if a token may be spelled so.
     pub fn holds(&self, spelling: &[u8]) -> bool {
         let length = || if self.by_character { characters(spelling).count() } else { spelling.len() };
         if self.max_token_length.is_some_and(|most| length() > most) || self.blocked.contains(spelling) {
@@ -73,7 +75,7 @@ fn characters(spelling: &[u8]) -> impl Iterator<Item = char> + Clone + '_ {
     spelling.utf8_chunks().flat_map(|chunk| chunk.valid().chars())
 }
 
-/// Whether it is characters only, or a part of one character only.
+/// Returns true for characters only, or a part of one character only.
 fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {

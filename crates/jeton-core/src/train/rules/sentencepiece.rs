@@ -1,7 +1,8 @@
 //! SentencePiece's candidates: which strings may be pieces.
 //!
-//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script: those of Unicode 9, with
-//! Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script: those of
+//! Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source:
+//! google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
 
@@ -9,7 +10,7 @@ use super::Rule;
 use crate::alphabet::WORD_START;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 
-/// What may be a piece; under SentencePiece's own names.
+/// Options for valid pieces, under SentencePiece's own names.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
 pub struct Candidates {
@@ -34,7 +35,7 @@ fn is_digit(c: char) -> bool {
 }
 
 impl Candidates {
-    /// Whether `▁` may stand at place `at` of a piece of `length` characters.
+    /// Returns true if `▁` may be at position `at` of a piece of `length` characters.
     fn allows_space(&self, at: usize, length: usize) -> bool {
         let (is_first, is_last) = (at == 0, at + 1 == length);
         match (self.treat_whitespace_as_suffix, self.split_by_whitespace) {
@@ -45,7 +46,7 @@ impl Candidates {
         }
     }
 
-    /// Whether the characters may be one piece.
+    /// Returns true if the characters may be one piece.
     fn is_valid(&self, chars: impl Iterator<Item = char> + Clone) -> bool {
         let length = chars.clone().count();
         if length > self.max_sentencepiece_length {

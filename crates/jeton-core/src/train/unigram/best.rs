@@ -1,16 +1,17 @@
-//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is dropped.
+//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is
+//! dropped.
 //!
-//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and scores
-//! alone. How often a piece stands in the text is an integer, which no order of adding changes.
+//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and
+//! scores alone. The count of a piece in the text is an integer, which no order of adding changes.
 //!
 //! Cost: one look at each piece that stands anywhere in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
 use super::expect::{for_each_chunk, Unknown};
 use super::pieces::{Node, Pieces, NONE};
-use super::words::Words;
+use super::segments::Segments;
+use crate::cancel::CancelCheck;
 use crate::error::Result;
-use crate::interrupt::Looks;
 
 /// The best ways through one text, and room for the next.
 struct Ways {
@@ -18,20 +19,21 @@ struct Ways {
 }
 
 impl Ways {
-    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used from the start.
+    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used
+    /// from the start.
     fn find(
         &mut self,
         longest: &[u32],
         nodes: &[Node],
         unknown: Unknown,
         without: u32,
-        looks: &mut Looks<'_>,
+        cancel: &mut CancelCheck<'_>,
     ) -> Result<()> {
         self.best.clear();
         self.best.resize(longest.len() + 1, (f64::NEG_INFINITY, 0, NONE));
         self.best[0].0 = 0.0;
         for (start, &id) in longest.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let so_far = self.best[start].0;
             let (mut id, mut is_known) = (id, false);
             while id != NONE {
@@ -63,23 +65,23 @@ impl Ways {
     }
 }
 
-/// How often each piece stands in the best segmentations of the text.
+/// Returns the count of each piece in the best segmentations of the text.
 ///
 /// # Errors
 /// `Interrupted`.
 pub(super) fn frequencies(
-    words: &Words,
+    words: &Segments,
     pieces: &Pieces,
     unknown: Unknown,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<u64>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
-    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
         let mut frequencies = vec![0u64; pieces.len()];
         let mut ways = Ways { best: Vec::new() };
         for i in chunk {
-            ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, looks)?;
+            ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, cancel)?;
             for id in ways.pieces().filter(|&id| id != NONE) {
                 let frequency = &mut frequencies[id as usize];
                 *frequency = frequency.saturating_add(words.weights[i]);
@@ -113,7 +115,7 @@ pub(super) struct Alternative {
 pub(super) fn alternatives(
     pieces: &Pieces,
     unknown: Unknown,
-    looks: &mut Looks<'_>,
+    cancel: &mut CancelCheck<'_>,
 ) -> Result<Vec<Option<Alternative>>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
     let mut ways = Ways { best: Vec::new() };
@@ -123,7 +125,7 @@ pub(super) fn alternatives(
             found.push(None);
             continue;
         }
-        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, looks)?;
+        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, cancel)?;
         found.push(Some(Alternative { score: ways.best[length as usize].0, pieces: ways.pieces().collect() }));
     }
     Ok(found)

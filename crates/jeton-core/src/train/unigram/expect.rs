@@ -1,25 +1,26 @@
-//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces together.
+//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces
+//! together.
 //!
-//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those from the place on,
-//! over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are of products of
-//! probabilities, not of logarithms: a step is one multiplication. Where they get small they are multiplied by a power of two,
-//! which is exact.
+//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those
+//! from the place on, over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are
+//! of products of probabilities, not of logarithms: a step is one multiplication. Where they get small they are
+//! multiplied by a power of two, which is exact.
 //!
-//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in theirs. So
-//! the sums are the same to the last bit for any number of threads, on every machine.
+//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in
+//! theirs. So the sums are the same to the last bit for any number of threads, on every machine.
 //!
-//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk.
-//! Source: Kudo 2018, arXiv 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`).
-//! Plain version: `tests/oracle/test_unigram_oracle.py`.
-//! There, unknown characters are counted for the piece with id 0, the most frequent character; so they are here on request.
+//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk. Source: Kudo 2018, arXiv
+//! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
+//! `tests/oracle/test_unigram_oracle.py`. There, unknown characters are counted for the piece with id 0, the most
+//! frequent character; so they are here on request.
 
 use std::ops::Range;
 
 use super::numbers::exp;
 use super::pieces::{Node, Pieces, NONE};
-use super::words::Words;
+use super::segments::Segments;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel;
 
 /// Chunks of the text, where there is work for so many.
@@ -28,15 +29,15 @@ const CHUNKS: usize = 16;
 /// Characters worth a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece can
-/// make of it.
+/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece
+/// can make of it.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
 /// A place with a smaller sum, beside places that have more than [`SMALL`], is in no segmentation worth counting.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
 /// Consecutive segments with about equally many characters; they depend on the text alone.
-pub(super) fn chunks(words: &Words) -> Vec<Range<usize>> {
+pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     let total = words.symbols.len();
     let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
     let cut = |k: usize| words.starts.partition_point(|&start| (start as usize) < total / num * k);
@@ -47,13 +48,13 @@ pub(super) fn chunks(words: &Words) -> Vec<Range<usize>> {
 
 /// Runs `work` on every chunk and returns the results in order.
 pub(super) fn for_each_chunk<R: Send>(
-    words: &Words,
+    words: &Segments,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(Range<usize>, &mut Looks<'_>) -> Result<R> + Sync,
+    work: impl Fn(Range<usize>, &mut CancelCheck<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let chunks = chunks(words);
-    let job = |i: usize, go_on: GoOn<'_>| work(chunks[i].clone(), &mut Looks::new(go_on));
+    let job = |i: usize, keep_going: KeepGoing<'_>| work(chunks[i].clone(), &mut CancelCheck::new(keep_going));
     parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
 }
 
@@ -63,16 +64,16 @@ pub(super) struct Unknown {
     pub score: f64,
     /// The piece for which it is counted; [`NONE`]: it is not.
     pub id: u32,
-    /// How many there are beside those in the segments.
+    /// Number of unknowns outside of the segments.
     pub num_rare: u64,
 }
 
-/// How often each piece is expected.
+/// Returns the expected count of each piece.
 ///
 /// # Errors
 /// `Interrupted`.
 pub(super) fn expected(
-    words: &Words,
+    words: &Segments,
     pieces: &Pieces,
     unknown: Unknown,
     threads: usize,
@@ -80,10 +81,10 @@ pub(super) fn expected(
 ) -> Result<Vec<f64>> {
     let nodes = pieces.nodes(pieces.scores.iter().map(|&score| exp(score)));
     let probability = exp(unknown.score);
-    let done = for_each_chunk(words, threads, watch, |chunk, looks| {
+    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
         let mut sums = Sums::new(&nodes, probability, unknown.id);
         for i in chunk {
-            sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, looks)?;
+            sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, cancel)?;
         }
         Ok(sums.expected)
     })?;
@@ -131,19 +132,19 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Adds what is expected in a segment that stands `weight` times in the corpus.
-    fn segment(&mut self, longest: &[u32], weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+    /// Adds the expected counts of a segment that occurs `weight` times in the corpus.
+    fn segment(&mut self, longest: &[u32], weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if let &[id] = longest {
             if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {
                 *sum += weight;
             }
             return Ok(());
         }
-        self.forward(longest, looks)?;
-        self.backward(weight, looks)
+        self.forward(longest, cancel)?;
+        self.backward(weight, cancel)
     }
 
-    fn forward(&mut self, longest: &[u32], looks: &mut Looks<'_>) -> Result<()> {
+    fn forward(&mut self, longest: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let len = longest.len();
         self.alpha.clear();
         self.alpha.resize(len + 1, 0.0);
@@ -153,7 +154,7 @@ impl<'a> Sums<'a> {
         self.ends.clear();
         let (mut power, mut reached) = (0, 0);
         for (start, &id) in longest.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.alpha[start] < SMALL {
                 let window = &mut self.alpha[start..=reached];
                 if window.iter().all(|&sum| sum < SMALL) {
@@ -184,13 +185,13 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    fn backward(&mut self, weight: f64, looks: &mut Looks<'_>) -> Result<()> {
+    fn backward(&mut self, weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let len = self.ends.len();
         self.rest.clear();
         self.rest.resize(len + 1, 0.0);
         self.rest[len] = 1.0 / self.alpha[len];
         for start in (0..len).rev() {
-            looks.now_and_then()?;
+            cancel.check()?;
             if self.alpha[start] < NOTHING {
                 continue;
             }

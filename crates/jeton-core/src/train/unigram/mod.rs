@@ -1,8 +1,8 @@
 //! Counts → the pieces of a Unigram model and their scores.
 //!
-//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the corpus likely.
-//! It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes, those that are missed
-//! least, until a tenth more than wanted is left. The last tenth goes by score.
+//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the
+//! corpus likely. It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes,
+//! those that are missed least, until a tenth more than wanted is left. The last tenth goes by score.
 //!
 //! ```text
 //! valid     which runs of characters may be a piece
@@ -15,12 +15,11 @@
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
-//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts, on threads, or
-//! on the machine. All sums are in 64 bits, in an order that is fixed.
+//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts,
+//! on threads, or on the machine. All sums are in 64 bits, in an order that is fixed.
 //!
-//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece for each
-//! of 16 chunks.
-//! Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece
+//! for each of 16 chunks. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
 //! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
 
 mod best;
@@ -28,25 +27,25 @@ mod expect;
 mod numbers;
 mod pieces;
 mod prune;
+mod segments;
 mod suffixes;
 mod valid;
-mod words;
 
 use serde::Deserialize;
 
 use super::count::Counts;
+use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
-use crate::interrupt::Looks;
 use crate::parallel;
 use expect::Unknown;
 use numbers::digamma;
 use pieces::{Pieces, NONE};
 pub use prune::Scored;
+use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::Limits;
-use words::Words;
 
-/// What to learn, by the names of SentencePiece's options where it has them.
+/// Options, by the names of SentencePiece's where it has them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Options {
     /// Entries of the vocabulary, those of `num_reserved` among them.
@@ -63,18 +62,20 @@ pub struct Options {
     pub num_sub_iterations: usize,
     /// The share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Whether to follow SentencePiece where it slips. What follows a substring is compared by its first byte, and what follows a word is
-    /// always the same, so that some whole words are not among the seeds; and unknown characters are counted for the most frequent one.
+    /// Follows SentencePiece's bugs. What follows a substring is compared by its first byte, and what
+    /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
+    /// counted for the most frequent one.
     pub slips: bool,
-    /// Whether words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands a space.
+    /// True if words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
+    /// a space.
     #[serde(default)]
     pub marked_ends: bool,
-    /// Whether all lines begin with a space, so that every end of a line is followed by the same.
+    /// True if all lines begin with a space, so that every end of a line is followed by the same.
     #[serde(default)]
     pub starts_alike: bool,
-    /// Whether scores are rounded to 32 bits in the end, as a `.model` holds them.
+    /// Rounds scores to 32 bits in the end, as a `.model` holds them.
     pub single_precision: bool,
-    /// What a piece may hold.
+    /// Options for valid pieces.
     #[serde(flatten)]
     pub limits: Limits,
 }
@@ -105,12 +106,12 @@ impl Options {
     }
 }
 
-/// What was learned.
+/// Result of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// Pieces and scores, best first.
     pub pieces: Vec<Scored>,
-    /// How many of them had to be, because they are characters.
+    /// Number of them that are required, because they are characters.
     pub num_characters: usize,
     /// Pieces that training began with.
     pub num_seeds: usize,
@@ -124,14 +125,14 @@ const LEAST_EXPECTED: f64 = 0.5;
 /// A character that is no piece is by this less probable than the worst piece; a difference of scores.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// How many pieces more than wanted EM ends with.
+/// Surplus of pieces with which EM ends.
 const MORE: f64 = 1.1;
 
 /// Learns pieces; `watch` is called now and then with the pieces that are left, and stops the work by returning false.
 ///
 /// # Errors
-/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`] for a corpus without
-/// characters or with too many.
+/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`]
+/// for a corpus without characters or with too many.
 pub fn learn(
     counts: &Counts,
     options: &Options,
@@ -139,7 +140,7 @@ pub fn learn(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
     let threads = threads.max(1);
-    let read = |_: usize, go_on: &dyn Fn() -> bool| Words::new(counts, options, go_on);
+    let read = |_: usize, keep_going: &dyn Fn() -> bool| Segments::new(counts, options, keep_going);
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
@@ -170,7 +171,7 @@ fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
 }
 
 struct Learner<'a> {
-    words: &'a Words,
+    words: &'a Segments,
     options: &'a Options,
     threads: usize,
     pieces: Pieces,
@@ -188,7 +189,7 @@ impl Learner<'_> {
             let before = self.pieces.len();
             self.prune(wanted, watch)?;
             rounds += 1;
-            // What has no alternative always stays; where nothing else is left, no pruning makes it fewer.
+            // A piece without an alternative always stays; if only such pieces remain, no pruning makes them fewer.
             if self.pieces.len() <= wanted || self.pieces.len() == before {
                 break;
             }
@@ -199,7 +200,7 @@ impl Learner<'_> {
 
     /// Characters that are no piece.
     fn unknown(&self) -> Unknown {
-        let Words { characters, symbols, num_rare, .. } = self.words;
+        let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
             (0..).zip(characters).max_by_key(|&(symbol, &(_, count))| (count, std::cmp::Reverse(symbol)));
         let is_it = |&(at, length): &(u32, u32)| {
@@ -210,8 +211,8 @@ impl Learner<'_> {
         Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the logarithm takes from
-    /// rare pieces more than their share (variational Bayes with a sparse prior).
+    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the
+    /// logarithm takes from rare pieces more than their share (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -225,8 +226,9 @@ impl Learner<'_> {
 
     fn alternatives(&self, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Option<best::Alternative>>> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
-        let find =
-            |_: usize, go_on: &dyn Fn() -> bool| best::alternatives(&self.pieces, unknown, &mut Looks::new(go_on));
+        let find = |_: usize, keep_going: &dyn Fn() -> bool| {
+            best::alternatives(&self.pieces, unknown, &mut CancelCheck::new(keep_going))
+        };
         one(parallel::jobs(1, 1, &mut || watch(num), find))
     }
 

@@ -1,8 +1,8 @@
 //! The pieces, and where in the text each stands.
 //!
-//! All pieces that begin at a place are beginnings of one another. So each piece knows the longest piece that begins it (its
-//! parent), each place the longest piece that stands there, and the chain of parents is all pieces of the place: a trie that
-//! needs no walk, at 4 bytes a character of text. When pieces are dropped, chains are joined over the gaps.
+//! All pieces that begin at a place are beginnings of one another. So each piece knows the longest piece that begins it
+//! (its parent), each place the longest piece that stands there, and the chain of parents is all pieces of the place: a
+//! trie that needs no walk, at 4 bytes a character of text. When pieces are dropped, chains are joined over the gaps.
 //!
 //! Invariant: a parent's id is lower than its children's; ids are in the order of strings within the characters and
 //! within the rest; so they depend on the counts alone.
@@ -10,16 +10,16 @@
 //! Cost: linear in the text to make and to drop pieces; a piece is one look at 16 bytes in a walk.
 
 use super::numbers::ln;
+use super::segments::Segments;
 use super::suffixes::Suffixes;
-use super::words::Words;
 
 /// No piece.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a walk along the text asks of a piece.
+/// Properties of a piece for a walk along the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
-    /// Its probability, or its score: what the walk adds up.
+    /// Its probability, or its score: the terms that the walk adds.
     pub value: f64,
     /// The longest piece that begins it.
     pub parent: u32,
@@ -30,7 +30,7 @@ pub(super) struct Node {
 /// All pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Pieces {
-    /// place in `Words::symbols` -> the longest piece there
+    /// place in `Segments::symbols` -> the longest piece there
     pub longest: Vec<u32>,
     /// piece -> the logarithm of its probability
     pub scores: Vec<f64>,
@@ -41,7 +41,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// All characters and the candidates, each as probable as it is frequent and long.
-    pub fn new(words: &Words, suffixes: &Suffixes) -> Self {
+    pub fn new(words: &Segments, suffixes: &Suffixes) -> Self {
         let num = words.characters.len() + suffixes.candidates.len();
         let mut weights: Vec<f64> = words.characters.iter().map(|&(_, count)| count as f64).collect();
         weights.extend(suffixes.candidates.iter().map(|candidate| candidate.score as f64));
@@ -110,7 +110,7 @@ impl Pieces {
     }
 
     /// The characters of a piece.
-    pub fn spell(&self, words: &Words, id: usize) -> String {
+    pub fn spell(&self, words: &Segments, id: usize) -> String {
         let (at, length) = self.spans[id];
         let symbols = &words.symbols[at as usize..(at + length) as usize];
         symbols.iter().map(|&symbol| words.characters[symbol as usize].0).collect()

@@ -1,7 +1,8 @@
-//! Which pieces stay: those whose loss would cost the text most, and in the end those with the best scores.
+//! Pruning: keeps the pieces whose loss would reduce the likelihood most, and in the end those with the best scores.
 //!
-//! The loss is estimated: where a piece is dropped, its best alternative takes its place everywhere, and frequencies move over. A piece
-//! whose alternative is better than itself is in no best segmentation and goes at once; so does one that no best segmentation holds.
+//! The loss is estimated: where a piece is dropped, its best alternative takes its place everywhere, and frequencies
+//! move over. A piece whose alternative is better than itself is in no best segmentation and goes at once; so does one
+//! that no best segmentation holds.
 //!
 //! Invariant: equal losses and scores are decided by the pieces' ids, which depend on the counts alone.
 //!
@@ -11,7 +12,7 @@
 use super::best::Alternative;
 use super::numbers::ln;
 use super::pieces::{Pieces, NONE};
-use super::words::Words;
+use super::segments::Segments;
 
 /// Drops pieces until `most` are left, or more where more have no alternative.
 pub(super) fn prune(pieces: &mut Pieces, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
@@ -34,7 +35,7 @@ pub(super) fn prune(pieces: &mut Pieces, frequencies: &[u64], alternatives: &[Op
     pieces.retain(|id| keep[id]);
 }
 
-/// How much of its logarithm the likelihood of one piece of text loses.
+/// Loss of log-likelihood of the text without one piece.
 fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 {
     let own = frequencies[id] as f64;
     let with = ln(own) - ln(total);
@@ -47,12 +48,13 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// What a character that must be a piece, and is none any more, gets above the worst score; each one more than the one before.
+/// Score above the worst one for a character that must be a piece, and is none any more; each one more than the one
+/// before.
 const STEP: f64 = 0.0001;
 
-/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`: scores are
-/// rounded to 32 bits.
-pub(super) fn finish(words: &Words, pieces: &Pieces, size: usize, single: bool) -> Vec<Scored> {
+/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`:
+/// scores are rounded to 32 bits.
+pub(super) fn finish(words: &Segments, pieces: &Pieces, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,24 +1,25 @@
 //! The suffixes of all segments in order, and which of their beginnings are worth a piece.
 //!
-//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing. Suffixes are
-//! put into groups by their first character, and the groups into jobs of about equal size. Within a group several characters at
-//! a time make one number, and what is still equal is sorted again by the next ones.
+//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing.
+//! Suffixes are put into groups by their first character, and the groups into jobs of about equal size. Within a group
+//! several characters at a time make one number, and equal suffixes are sorted again by the next ones.
 //!
-//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or is not
-//! known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common prefixes of
-//! neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts, too.
+//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or
+//! is not known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common
+//! prefixes of neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts,
+//! too.
 //!
-//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in the worst
-//! case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept.
-//! Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the
-//! next *bytes*, and to it a word is always followed by the same; so it is here on request.
+//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in
+//! the worst case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept. Source:
+//! google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the next
+//! *bytes*, and to it a word is always followed by the same; so it is here on request.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::words::{Symbol, Words, MANY};
+use super::segments::{Segments, Symbol, MANY};
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
 use crate::parallel;
 
 /// Jobs that the suffixes are spread over, where there is work for so many.
@@ -47,9 +48,9 @@ impl Candidate {
 
 /// Suffixes in order, by job, and the best candidates.
 pub(super) struct Suffixes {
-    /// Where each suffix starts in `Words::symbols`.
+    /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
-    /// In the order of strings, so that what begins another stands before it.
+    /// In lexicographic order: a prefix precedes its extensions.
     pub candidates: Vec<Candidate>,
 }
 
@@ -58,15 +59,15 @@ impl Suffixes {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn new(words: &Words, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
+    pub fn new(words: &Segments, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
         let text = Text::new(words);
         let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
         let groups = groups(&sizes, words.symbols.len());
-        let work = |job: usize, go_on: GoOn<'_>| {
-            let mut looks = Looks::new(go_on);
-            let sorted = text.sorted(&groups[job], &sizes, &mut looks)?;
-            let candidates = text.candidates(&sorted, job as u32, most, &mut looks)?;
+        let work = |job: usize, keep_going: KeepGoing<'_>| {
+            let mut cancel = CancelCheck::new(keep_going);
+            let sorted = text.sorted(&groups[job], &sizes, &mut cancel)?;
+            let candidates = text.candidates(&sorted, job as u32, most, &mut cancel)?;
             Ok((sorted, candidates))
         };
         let (mut sorted, mut candidates) = (Vec::new(), Vec::new());
@@ -97,14 +98,14 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 
 /// The text, and what suffixes ask about a place in it.
 struct Text<'a> {
-    words: &'a Words,
+    words: &'a Segments,
     left: Vec<u8>,     // characters left in the segment, up to 255
     segment: Vec<u32>, // the segment's number
-    bits: u32,         // of a symbol, where several make a number; 0 is for what has ended
+    bits: u32,         // of a symbol, if several make a number; 0 after the end
 }
 
 impl<'a> Text<'a> {
-    fn new(words: &'a Words) -> Self {
+    fn new(words: &'a Segments) -> Self {
         let mut left = vec![0; words.symbols.len()];
         let mut segment = vec![0; words.symbols.len()];
         for i in 0..words.len() {
@@ -122,7 +123,7 @@ impl<'a> Text<'a> {
         (u64::BITS / self.bits) as usize
     }
 
-    /// How many characters of the suffix at `at` are looked at.
+    /// Returns the number of characters of the suffix at `at` that are compared.
     fn reach(&self, at: u32) -> usize {
         let at = at as usize;
         usize::from(self.words.longest[at].saturating_add(1).min(self.left[at]))
@@ -144,7 +145,7 @@ impl<'a> Text<'a> {
     }
 
     /// The suffixes whose first characters are in `group`, in order.
-    fn sorted(&self, group: &Range<usize>, sizes: &[usize], looks: &mut Looks<'_>) -> Result<Vec<u32>> {
+    fn sorted(&self, group: &Range<usize>, sizes: &[usize], cancel: &mut CancelCheck<'_>) -> Result<Vec<u32>> {
         let mut next = Vec::with_capacity(group.len()); // where the next suffix of each character goes
         let mut total = 0;
         for &size in &sizes[group.clone()] {
@@ -153,7 +154,7 @@ impl<'a> Text<'a> {
         }
         let mut sorted = vec![0; total];
         for (at, &symbol) in (0..).zip(&self.words.symbols) {
-            looks.now_and_then()?;
+            cancel.check()?;
             if group.contains(&(symbol as usize)) {
                 let place = &mut next[symbol as usize - group.start];
                 sorted[*place] = at;
@@ -162,18 +163,18 @@ impl<'a> Text<'a> {
         }
         let mut start = 0;
         for &size in &sizes[group.clone()] {
-            self.sort(&mut sorted[start..start + size], looks)?;
+            self.sort(&mut sorted[start..start + size], cancel)?;
             start += size;
         }
         Ok(sorted)
     }
 
     /// Sorts suffixes that begin with the same character.
-    fn sort(&self, suffixes: &mut [u32], looks: &mut Looks<'_>) -> Result<()> {
+    fn sort(&self, suffixes: &mut [u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let mut tasks = vec![(0..suffixes.len(), 1)];
         let mut keys: Vec<(u64, u32)> = Vec::new();
         while let Some((range, depth)) = tasks.pop() {
-            looks.look()?;
+            cancel.check_now()?;
             let part = &mut suffixes[range.clone()];
             keys.clear();
             keys.extend(part.iter().map(|&at| (self.number(at, depth), at)));
@@ -197,7 +198,7 @@ impl<'a> Text<'a> {
         (0..most).take_while(|&i| self.symbol(a, i) == self.symbol(b, i)).count()
     }
 
-    /// What follows the first `length` characters of a node with the suffix `at`.
+    /// Returns the followers of the first `length` characters of a node with the suffix `at`.
     fn next(&self, at: u32, node: &Open, length: usize) -> u32 {
         if node.length == length {
             return node.next;
@@ -212,7 +213,13 @@ impl<'a> Text<'a> {
     }
 
     /// The best substrings that begin these suffixes.
-    fn candidates(&self, sorted: &[u32], job: u32, most: usize, looks: &mut Looks<'_>) -> Result<Vec<Candidate>> {
+    fn candidates(
+        &self,
+        sorted: &[u32],
+        job: u32,
+        most: usize,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<Vec<Candidate>> {
         let mut found = Vec::new();
         let mut offer = |last: usize, open: &Open| {
             let Open { length, first, count, next } = *open;
@@ -229,7 +236,7 @@ impl<'a> Text<'a> {
         };
         let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0, next: MANY }];
         for (i, &at) in sorted.iter().enumerate() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
             let segment = self.segment[at as usize] as usize;
             let (count, next) = (self.words.weights[segment], self.words.followers[segment]);

@@ -1,7 +1,7 @@
-//! Which runs of characters may be a piece.
+//! Runs of characters that may be a piece.
 //!
-//! Invariant: what may be a piece is decided from left to right, so whatever begins a piece that may be, may be one itself; so one
-//! length a place says it all.
+//! Invariant: what may be a piece is decided from left to right, so whatever begins a piece that may be, may be one
+//! itself; so one length a place says it all.
 //!
 //! Cost: one look a character of each run, up to the longest piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
@@ -15,7 +15,7 @@ use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 /// The most characters of a piece that are carried: lengths have 8 bits.
 pub const MOST: usize = 254;
 
-/// What a piece may not hold.
+/// Options for valid pieces.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Limits {
     /// Characters of the longest piece, at most [`MOST`].
@@ -28,7 +28,7 @@ pub struct Limits {
     pub split_digits: bool,
 }
 
-/// What of a character decides: a script, or one of these.
+/// Class of a character: a script, or one of these.
 pub(super) type Class = Script;
 /// Goes with every script.
 const ANY: Class = 255;
@@ -57,7 +57,7 @@ impl Limits {
         }
     }
 
-    /// How many characters the longest piece may have that begins where `classes` does; 0 before an unknown one.
+    /// Returns the most characters of a piece that begins where `classes` does; 0 before an unknown one.
     pub(super) fn longest(&self, classes: &[Class]) -> usize {
         let mut script = ANY;
         for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {

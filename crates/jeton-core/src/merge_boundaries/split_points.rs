@@ -1,62 +1,71 @@
-//! Where a pretoken falls into parts that the model encodes by themselves: before a `▁` that follows something else, around each
-//! character that is spelled in bytes, at seams, and where letters and punctuation meet that no piece holds beside each other.
+//! Split points inside of pretokens: parts that the model encodes independently.
 //!
-//! SentencePiece's models and their descendants have whole texts for pretokens. Where no piece reaches over the start of a word,
-//! and nothing merges with the bytes of an unknown character, their ids are those of the parts in a row, and parts repeat.
+//! SentencePiece's models and their descendants have whole texts for pretokens. A text is split before a `▁` that
+//! follows another character, around each character that is spelled in bytes, at [`MergeBoundaries`] and at
+//! [`LetterBoundaries`]. Where no piece reaches over the start of a word, and nothing merges with the bytes of an
+//! unknown character, the ids of the text are those of the parts in order; and parts repeat, so that caches hit.
 //!
 //! Cost: 8 KiB; 64 bytes a step where all is ASCII and `▁`, elsewhere character by character.
 
-use super::unknown::char_len;
+use super::{pair, LetterBoundaries, MergeBoundaries};
 use crate::alphabet::WORD_START;
-use crate::seams::{self, Joints, Seams};
 use crate::simd::block::{self, Block};
 use crate::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{HasAvx2, HasAvx512};
+use crate::utf8::char_len;
 use crate::vocab::Vocab;
 
-/// Where to cut.
+/// Finder of split points for one vocabulary.
 #[derive(Debug, Clone)]
-pub struct Cuts {
-    alone: Box<[u64; 1 << 10]>, // a bit for each character up to U+FFFF that is a part of its own
-    ascii: Vec<(u8, u8)>,       // the same for ASCII, as ranges
-    seams: Option<(Seams, Joints)>,
-    letters: Vec<(u8, u8)>, // of the joints, as ranges
+pub struct SplitPoints {
+    alone: Box<[u64; 1 << 10]>, // bitmap of the characters up to U+FFFF that are parts of their own
+    ascii: Vec<(u8, u8)>,       // the ASCII ones among these, as ranges
+    boundaries: Option<(MergeBoundaries, LetterBoundaries)>,
+    letters: Vec<(u8, u8)>, // of the letter boundaries, as ranges
     ends: Vec<(u8, u8)>,
     begins: Vec<(u8, u8)>,
-    only_marks: bool, // nothing else is looked at
+    only_marks: bool, // there are no other split points
 }
 
 const MARK: u32 = WORD_START as u32;
 const MARK_BYTES: [u8; 3] = [0xE2, 0x96, 0x81];
 
-impl Cuts {
-    /// Those of a vocabulary.
-    pub(super) fn seams(vocab: &Vocab) -> (Seams, Joints) {
+impl SplitPoints {
+    /// Builds the boundaries of a vocabulary.
+    pub fn boundaries(vocab: &Vocab) -> (MergeBoundaries, LetterBoundaries) {
         let contents = || vocab.iter().map(|entry| entry.2);
-        (Seams::new(contents(), [].into_iter()), Joints::new(contents()))
+        (MergeBoundaries::new(contents(), [].into_iter()), LetterBoundaries::new(contents()))
     }
 
-    /// Where these characters are parts of their own.
-    pub(super) fn new(is_alone: impl Fn(char) -> bool, seams: Option<(Seams, Joints)>) -> Self {
-        let ranges = |kind| seams.as_ref().map_or_else(Vec::new, |(_, joints)| joints.ranges(kind));
-        let [letters, ends, begins] = [Joints::LETTER, Joints::ENDS, Joints::BEGINS].map(ranges);
-        let mut cuts =
-            Self { alone: Box::new([0; 1 << 10]), ascii: Vec::new(), seams, letters, ends, begins, only_marks: false };
+    /// Creates a finder that also splits around the characters for which `is_alone` returns true.
+    pub fn new(is_alone: impl Fn(char) -> bool, boundaries: Option<(MergeBoundaries, LetterBoundaries)>) -> Self {
+        let ranges = |kind| boundaries.as_ref().map_or_else(Vec::new, |(_, letters)| letters.ranges(kind));
+        let [letters, ends, begins] =
+            [LetterBoundaries::LETTER, LetterBoundaries::ENDS, LetterBoundaries::BEGINS].map(ranges);
+        let mut points = Self {
+            alone: Box::new([0; 1 << 10]),
+            ascii: Vec::new(),
+            boundaries,
+            letters,
+            ends,
+            begins,
+            only_marks: false,
+        };
         for c in (0..1 << 16).filter_map(char::from_u32).filter(|&c| is_alone(c)) {
-            cuts.alone[c as usize / 64] |= 1 << (c as u32 % 64);
-            match (cuts.ascii.last_mut(), u8::try_from(c)) {
+            points.alone[c as usize / 64] |= 1 << (c as u32 % 64);
+            match (points.ascii.last_mut(), u8::try_from(c)) {
                 (Some((_, last)), Ok(byte)) if byte.is_ascii() && *last + 1 == byte => *last = byte,
-                (_, Ok(byte)) if byte.is_ascii() => cuts.ascii.push((byte, byte)),
+                (_, Ok(byte)) if byte.is_ascii() => points.ascii.push((byte, byte)),
                 _ => {}
             }
         }
-        cuts.only_marks = cuts.seams.is_none() && cuts.alone.iter().all(|&bits| bits == 0);
-        cuts
+        points.only_marks = points.boundaries.is_none() && points.alone.iter().all(|&bits| bits == 0);
+        points
     }
 
-    /// The bounds of the parts of a text: 0, where each but the first starts, and where the last one ends. For a text of more than `most` bytes
-    /// those of some first parts.
+    /// The bounds of the parts of a text: 0, where each but the first starts, and where the last one ends. For a text
+    /// of more than `most` bytes those of some first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         match simd::detected() {
             #[cfg(target_arch = "x86_64")]
@@ -102,7 +111,7 @@ impl Cuts {
                     starts |= alone | alone << 1 | u64::from(after_alone);
                     let letters = any(&self.letters);
                     starts |= letters << 1 & any(&self.ends) | any(&self.begins) << 1 & letters;
-                    starts |= u64::from(at > 0 && self.is_joint(text, at));
+                    starts |= u64::from(at > 0 && self.is_letter_boundary(text, at));
                     starts &= u64::MAX << u32::from(at == 0);
                     while starts != 0 {
                         bounds.push(at as u32 + starts.trailing_zeros());
@@ -118,18 +127,18 @@ impl Cuts {
                 }
             }
             let stop = text.len().min(at + 64);
-            // Characters of three bytes, without a branch on what is between them.
-            let (mut found, mut num_found) = ([0; 32], 0); // of 64 bytes, at most 22
+            // Characters of three bytes, without a branch on the boundary between them.
+            let (mut starts_, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
             while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
                 let code = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
-                let is_seam = after_three & !is_mark && self.is_seam(text, at);
-                found[num_found % 32] = at as u32;
-                let is_start = is_alone | after_alone | is_mark & !after_mark | is_seam;
-                num_found += usize::from(is_start & (at > 0));
+                let is_boundary = after_three & !is_mark && self.is_boundary(text, at);
+                starts_[num_starts % 32] = at as u32;
+                let is_start = is_alone | after_alone | is_mark & !after_mark | is_boundary;
+                num_starts += usize::from(is_start & (at > 0));
                 (at, after_mark, after_alone, after_three) = (at + 3, is_mark, is_alone, !is_mark);
             }
-            bounds.extend_from_slice(&found[..num_found]);
+            bounds.extend_from_slice(&starts_[..num_starts]);
             while at < stop {
                 let (code, len) = character(text, at);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
@@ -138,8 +147,8 @@ impl Cuts {
                     && (is_alone
                         || after_alone
                         || is_mark && !after_mark
-                        || len == 1 && self.is_joint(text, at)
-                        || is_three && after_three && self.is_seam(text, at))
+                        || len == 1 && self.is_letter_boundary(text, at)
+                        || is_three && after_three && self.is_boundary(text, at))
                 {
                     bounds.push(at as u32);
                 }
@@ -154,16 +163,16 @@ impl Cuts {
         }
     }
 
-    /// Between two characters of three bytes, the second at `at`.
+    /// Returns true for a boundary between two characters of three bytes, the second at `at`.
     #[inline(always)]
-    fn is_seam(&self, text: &[u8], at: usize) -> bool {
-        self.seams.as_ref().is_some_and(|(seams, _)| seams.between(seams::pair(&text[at - 3..])))
+    fn is_boundary(&self, text: &[u8], at: usize) -> bool {
+        self.boundaries.as_ref().is_some_and(|(boundaries, _)| boundaries.between(pair(&text[at - 3..])))
     }
 
-    /// Between a letter and something else, the second at `at`.
+    /// Returns true for a boundary between a letter and another byte, the second at `at`.
     #[inline(always)]
-    fn is_joint(&self, text: &[u8], at: usize) -> bool {
-        self.seams.as_ref().is_some_and(|(_, joints)| joints.between(text[at - 1], text[at]))
+    fn is_letter_boundary(&self, text: &[u8], at: usize) -> bool {
+        self.boundaries.as_ref().is_some_and(|(_, letters)| letters.between(text[at - 1], text[at]))
     }
 
     #[inline(always)]
@@ -172,10 +181,10 @@ impl Cuts {
     }
 }
 
-/// The character at a place, or something beyond U+FFFF; and its bytes.
+/// Returns the character at an offset, or a value beyond U+FFFF; and its length in bytes.
 #[inline(always)]
 fn character(text: &[u8], at: usize) -> (u32, usize) {
-    match &text[at..at + char_len(text, at)] {
+    match &text[at..at + char_len(text[at]).min(text.len() - at)] {
         &[a] => (u32::from(a), 1),
         &[a, b] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
         &[a, b, c] => (u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3),
@@ -187,19 +196,19 @@ fn character(text: &[u8], at: usize) -> (u32, usize) {
 mod tests {
     use super::*;
 
-    fn check(cuts: &Cuts, text: &str, parts: &[&str]) {
+    fn check(points: &SplitPoints, text: &str, parts: &[&str]) {
         let mut bounds = Vec::new();
         for level in 0..3 {
             match level {
-                0 => cuts.bounds_at::<block::Portable>((), text.as_bytes(), usize::MAX, &mut bounds),
-                1 => cuts.bounds(text.as_bytes(), usize::MAX, &mut bounds),
-                _ => cuts.bounds(text.as_bytes(), 1, &mut bounds),
+                0 => points.bounds_at::<block::Portable>((), text.as_bytes(), usize::MAX, &mut bounds),
+                1 => points.bounds(text.as_bytes(), usize::MAX, &mut bounds),
+                _ => points.bounds(text.as_bytes(), 1, &mut bounds),
             }
-            let found: Vec<&str> = bounds.windows(2).map(|pair| &text[pair[0] as usize..pair[1] as usize]).collect();
+            let starts_: Vec<&str> = bounds.windows(2).map(|pair| &text[pair[0] as usize..pair[1] as usize]).collect();
             if level < 2 {
-                assert_eq!(found, parts, "{text:?}");
+                assert_eq!(starts_, parts, "{text:?}");
             } else {
-                assert!(!found.is_empty() && found[..] == parts[..found.len()], "{text:?}");
+                assert!(!starts_.is_empty() && starts_[..] == parts[..starts_.len()], "{text:?}");
             }
         }
     }
@@ -207,8 +216,8 @@ mod tests {
     #[test]
     fn parts_of_a_text() {
         let tokens = || ["中文", "▁▁", "x.", ".y", "1z"].map(str::as_bytes).into_iter();
-        let seams = (Seams::new(tokens(), [].into_iter()), Joints::new(tokens()));
-        let cuts = Cuts::new(|c| c == '\n' || c == '\t' || c == '龘', Some(seams));
+        let boundaries = (MergeBoundaries::new(tokens(), [].into_iter()), LetterBoundaries::new(tokens()));
+        let points = SplitPoints::new(|c| c == '\n' || c == '\t' || c == '龘', Some(boundaries));
         let parts = [
             "▁the",
             "▁▁old",
@@ -236,22 +245,22 @@ mod tests {
             "\n",
             "y",
         ];
-        check(&cuts, &parts.concat(), &parts);
+        check(&points, &parts.concat(), &parts);
         // At each place of a step, and over its end.
         for fill in 1..140 {
             let fill = "x".repeat(fill);
             let whole: Vec<&str> = [fill.as_str()].into_iter().chain(parts).collect();
             check(
-                &cuts,
+                &points,
                 &(whole.concat() + &fill),
                 &[&whole[..whole.len() - 1], &[&("y".to_owned() + &fill)]].concat(),
             );
             for mark in ["▁", "▁▁", "\n", "é"] {
                 let rest = mark.to_owned() + &fill;
                 match mark {
-                    "\n" => check(&cuts, &(fill.clone() + &rest), &[&fill, "\n", &fill]),
-                    "é" => check(&cuts, &(fill.clone() + &rest), &[&(fill.clone() + &rest)]),
-                    _ => check(&cuts, &(fill.clone() + &rest), &[&fill, &rest]),
+                    "\n" => check(&points, &(fill.clone() + &rest), &[&fill, "\n", &fill]),
+                    "é" => check(&points, &(fill.clone() + &rest), &[&(fill.clone() + &rest)]),
+                    _ => check(&points, &(fill.clone() + &rest), &[&fill, &rest]),
                 }
             }
         }

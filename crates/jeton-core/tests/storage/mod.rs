@@ -1,11 +1,11 @@
-//! "Files" that are memory: what is tested is what lists and learning make of them.
+//! Storage in memory, for tests of spilling and of learning with it.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use jeton_core::error::{Error, Result};
-use jeton_core::memory::{Ground, Memory, Resident, Room};
+use jeton_core::spill::{Mapping, MemoryLimit, Resident, Storage};
 
 /// A disk with room for files of so many bytes, and how many files were made.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl Block {
     }
 }
 
-impl Ground for Disk {
-    fn room(&self, bytes: usize) -> Result<Arc<dyn Room>> {
+impl Storage for Disk {
+    fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         self.files.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Block::of(bytes, self.largest)?))
     }
@@ -46,9 +46,9 @@ impl Ground for Disk {
     fn trim(&self) {}
 }
 
-// SAFETY: the bytes are part of `words`, which is never resized, from a page on: there are 64 words of 64 bytes more than `bytes` take, so a
-// page is skipped at most. They were written by `vec!`, and nothing else uses them.
-unsafe impl Room for Block {
+// SAFETY: the bytes are part of `words`, which is never resized, from a page on: there are 64 words of 64 bytes more
+// than `bytes` take, so a page is skipped at most. They were written by `vec!`, and nothing else uses them.
+unsafe impl Mapping for Block {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()
     }
@@ -57,7 +57,7 @@ unsafe impl Room for Block {
         self.bytes
     }
 
-    fn grown(&self, bytes: usize) -> Result<Arc<dyn Room>> {
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         let larger = Self::of(bytes, self.largest)?;
         // SAFETY: both have so many bytes from their start on, and they are different memory.
         unsafe { std::ptr::copy_nonoverlapping(self.start().as_ptr(), larger.start().as_ptr(), self.bytes.min(bytes)) };
@@ -70,7 +70,7 @@ unsafe impl Room for Block {
 }
 
 /// A limit of memory on a disk with room for files of `largest` bytes, and the number of files that are made.
-pub fn limited(limit: usize, largest: usize) -> (Memory, Arc<AtomicUsize>) {
+pub fn limited(limit: usize, largest: usize) -> (MemoryLimit, Arc<AtomicUsize>) {
     let files = Arc::new(AtomicUsize::new(0));
-    (Memory::new(limit, Box::new(Disk { largest, files: files.clone() })), files)
+    (MemoryLimit::new(limit, Box::new(Disk { largest, files: files.clone() })), files)
 }

@@ -1,11 +1,12 @@
-//! Bytes → the symbols that merging starts from: whole characters where that changes nothing.
+//! Bytes → initial symbols of merging: whole characters where that yields the same ids.
 //!
-//! A character that is not ASCII may be replaced by what its own bytes merge to, if those merges are done before any merge can join
-//! a part of it to a neighbor. Such a merge makes a token that crosses the character's boundary and ends or begins inside it; when
-//! every such token has a higher rank than the merges inside, those come first, for some of them can always go on until
-//! they are through. And the whole character must not merge with a neighbor at a lower rank than its own merges have, or it would
-//! do so too early; where ranks grow along merges, none does. Which tokens cross is decided by the bytes on either side, so one table of 256 × 256 has the lowest rank. In
-//! cl100k 250 tokens begin or end inside a character, in o200k 794. Chinese that was not seen before is encoded twice as fast so.
+//! A character that is not ASCII may be replaced by what its own bytes merge to, if those merges are done before any
+//! merge can join a part of it to a neighbor. Such a merge makes a token that crosses the character's boundary and ends
+//! or begins inside it; when every such token has a higher rank than the merges inside, those come first, for some of
+//! them can always go on until they are through. And the whole character must not merge with a neighbor at a lower rank
+//! than its own merges have, or it would do so too early; where ranks grow along merges, none does. Which tokens cross
+//! is decided by the bytes on either side, so one table of 256 × 256 has the lowest rank. In cl100k 250 tokens begin or
+//! end inside a character, in o200k 794. Chinese that was not seen before is encoded twice as fast so.
 //!
 //! Left out: characters beyond U+FFFF, which start as bytes.
 
@@ -17,9 +18,9 @@ use crate::vocab::Vocab;
 const BITS: u32 = 20; // of a symbol
 const MASK: u64 = (1 << BITS) - 1;
 
-/// The tables.
+/// Lookup tables: byte or character → initial symbols.
 #[derive(Debug, Clone)]
-pub(super) struct Units {
+pub(super) struct InitialSymbols {
     bytes: Box<[u32; 256]>,
     ascii_pairs: Box<[u32]>, // left << 7 | right -> rank
     characters: Box<[u64]>,  // code point -> up to three symbols, and above them how many
@@ -29,16 +30,16 @@ pub(super) struct Units {
     is_chars: bool,          // only whole characters have one
 }
 
-/// How many symbols there are, how many bytes they took, and which of the pairs are known not to merge (by the place of the left).
-pub(super) struct Found {
+/// Numbers of symbols and of bytes they cover, and the pairs that cannot merge, as a bitmap by the left symbol.
+pub(super) struct Segmented {
     pub(super) symbols: usize,
     pub(super) bytes: usize,
     pub(super) inner: u64,
     pub(super) is_ascii: bool,
 }
 
-impl Units {
-    /// Where characters are the symbols, one each. Those beyond U+FFFF have none here.
+impl InitialSymbols {
+    /// Builds the tables where characters are the symbols, one each. Those beyond U+FFFF have none here.
     pub(super) fn of_characters(symbol: impl Fn(char) -> Option<u32>, ranks: &Ranks) -> Self {
         let symbol = |code| char::from_u32(code).and_then(&symbol).unwrap_or(NO_SYMBOL);
         let mut bytes = Box::new([NO_SYMBOL; 256]);
@@ -61,7 +62,7 @@ impl Units {
         }
     }
 
-    /// Where bytes are.
+    /// Builds the tables where bytes are the symbols.
     pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, pairs: &Pairs, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
@@ -74,7 +75,7 @@ impl Units {
                 }
             }
         }
-        let mut units = Self {
+        let mut initial = Self {
             is_complete: !bytes.contains(&NO_SYMBOL),
             is_chars: false,
             ascii_pairs: (0..1 << 14).map(|i| ranks.of(bytes[i >> 7], bytes[i & 0x7F])).collect(),
@@ -92,30 +93,30 @@ impl Units {
         }
         for code in 0x80..1 << 16 {
             if let Some(c) = char::from_u32(code) {
-                let (symbols, top) = units.alone(c, ranks, results);
+                let (symbols, top) = initial.alone(c, ranks, results);
                 let grows = !matches!(symbols[..], [whole] if whole != NO_SYMBOL && lowest[whole as usize] <= top);
                 if symbols.len() <= 3 && grows && !symbols.contains(&NO_SYMBOL) {
                     let packed = symbols.iter().rev().fold(0, |packed, &id| packed << BITS | u64::from(id));
-                    units.characters[code as usize] = packed | (symbols.len() as u64) << (3 * BITS);
-                    units.tops[code as usize] = top;
+                    initial.characters[code as usize] = packed | (symbols.len() as u64) << (3 * BITS);
+                    initial.tops[code as usize] = top;
                 }
             }
         }
         let highest = |packed: u64| (packed & MASK).max(packed >> BITS & MASK).max(packed >> (2 * BITS) & MASK);
-        if units.characters.iter().zip(&units.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
-            units.tops = Box::default();
+        if initial.characters.iter().zip(&initial.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
+            initial.tops = Box::default();
         }
         let mut joined = Vec::new();
         for (left, right, merge) in pairs.iter() {
             joined.clear();
             joined.extend_from_slice(vocab.content(left));
             joined.extend_from_slice(vocab.content(right));
-            units.add_crossing(&joined, merge.rank);
+            initial.add_crossing(&joined, merge.rank);
         }
-        units
+        initial
     }
 
-    /// What a character's bytes merge to, and the highest rank among those merges.
+    /// Merges the bytes of a character; returns the symbols and the highest rank among these merges.
     fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> (Vec<u32>, u32) {
         let mut symbols: Vec<u32> =
             c.encode_utf8(&mut [0; 4]).bytes().map(|byte| self.bytes[usize::from(byte)]).collect();
@@ -159,17 +160,17 @@ impl Units {
         }
     }
 
-    /// Whether bytes are the symbols, all of them.
+    /// Returns true if all bytes are symbols.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
 
-    /// Whether every byte has a symbol.
+    /// Returns true if every byte has a symbol.
     pub(super) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Symbols beyond those of a text that [`Units::spell`] wants room for.
+    /// Symbols beyond those of a text that [`InitialSymbols::spell`] wants room for.
     pub(super) fn room(&self) -> usize {
         if self.is_chars {
             4
@@ -178,7 +179,7 @@ impl Units {
         }
     }
 
-    /// The symbols that merging begins with, whatever stands beside the text, which fits.
+    /// Segments a text, which fits, into initial symbols; they do not depend on its neighbors.
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
@@ -198,7 +199,7 @@ impl Units {
 
     /// Writes the first symbols of `text`, as many as have room; `text` is UTF-8.
     #[inline(always)]
-    pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Found {
+    pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let (mut rest, mut count, mut inner) = (text, 0, 0u64);
         let mut before = NONE; // lowest rank across the boundary where `rest` begins
         let mut is_ascii = true;
@@ -242,17 +243,18 @@ impl Units {
             rest = &rest[length..];
             before = after;
         }
-        Found { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
+        Segmented { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
-    /// The same for what is not UTF-8: nothing, where characters are the symbols.
+    /// Segments text that is not UTF-8: nothing, where characters are the symbols.
     #[inline(always)]
-    pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Found {
+    pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let len = if self.is_chars { 0 } else { self.spell(text, symbols) };
-        Found { symbols: len, bytes: len, inner: 0, is_ascii: false }
+        Segmented { symbols: len, bytes: len, inner: 0, is_ascii: false }
     }
 
-    /// The lowest rank of a token that crosses the boundary of a character between these bytes, and begins or ends inside one.
+    /// The lowest rank of a token that crosses the boundary of a character between these bytes, and begins or ends
+    /// inside one.
     #[inline(always)]
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
         self.crossing[usize::from(left) << 8 | usize::from(right)]

@@ -1,20 +1,20 @@
-//! Sequences of tokens that shrink in place: one long array of cells, one cell for each initial symbol.
+//! Array of all sequences during BPE training, merged in place: one cell for each initial symbol.
 //!
-//! A token of n symbols covers n cells. The first holds its id, the last (of several) its length, the others nothing; edges
-//! stand between sequences. So both neighbors of any token are found in O(1) without links, and the place of a token, its
+//! A symbol that covers n cells has its id in the first, its length in the last (if n > 1), and nothing in between; an
+//! edge cell separates sequences. So both neighbors of a symbol are found in O(1) without links, and its position, the
 //! first cell, never changes.
 //!
-//! Ids are under 2³¹ and never come back to a cell they left. That is what makes "does this pair still stand here" a matter of
-//! two look-ups. Cost: 8 bytes a cell.
+//! Ids are below 2³¹ and never return to a cell they left, so two loads tell whether a pair is still at a position.
+//! Cost: 8 bytes a cell.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::interrupt::{GoOn, Looks};
-use crate::memory::{List, Memory};
 use crate::simd;
+use crate::spill::{MemoryLimit, SpillVec};
 
-/// One cell: what it holds, and the weight of its sequence.
+/// One cell, with the weight of its sequence.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     token: u32,
@@ -22,54 +22,55 @@ struct Cell {
 }
 
 const EDGE: u32 = u32::MAX; // between sequences
-const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its token
-const TAIL: u32 = 1 << 31; // or-ed to the length of the token whose last cell it is; no id is as large
-const HEAVY: u32 = u32::MAX; // a weight that does not fit: it is in `heavy`
+const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its symbol
+const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; ids are smaller
+const HEAVY: u32 = u32::MAX; // the weight exceeds 32 bits: see `heavy`
 
-/// Cells are counted in 31 bits, like lengths.
-pub const MAX_CELLS: usize = TAIL as usize - 2;
+/// Most cells: positions and lengths have 31 bits.
+pub const MAX_SYMBOLS: usize = TAIL as usize - 2;
 
-/// Weighted sequences of tokens.
+/// Weighted sequences of symbols.
 #[derive(Debug)]
-pub struct Cells {
-    cells: List<Cell>,
+pub struct SymbolArray {
+    cells: SpillVec<Cell>,
     heavy: Vec<(u32, u64)>, // (first cell of a sequence, weight), ascending
-    joined: usize,          // how many tokens have lost their cells to others
+    num_emptied: usize,     // cells that merges have emptied
 }
 
-impl Cells {
-    /// No sequence yet, and room for so many cells.
+impl SymbolArray {
+    /// Creates an array without sequences, with capacity for so many cells.
     ///
     /// # Errors
-    /// As [`List::reserve`].
-    pub fn with_capacity(room: usize, memory: &Memory) -> Result<Self> {
-        let mut cells = List::new(memory);
+    /// As [`SpillVec::reserve`].
+    pub fn with_capacity(room: usize, memory: &MemoryLimit) -> Result<Self> {
+        let mut cells = SpillVec::new(memory);
         cells.reserve(room + 1)?;
         cells.push(Cell { token: EDGE, weight: 0 })?;
-        Ok(Self { cells, heavy: Vec::new(), joined: 0 })
+        Ok(Self { cells, heavy: Vec::new(), num_emptied: 0 })
     }
 
-    /// Cells, edges included.
+    /// Returns the number of cells, edges included.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether a third of the cells hold nothing.
+    /// Returns true if a third of the cells is empty.
     pub fn are_sparse(&self) -> bool {
-        3 * self.joined > self.cells.len()
+        3 * self.num_emptied > self.cells.len()
     }
 
-    /// Gives each token one cell. Sequences of one token, which have no pairs, are gone; the order of the others stays.
+    /// Compacts the array to one cell a symbol. Removes sequences of one symbol, which have no pairs; keeps the order
+    /// of the others.
     ///
     /// # Errors
-    /// As [`List::shrink`].
-    pub fn compact(&mut self, go_on: GoOn<'_>) -> Result<()> {
-        let mut looks = Looks::new(go_on);
+    /// As [`SpillVec::shrink`].
+    pub fn compact(&mut self, keep_going: KeepGoing<'_>) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
         let heavy = std::mem::take(&mut self.heavy);
         let mut heavy = heavy.into_iter().peekable();
         let (mut start, mut end) = (1, 1); // of the sequence, where it will be
         for at in 1..self.cells.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let cell = self.cells[at];
             if let Some((_, weight)) = heavy.next_if(|&(first, _)| first as usize == at) {
                 self.heavy.push((start, weight));
@@ -87,15 +88,15 @@ impl Cells {
                 end += 1;
             }
         }
-        self.joined = 0;
+        self.num_emptied = 0;
         self.cells.truncate(end as usize);
         self.cells.shrink()
     }
 
-    /// Adds a sequence of initial symbols.
+    /// Appends a sequence of initial symbols.
     ///
     /// # Errors
-    /// As [`List::reserve`].
+    /// As [`SpillVec::reserve`].
     pub fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
         let small = u32::try_from(weight).unwrap_or(HEAVY);
         if small == HEAVY {
@@ -105,7 +106,7 @@ impl Cells {
         self.cells.push(Cell { token: EDGE, weight: 0 })
     }
 
-    /// The weight of the sequence that the cell is in.
+    /// Returns the weight of the sequence of a cell.
     #[inline]
     pub fn weight(&self, at: u32) -> u64 {
         match self.cells[at as usize].weight {
@@ -114,9 +115,9 @@ impl Cells {
         }
     }
 
-    /// All pairs as they stand now, as (place, left, right), by place.
+    /// Iterates over all current pairs, as (position, left, right), ascending.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
-        let mut before = None; // the token before, and its place
+        let mut before = None; // the previous symbol, with its position
         (0..).zip(&*self.cells).filter_map(move |(at, cell)| match cell.token {
             EDGE => {
                 before = None;
@@ -127,37 +128,37 @@ impl Cells {
         })
     }
 
-    /// Fetches a cell that will soon be asked for.
+    /// Prefetches a cell.
     #[inline]
     pub fn prefetch(&self, at: u32) {
         simd::prefetch(&self.cells[at as usize]);
     }
 
-    /// Makes the page of a cell that is in a file writable before it is read: for a read the system maps up to fifteen neighbors, and at the
-    /// first write it is asked again.
+    /// Maps the page of a cell in a spill file for writing, before it is read: a read fault would map up to fifteen
+    /// neighbors, and the first write would fault again.
     #[inline]
     pub fn touch(&mut self, at: u32) {
         if self.cells.is_in_file() {
             let token: *mut u32 = &raw mut self.cells[at as usize].token;
-            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and nobody else's.
+            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and not shared.
             let token = unsafe { AtomicU32::from_ptr(token) };
             token.fetch_or(std::hint::black_box(0), Ordering::Relaxed); // of a constant 0 the compiler would make a read
         }
     }
 
-    /// Whether `left`, which is `length` symbols long, begins here and `right` comes next.
+    /// Returns true if `left`, which covers `length` cells, is at this position and `right` follows it.
     #[inline]
     pub fn holds(&self, at: u32, left: u32, length: u32, right: u32) -> bool {
         self.cells[at as usize].token == left && self.cells[(at + length) as usize].token == right
     }
 
-    /// The token that begins here.
+    /// Returns the symbol at a position.
     #[inline]
     pub fn token(&self, at: u32) -> u32 {
         self.cells[at as usize].token
     }
 
-    /// The place of the token before the one that begins here.
+    /// Returns the position of the previous symbol.
     #[inline]
     pub fn before(&self, at: u32) -> Option<u32> {
         match self.cells[at as usize - 1].token {
@@ -167,17 +168,17 @@ impl Cells {
         }
     }
 
-    /// The token after the one that begins here and is `length` symbols long.
+    /// Returns the symbol after the one at this position, which covers `length` cells.
     #[inline]
     pub fn after(&self, at: u32, length: u32) -> Option<u32> {
         let token = self.cells[(at + length) as usize].token;
         (token != EDGE).then_some(token)
     }
 
-    /// Makes the two tokens from here on one: together they are `length` symbols long, the first alone `left`.
+    /// Merges the two symbols from this position on, which cover `length` cells together, the left one `left`.
     #[inline]
-    pub fn join(&mut self, at: u32, left: u32, length: u32, result: u32) {
-        self.joined += 1;
+    pub fn merge(&mut self, at: u32, left: u32, length: u32, result: u32) {
+        self.num_emptied += 1;
         self.cells[at as usize].token = result;
         self.cells[(at + left) as usize].token = INSIDE;
         self.cells[(at + length) as usize - 1].token = TAIL | length;
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn compact_cells_hold_the_same_pairs() {
-        let mut cells = Cells::with_capacity(0, &Memory::default()).unwrap();
+        let mut cells = SymbolArray::with_capacity(0, &MemoryLimit::default()).unwrap();
         let heavy = u64::from(u32::MAX) + 7;
         for (ids, weight) in
             [(vec![1, 2], 5), (vec![1, 2, 3, 1, 2], heavy), (vec![1, 2], heavy + 1), (vec![2, 1], heavy + 2)]
@@ -199,9 +200,9 @@ mod tests {
             cells.push(ids.into_iter(), weight).unwrap();
         }
         for at in [1, 4, 7, 10] {
-            cells.join(at, 1, 2, 9);
+            cells.merge(at, 1, 2, 9);
         }
-        let pairs = |cells: &Cells| cells.pairs().map(|(at, l, r)| (l, r, cells.weight(at))).collect::<Vec<_>>();
+        let pairs = |cells: &SymbolArray| cells.pairs().map(|(at, l, r)| (l, r, cells.weight(at))).collect::<Vec<_>>();
         let before = pairs(&cells);
         assert_eq!(before, [(9, 3, heavy), (3, 9, heavy), (2, 1, heavy + 2)]);
         cells.compact(&|| true).unwrap();

@@ -1,23 +1,23 @@
-//! Up to 64 priorities: their minimum, and one of them replaced, without a detour through memory.
+//! Minimum of up to 64 priorities, kept in vector registers while single ones are replaced.
 
-/// Priorities by place.
-pub(super) trait Row: Copy {
+/// Array of priorities in registers.
+pub(super) trait MinArray: Copy {
     /// Proof that the processor has the instructions that the methods run.
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
-    /// The first of them, as many as it holds.
+    /// Loads the first priorities, as many as it holds.
     fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
-    /// `value` at `place`.
+    /// Replaces the priority at an index.
     fn with(self, place: usize, value: u32) -> Self;
 }
 
-/// An array: any machine.
+/// Portable version.
 #[derive(Clone, Copy)]
-pub(super) struct Array<const N: usize>([u32; N]);
+pub(super) struct PortableMin<const N: usize>([u32; N]);
 
-impl<const N: usize> Row for Array<N> {
+impl<const N: usize> MinArray for PortableMin<N> {
     type Proof = ();
 
     #[inline(always)]
@@ -51,14 +51,14 @@ pub(super) use x86::{Avx2, Avx512};
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::Row;
+    use super::MinArray;
     use crate::simd::{HasAvx2, HasAvx512};
 
     /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2<const N: usize>([__m256i; N]);
 
-    impl<const N: usize> Row for Avx2<N> {
+    impl<const N: usize> MinArray for Avx2<N> {
         type Proof = HasAvx2;
 
         #[inline(always)]
@@ -70,7 +70,8 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx2, priorities: &[u32; 64]) -> Self {
             let eights: &[[u32; 8]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the eight integers of `eights[i]` and needs no alignment; the argument proves AVX2.
+            // SAFETY: each load is of the eight integers of `eights[i]` and needs no alignment; the argument proves
+            // AVX2.
             Self(std::array::from_fn(|i| unsafe { _mm256_loadu_si256(eights[i].as_ptr().cast()) }))
         }
 
@@ -105,11 +106,12 @@ mod x86 {
         }
     }
 
-    /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof, too.
+    /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof,
+    /// too.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx512<const N: usize>([__m512i; N]);
 
-    impl<const N: usize> Row for Avx512<N> {
+    impl<const N: usize> MinArray for Avx512<N> {
         type Proof = HasAvx512;
 
         #[inline(always)]
@@ -121,7 +123,8 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx512, priorities: &[u32; 64]) -> Self {
             let sixteens: &[[u32; 16]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves AVX-512 F.
+            // SAFETY: each load is of the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves
+            // AVX-512 F.
             Self(std::array::from_fn(|i| unsafe { _mm512_loadu_si512(sixteens[i].as_ptr().cast()) }))
         }
 
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
     use crate::simd::{self, Detected, Level};
 
-    fn check<R: Row>(proof: R::Proof, len: usize) {
+    fn check<R: MinArray>(proof: R::Proof, len: usize) {
         let mut plain = [u32::MAX; 64];
         for (i, value) in plain.iter_mut().enumerate().take(len) {
             *value = (i as u32 + 1).wrapping_mul(0x9E37_79B9);
@@ -174,8 +177,8 @@ mod tests {
 
     #[test]
     fn rows_are_arrays() {
-        check::<Array<16>>((), 16);
-        check::<Array<64>>((), 64);
+        check::<PortableMin<16>>((), 16);
+        check::<PortableMin<64>>((), 64);
         #[cfg(target_arch = "x86_64")]
         {
             if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {

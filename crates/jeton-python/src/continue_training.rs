@@ -61,7 +61,7 @@ pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<Named>>
     json.map(Named::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
-/// Whether rules let each of these be a token.
+/// Returns for each spelling whether rules permit it.
 #[pyfunction]
 pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> PyResult<Vec<bool>> {
     let rules = Named::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;
@@ -71,7 +71,7 @@ pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> 
 /// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
 type Learned = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Learns more merges, from what a tokenizer makes of the counted pretokens.
+/// Learns more merges, from the tokens that a tokenizer makes of the counted pretokens.
 #[pyfunction]
 #[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run))]
 #[allow(clippy::too_many_arguments)]

@@ -1,29 +1,29 @@
-//! Lines of JSON → the text of one field of each.
+//! JSON Lines → the text of one field of each row.
 //!
-//! A row that is read here is read as any JSON reader reads it: the field is a string, and of several fields of one name the last
-//! counts. Everything else (a row that is broken, or that only a lenient reader takes; a field that is not there, or holds
-//! something else; an escape that is half a character) is left to the caller, who knows what to do and what to say.
+//! Every row that this module accepts means the same to any JSON reader: the field is a string, and the last of several
+//! fields of one name counts. All else is left to the caller, which has the slow path and the error messages: invalid
+//! rows, rows that only lenient readers accept, missing fields, fields that are no string, half a surrogate pair in an
+//! escape.
 //!
-//! Cost: each byte is looked at twice, for the end of the line and for the JSON; memory is that of the texts. Fields that nobody
-//! asked for are skipped without being kept. Left out: reading files, and what is wrong with a row.
-//! Plain version: Python's `json.loads`, to which the caller falls back.
+//! Cost: two passes over the bytes, for line ends and for JSON; memory for the texts. Other fields are skipped without
+//! a copy. Left out: reading files, and errors of a row. Slow path: Python's `json.loads`.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use crate::alloc;
 use crate::error::Result;
-use crate::memory;
 
-/// The texts of some rows, one after the other.
+/// Texts of consecutive rows.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct FieldTexts {
     arena: Vec<u8>,
-    spans: Vec<Option<(usize, usize)>>, // of arena; None for a row that is left to the caller
+    spans: Vec<Option<(usize, usize)>>, // into arena; None for a row that is left to the caller
 }
 
-impl Rows {
-    /// For each line its text, or None where the caller must look.
+impl FieldTexts {
+    /// Iterates over the texts of the rows; `None` for a row that is left to the caller.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
         self.spans.iter().map(|span| span.map(|(start, end)| &self.arena[start..end]))
     }
@@ -31,7 +31,7 @@ impl Rows {
     fn push(&mut self, line: &str, field: &str) {
         let start = self.arena.len();
         let mut json = serde_json::Deserializer::from_str(line);
-        let row = Row { field, arena: &mut self.arena, start };
+        let row = FieldOfRow { field, arena: &mut self.arena, start };
         let is_read = row.deserialize(&mut json).is_ok_and(|found| found && json.end().is_ok());
         if !is_read {
             self.arena.truncate(start);
@@ -40,31 +40,31 @@ impl Rows {
     }
 }
 
-/// Reads lines, of which the last may lack its end, and takes `field` from each. A line that is not UTF-8 is left to the caller.
+/// Reads `field` of each line; the last line may lack its end. Lines that are not UTF-8 are left to the caller.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Memory`].
-pub fn read(lines: &[u8], field: &str) -> Result<Rows> {
+/// [`crate::error::ErrorKind::MemoryLimit`].
+pub fn read(lines: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines.split(|&byte| byte == b'\n').count();
-    let mut rows = Rows { arena: memory::with_capacity(lines.len())?, spans: memory::with_capacity(num_lines)? };
+    let mut texts = FieldTexts { arena: alloc::with_capacity(lines.len())?, spans: alloc::with_capacity(num_lines)? };
     match std::str::from_utf8(lines) {
-        Ok(text) => text.split_inclusive('\n').for_each(|line| rows.push(line, field)),
+        Ok(text) => text.split_inclusive('\n').for_each(|line| texts.push(line, field)),
         Err(_) => lines.split_inclusive(|&byte| byte == b'\n').for_each(|line| match std::str::from_utf8(line) {
-            Ok(line) => rows.push(line, field),
-            Err(_) => rows.spans.push(None),
+            Ok(line) => texts.push(line, field),
+            Err(_) => texts.spans.push(None),
         }),
     }
-    Ok(rows)
+    Ok(texts)
 }
 
 /// One row: an object, whose field goes into the arena. True if it was there.
-struct Row<'a> {
+struct FieldOfRow<'a> {
     field: &'a str,
     arena: &'a mut Vec<u8>,
     start: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Row<'_> {
+impl<'de> DeserializeSeed<'de> for FieldOfRow<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<bool, D::Error> {
@@ -72,7 +72,7 @@ impl<'de> DeserializeSeed<'de> for Row<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Row<'_> {
+impl<'de> Visitor<'de> for FieldOfRow<'_> {
     type Value = bool;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,7 +84,7 @@ impl<'de> Visitor<'de> for Row<'_> {
         while let Some(is_wanted) = map.next_key_seed(IsField(self.field))? {
             if is_wanted {
                 self.arena.truncate(self.start);
-                map.next_value_seed(Text(self.arena))?;
+                map.next_value_seed(AppendText(self.arena))?;
                 found = true;
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -94,7 +94,7 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 }
 
-/// Whether a key is the field.
+/// Deserializes a key, and compares it with the field.
 struct IsField<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for IsField<'_> {
@@ -118,9 +118,9 @@ impl Visitor<'_> for IsField<'_> {
 }
 
 /// A string, which is added to the arena.
-struct Text<'a>(&'a mut Vec<u8>);
+struct AppendText<'a>(&'a mut Vec<u8>);
 
-impl<'de> DeserializeSeed<'de> for Text<'_> {
+impl<'de> DeserializeSeed<'de> for AppendText<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
@@ -128,7 +128,7 @@ impl<'de> DeserializeSeed<'de> for Text<'_> {
     }
 }
 
-impl Visitor<'_> for Text<'_> {
+impl Visitor<'_> for AppendText<'_> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
 
     fn texts(lines: &[u8]) -> Vec<Option<String>> {
-        let rows = read(lines, "text").unwrap();
-        rows.iter().map(|text| text.map(|text| String::from_utf8_lossy(text).into_owned())).collect()
+        let texts = read(lines, "text").unwrap();
+        texts.iter().map(|text| text.map(|text| String::from_utf8_lossy(text).into_owned())).collect()
     }
 
     fn some(text: &str) -> Option<String> {

@@ -1,26 +1,27 @@
 //! Counts → distinct segments of known characters, the text that EM runs over.
 //!
-//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script changes, before
-//! `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are those of its segments, and
-//! equal segments of different words are counted once. Rare characters are in no piece and are left out; each is one unknown in every
-//! segmentation.
+//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script
+//! changes, before `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are
+//! those of its segments, and equal segments of different words are counted once. Rare characters are in no piece and
+//! are left out; each is one unknown in every segmentation.
 //!
-//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes, what goes on before what
-//! ends.
+//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes,
+//! what goes on before what ends.
 //!
-//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it is made.
-//! Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is ours.
+//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it
+//! is made. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is
+//! ours.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::valid::{Class, UNKNOWN};
 use super::Options;
+use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::interrupt::{GoOn, Looks};
 use crate::train::count::{Counts, END_OF_TEXT};
 
-/// A character of the text, by its index in [`Words::characters`].
+/// A character of the text, by its index in [`Segments::characters`].
 pub(super) type Symbol = u32;
 
 /// Different characters follow, or a word ends and what follows is not known.
@@ -29,27 +30,27 @@ pub(super) const MANY: u32 = u32::MAX;
 /// Stands between a segment and what follows it; in no text in UTF-8.
 const THEN: u8 = 0xFF;
 
-/// What stands where a control or user-defined symbol stood.
+/// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// What is counted behind the last word of a line.
+/// Counted behind the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// What every word begins with but the first of a line.
+/// First character of every word but the first of a line.
 const SPACE: char = '\u{2581}';
-/// What SentencePiece puts in the place of rare characters.
+/// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
 
 /// The distinct segments of a corpus.
 #[derive(Debug)]
-pub(super) struct Words {
-    /// The characters that must be pieces, in order, with how often they stand in the corpus.
+pub(super) struct Segments {
+    /// Characters that must be pieces, in order, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, one after the other.
     pub symbols: Vec<Symbol>,
-    /// Where each segment starts in `symbols`; one more at the end.
+    /// Start of each segment in `symbols`; one more at the end.
     pub starts: Vec<u32>,
-    /// How often each segment stands in the corpus.
+    /// Count of each segment in the corpus.
     pub weights: Vec<u64>,
-    /// What follows each segment in its word, wherever it stands, as [`Words::follower`] has it; or [`MANY`].
+    /// Follower of each segment in its word, as [`Segments::follower`] has it; [`MANY`] if it differs.
     pub followers: Vec<u32>,
     slips: bool,
     /// Occurrences of all other characters.
@@ -58,21 +59,22 @@ pub(super) struct Words {
     pub longest: Vec<u8>,
 }
 
-impl Words {
+impl Segments {
     /// Cuts the words of `counts`.
     ///
     /// # Errors
-    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more; `Interrupted`.
-    pub fn new(counts: &Counts, options: &Options, go_on: GoOn<'_>) -> Result<Self> {
+    /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more;
+    /// `Interrupted`.
+    pub fn new(counts: &Counts, options: &Options, keep_going: KeepGoing<'_>) -> Result<Self> {
         let limits = &options.limits;
         let end = if options.slips && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
-        let mut looks = Looks::new(go_on);
-        let (characters, num_rare) = characters(counts, options, &mut looks)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        let (characters, num_rare) = characters(counts, options, &mut cancel)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
         }
-        let segments = segments(counts, &known, options, &mut looks)?;
+        let segments = segments(counts, &known, options, &mut cancel)?;
         let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
         sorted.sort_unstable();
         let mut words = Self {
@@ -101,7 +103,7 @@ impl Words {
             words.followers.push(follower);
             classes.clear();
             for c in text(segment)?.chars() {
-                looks.now_and_then()?;
+                cancel.check()?;
                 let (symbol, class) = known.of[c as usize];
                 words.symbols.push(symbol);
                 classes.push(class);
@@ -124,7 +126,7 @@ impl Words {
         self.weights.len()
     }
 
-    /// Where segment `i` lies in `symbols`.
+    /// Returns the range of segment `i` in `symbols`.
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }
@@ -151,8 +153,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A symbol counts as a rare
-/// character, and that begins with the same byte as a space.
+/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A
+/// symbol counts as a rare character, and that begins with the same byte as a space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -160,13 +162,13 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally frequent
-/// ones the lower code point first. In order; and the occurrences of all others.
-fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Result<(Vec<(char, u64)>, u64)> {
+/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally
+/// frequent ones the lower code point first. In order; and the occurrences of all others.
+fn characters(counts: &Counts, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
         for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
-            looks.now_and_then()?;
+            cancel.check()?;
             let sum = &mut found[c as usize];
             *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
         }
@@ -191,7 +193,7 @@ fn characters(counts: &Counts, options: &Options, looks: &mut Looks<'_>) -> Resu
 }
 
 /// The segments of all words, each with what follows it.
-fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks<'_>) -> Result<Counts> {
+fn segments(counts: &Counts, known: &Known, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<Counts> {
     let mut segments = Counts::default();
     let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
@@ -205,11 +207,11 @@ fn segments(counts: &Counts, known: &Known, options: &Options, looks: &mut Looks
         starts.push(word.len());
         let mut at = 0;
         while at < classes.len() {
-            looks.now_and_then()?;
+            cancel.check()?;
             // Up to where no piece reaches that begins before.
             let (from, mut reach) = (at, at + 1);
             while at < reach {
-                looks.now_and_then()?;
+                cancel.check()?;
                 reach = reach.max(at + options.limits.longest(&classes[at..]));
                 at += 1;
             }
@@ -249,7 +251,7 @@ mod tests {
     fn cut(words: &[(&str, u64)], coverage: f32, limits: &Limits) -> Vec<(String, u64)> {
         let mut counts = Counts::default();
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
-        let words = Words::new(
+        let words = Segments::new(
             &counts,
             &Options { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
             &|| true,
@@ -281,14 +283,14 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// A word stands before a space, or at the end of a line, where that is marked.
+    /// A word ends before a space, or at the end of a line, where that is marked.
     #[test]
     fn what_follows_a_word_is_known_from_its_mark() {
         let follows = |words: &[&str], starts_alike: bool| {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
             let options = Options { slips: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
-            let words = Words::new(&counts, &options, &|| true).unwrap();
+            let words = Segments::new(&counts, &options, &|| true).unwrap();
             let low = words.len() - 1; // `▁low` is the last in order
             assert_eq!(words.weights[low], counts.len() as u64);
             words.followers[low]

@@ -1,90 +1,92 @@
-//! A text on its way from the input to the model: cut into pieces, rewritten piece by piece, with the way back.
+//! Text with its alignment to the input: split into chunks and rewritten chunk by chunk before it reaches the model.
 //!
-//! Every stage before the model is one of two things: it rewrites pieces (a normalizer) or cuts them (a matcher of added tokens, a
-//! pre-tokenizer). Both work on one [`Draft`], in order, so stages compose without knowing each other.
+//! Every stage before the model either rewrites chunks (a normalizer) or splits them (a matcher of added tokens, a
+//! pre-tokenizer). Stages work on one [`AlignedText`], in order, and so compose without knowing each other.
 //!
-//! Invariant: pieces are in order, disjoint and not empty. Where the draft is traced, every byte of the text knows the range of
-//! the input that it stands for.
+//! Invariant: chunks are in order, disjoint and not empty. With tracing on, every byte of the text has the range of the
+//! input that it came from.
 //!
-//! Cost: a stage is one pass over the text. A trace takes eight bytes a byte. Of many pieces some at a time go through the stages that are
-//! left ([`Draft::groups`]), so that they stay in the caches. What stages write is bounded by the input
-//! ([`most_bytes`]): each of a file's parts can double a text, and a few dozen of them would fill any memory.
-//! Source of the trace's rules: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`), which offsets depend on.
+//! Cost: one pass over the text a stage. Tracing takes eight bytes for each byte. Many chunks go through the remaining
+//! stages in batches ([`AlignedText::batches`]), so that they stay in the processor's caches. What stages write is
+//! bounded by the input ([`most_bytes`]): each component of a file can double a text, and a few dozen of them would
+//! fill any memory. Source of the alignment rules, on which offsets depend: huggingface/tokenizers,
+//! tokenizer/normalizer.rs (`transform_range`).
 
 use std::ops::Range;
 
+use crate::alloc;
+use crate::cancel::most_bytes;
 use crate::error::{Error, Result};
-use crate::interrupt::most_bytes;
-use crate::memory;
 
-/// Pieces that go together through the stages that are left; few in tests, so that short texts have many groups.
-const GROUP: usize = if cfg!(test) { 3 } else { 1 << 10 };
+/// Chunks of a batch; few in tests, so that short texts have many batches.
+const BATCH: usize = if cfg!(test) { 3 } else { 1 << 10 };
 
-/// A half-open byte range of the input.
+/// Half-open byte range of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Origin {
+pub struct InputRange {
     /// First byte.
     pub start: u32,
     /// One past the last.
     pub end: u32,
 }
 
-/// A part of the text.
+/// Range of the text that the remaining stages process on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// First byte in the draft's text.
+pub struct Chunk {
+    /// First byte in the text.
     pub start: u32,
     /// One past the last.
     pub end: u32,
-    /// The input it was cut from; only where the draft is traced.
-    pub origin: Origin,
-    /// The added token it is; later stages leave it alone.
+    /// The input that it came from; only with tracing.
+    pub origin: InputRange,
+    /// Id of an added token, which later stages skip.
     pub id: Option<u32>,
 }
 
-impl Piece {
-    /// Its bytes in the draft's text.
+impl Chunk {
+    /// Returns its byte range in the text.
     pub fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// What stays of a piece that is cut.
+/// Output of a stage that splits a chunk.
 #[derive(Debug)]
-pub struct Parts<'d> {
-    pieces: &'d mut Vec<Piece>,
-    start: u32, // of the piece
-    origins: &'d [Origin],
+pub struct ChunkSink<'d> {
+    chunks: &'d mut Vec<Chunk>,
+    start: u32, // of the chunk
+    origins: &'d [InputRange],
 }
 
-impl Parts<'_> {
-    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one is left out.
+impl ChunkSink<'_> {
+    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one
+    /// is left out.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
             let origin = origin(self.origins, start..end).unwrap_or_default();
-            self.pieces.push(Piece { start: self.start + start as u32, end: self.start + end as u32, origin, id });
+            self.chunks.push(Chunk { start: self.start + start as u32, end: self.start + end as u32, origin, id });
         }
     }
 }
 
-/// What of the input these bytes stand for, from the first byte's start to the last byte's end.
-fn origin(origins: &[Origin], bytes: Range<usize>) -> Option<Origin> {
+/// Returns the range of the input from the first byte's start to the last byte's end.
+fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     let origins = origins.get(bytes)?;
-    Some(Origin { start: origins.first()?.start, end: origins.last()?.end })
+    Some(InputRange { start: origins.first()?.start, end: origins.last()?.end })
 }
 
-/// A text on its way.
+/// Text between two stages.
 #[derive(Debug, Clone, Default)]
-pub struct Draft {
+pub struct AlignedText {
     text: String,
-    origins: Option<Vec<Origin>>, // one for each byte of text
-    pieces: Vec<Piece>,
+    origins: Option<Vec<InputRange>>, // one for each byte of text
+    chunks: Vec<Chunk>,
     before: usize, // bytes of the text in groups before this one
     most: usize,   // bytes that the text may have, with those
 }
 
-impl Draft {
+impl AlignedText {
     /// The input as one piece. A traced draft remembers where each byte comes from.
     ///
     /// # Errors
@@ -93,29 +95,29 @@ impl Draft {
         Self::part_of(input, 0, traced)
     }
 
-    /// The same for a part of an input, which begins at byte `at` of it.
+    /// Creates the text of a part of an input, which begins at byte `at` of it.
     ///
     /// # Errors
-    /// As [`Draft::new`].
+    /// As [`AlignedText::new`].
     pub fn part_of(input: &str, at: usize, traced: bool) -> Result<Self> {
         let end = u32::try_from(at + input.len())
             .map_err(|_| Error::text("a text of 4 GiB or more cannot be normalized: encode it in parts", 0))?;
         let from = at as u32;
         let mut origins = None;
         if traced {
-            let mut list = memory::with_capacity(input.len())?;
+            let mut list = alloc::with_capacity(input.len())?;
             let chars = input.char_indices().map(|(at, c)| (from + at as u32, c.len_utf8()));
             list.extend(
-                chars.flat_map(|(at, len)| std::iter::repeat_n(Origin { start: at, end: at + len as u32 }, len)),
+                chars.flat_map(|(at, len)| std::iter::repeat_n(InputRange { start: at, end: at + len as u32 }, len)),
             );
             origins = Some(list);
         }
-        let mut text = memory::string(input.len())?;
+        let mut text = alloc::string(input.len())?;
         text.push_str(input);
-        let whole = Piece { start: 0, end: input.len() as u32, origin: Origin { start: from, end }, id: None };
-        let pieces = if input.is_empty() { Vec::new() } else { vec![whole] };
+        let whole = Chunk { start: 0, end: input.len() as u32, origin: InputRange { start: from, end }, id: None };
+        let chunks = if input.is_empty() { Vec::new() } else { vec![whole] };
         let most = most_bytes(input.len()).min(u32::MAX as usize);
-        Ok(Self { text, origins, pieces, before: 0, most })
+        Ok(Self { text, origins, chunks, before: 0, most })
     }
 
     /// The text as it stands now.
@@ -124,42 +126,42 @@ impl Draft {
     }
 
     /// Its pieces, in order.
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
     }
 
-    /// Whether it remembers where its bytes come from.
+    /// Returns true if tracing is on.
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
 
-    /// Where each byte of the text comes from; empty where the draft is not traced.
-    pub fn origins(&self) -> &[Origin] {
+    /// Returns the input range of each byte of the text; empty without tracing.
+    pub fn origins(&self) -> &[InputRange] {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// What of the input a range of the text stands for, from its first byte's start to its last byte's end.
-    pub fn origin(&self, start: usize, end: usize) -> Option<Origin> {
+    /// Returns the input range of a range of the text, from its first byte's start to its last byte's end.
+    pub fn origin(&self, start: usize, end: usize) -> Option<InputRange> {
         origin(self.origins(), start..end)
     }
 
-    /// Whether the stages that are left take less time with some of the pieces at a time.
+    /// Returns true if the remaining stages are faster in batches of chunks.
     pub fn is_large(&self) -> bool {
-        self.pieces.len() > GROUP
+        self.chunks.len() > BATCH
     }
 
-    /// The same in drafts of some pieces each. A stage that does with each piece what it does with it alone makes of them what it makes of
-    /// the whole.
-    pub fn groups(&self) -> impl Iterator<Item = Self> + '_ {
+    /// Splits the text into batches of chunks. A stage that does with each chunk what it does with it alone makes of
+    /// them what it makes of the whole.
+    pub fn batches(&self) -> impl Iterator<Item = Self> + '_ {
         let mut start = 0;
-        self.pieces.chunks(GROUP).map(move |group| {
+        self.chunks.chunks(BATCH).map(move |group| {
             let end = group.last().map_or(start, |last| last.end);
             let text = start as usize..end as usize; // with what lies before the first
-            let moved = |piece: &Piece| Piece { start: piece.start - start, end: piece.end - start, ..*piece };
-            let pieces = group.iter().map(moved).collect();
+            let moved = |chunk: &Chunk| Chunk { start: chunk.start - start, end: chunk.end - start, ..*chunk };
+            let chunks = group.iter().map(moved).collect();
             start = end;
             let origins = self.origins.as_ref().map(|origins| origins[text.clone()].to_vec());
-            Self { text: self.text[text].to_owned(), origins, pieces, before: 0, most: self.most }
+            Self { text: self.text[text].to_owned(), origins, chunks, before: 0, most: self.most }
         })
     }
 
@@ -168,84 +170,87 @@ impl Draft {
         self.before = bytes;
     }
 
-    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that is left empty
-    /// disappears.
+    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that
+    /// is left empty disappears.
     ///
     /// # Errors
     /// What `write` returns, and [`Error::text`] for a text that grows too long.
-    pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut Writer<'_>) -> Result<()>) -> Result<()> {
-        let mut text = memory::string(self.text.len() + self.text.len() / 8 + 16)?;
+    pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut AlignedWriter<'_>) -> Result<()>) -> Result<()> {
+        let mut text = alloc::string(self.text.len() + self.text.len() / 8 + 16)?;
         let mut origins = match &self.origins {
-            Some(old) => Some(memory::with_capacity(old.len() + old.len() / 8 + 16)?),
+            Some(old) => Some(alloc::with_capacity(old.len() + old.len() / 8 + 16)?),
             None => None,
         };
-        let mut pieces = memory::with_capacity(self.pieces.len())?;
-        for piece in &self.pieces {
-            let old = &self.text[piece.range()];
-            let old_origins = self.origins.as_ref().map(|origins| &origins[piece.range()]);
+        let mut chunks = alloc::with_capacity(self.chunks.len())?;
+        for chunk in &self.chunks {
+            let old = &self.text[chunk.range()];
+            let old_origins = self.origins.as_ref().map(|origins| &origins[chunk.range()]);
             let start = text.len();
             let (text, origins) = (&mut text, origins.as_mut());
             let (before, most) = (self.before, self.most);
-            let mut writer = Writer { old, old_origins, from: piece.origin, at: 0, start, text, origins, before, most };
-            match piece.id {
+            let mut writer =
+                AlignedWriter { old, old_origins, from: chunk.origin, at: 0, start, text, origins, before, most };
+            match chunk.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
             }
             writer.check()?;
             if start < text.len() {
-                pieces.push(Piece { start: start as u32, end: text.len() as u32, ..*piece });
+                chunks.push(Chunk { start: start as u32, end: text.len() as u32, ..*chunk });
             }
         }
-        *self = Self { text, origins, pieces, ..*self };
+        *self = Self { text, origins, chunks, ..*self };
         Ok(())
     }
 
-    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts stay, in order.
+    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts
+    /// stay, in order.
     ///
     /// # Errors
     /// What `cut` returns.
-    pub fn cut(&mut self, mut cut: impl FnMut(usize, &str, &mut Parts<'_>) -> Result<()>) -> Result<()> {
-        let mut pieces = memory::with_capacity(self.pieces.len())?;
-        for piece in &self.pieces {
-            if piece.id.is_some() {
-                pieces.push(*piece);
+    pub fn cut(&mut self, mut cut: impl FnMut(usize, &str, &mut ChunkSink<'_>) -> Result<()>) -> Result<()> {
+        let mut chunks = alloc::with_capacity(self.chunks.len())?;
+        for chunk in &self.chunks {
+            if chunk.id.is_some() {
+                chunks.push(*chunk);
                 continue;
             }
-            let origins = self.origins().get(piece.range()).unwrap_or_default();
-            let mut parts = Parts { pieces: &mut pieces, start: piece.start, origins };
-            cut(self.before + piece.start as usize, &self.text[piece.range()], &mut parts)?;
+            let origins = self.origins().get(chunk.range()).unwrap_or_default();
+            let mut parts = ChunkSink { chunks: &mut chunks, start: chunk.start, origins };
+            cut(self.before + chunk.start as usize, &self.text[chunk.range()], &mut parts)?;
         }
-        self.pieces = pieces;
+        self.chunks = chunks;
         Ok(())
     }
 }
 
 /// Writes what takes a piece's place, from its start to its end, and keeps the trace.
 #[derive(Debug)]
-pub struct Writer<'d> {
+pub struct AlignedWriter<'d> {
     old: &'d str,
-    old_origins: Option<&'d [Origin]>,
-    from: Origin, // of the piece
-    at: usize,    // bytes of `old` that are done
-    start: usize, // of the piece, in `text`
+    old_origins: Option<&'d [InputRange]>,
+    from: InputRange, // of the chunk
+    at: usize,        // bytes of `old` that are done
+    start: usize,     // of the chunk, in `text`
     text: &'d mut String,
-    origins: Option<&'d mut Vec<Origin>>,
+    origins: Option<&'d mut Vec<InputRange>>,
     before: usize, // bytes that groups before have written
     most: usize,   // bytes that `text` may have, with those
 }
 
-impl Writer<'_> {
+impl AlignedWriter<'_> {
     /// Bytes of the old text that are done.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// What is left of the old text.
+    /// Returns the rest of the old text.
     pub fn rest(&self) -> &str {
         &self.old[self.at..]
     }
 
-    /// Whether the text is still short enough. To be called by who writes more for a character than any table of Unicode does.
+    /// Checks that the text is still short enough. For writers that emit more for a character than any table of
+    /// Unicode does.
     ///
     /// # Errors
     /// [`Error::text`] where it is not.
@@ -265,15 +270,15 @@ impl Writer<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0: it is new and stands for what the byte before stands for. 0: it takes the place of the next old character.
-    /// −n: the same, and the n old characters after that are left out.
+    /// `change` > 0: it is new and gets the input range of the byte before. 0: it replaces the next old
+    /// character. −n: the same, and the n old characters after that are left out.
     pub fn put(&mut self, c: char, change: isize) {
         let start = self.from.start;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
             let origin = match change {
-                1.. if self.at == 0 => Origin { start, end: start },
+                1.. if self.at == 0 => InputRange { start, end: start },
                 1.. => old[self.at - 1],
-                _ => old.get(self.at).copied().unwrap_or(Origin { start: self.from.end, end: self.from.end }),
+                _ => old.get(self.at).copied().unwrap_or(InputRange { start: self.from.end, end: self.from.end }),
             };
             origins.extend(std::iter::repeat_n(origin, c.len_utf8()));
         }
@@ -293,22 +298,22 @@ impl Writer<'_> {
         self.at = end;
     }
 
-    /// Whether anybody asks where bytes come from.
+    /// Returns true if tracing is on.
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
 
-    /// Puts `new` in the place of the next `bytes` bytes of the old text: all of it stands for all of them. For 0 bytes it stands
-    /// for the empty range at this place.
+    /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is 0,
+    /// that is the empty range at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
         let end = self.at + bytes;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
             let origin = match old.get(self.at..end) {
-                Some([first, .., last]) => Origin { start: first.start, end: last.end },
+                Some([first, .., last]) => InputRange { start: first.start, end: last.end },
                 Some([only]) => *only,
                 _ => {
                     let here = old.get(self.at).map_or(self.from.end, |next| next.start);
-                    Origin { start: here, end: here }
+                    InputRange { start: here, end: here }
                 }
             };
             origins.extend(std::iter::repeat_n(origin, new.len()));
@@ -324,7 +329,7 @@ impl Writer<'_> {
         self.at = self.old.len();
     }
 
-    /// What has been written in this piece's place so far.
+    /// Returns what has been written for this chunk so far.
     pub fn written(&self) -> &str {
         &self.text[self.start..]
     }
@@ -337,11 +342,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `new`, which stands for the empty range after what was written last: after the old text that it stands for.
+    /// Writes `new`, with the empty input range after the last one written: after the old text that it
+    /// for.
     pub fn append(&mut self, new: &str) {
         if let Some(origins) = &mut self.origins {
             let here = origins[self.start..].last().map_or(self.from.start, |last| last.end);
-            origins.extend(std::iter::repeat_n(Origin { start: here, end: here }, new.len()));
+            origins.extend(std::iter::repeat_n(InputRange { start: here, end: here }, new.len()));
         }
         self.text.push_str(new);
     }
@@ -355,47 +361,47 @@ mod tests {
 
     #[test]
     fn pieces_know_where_they_come_from() -> Result<()> {
-        let mut draft = Draft::new("ab cé", true)?;
-        draft.cut(|_, _, parts| {
+        let mut aligned = AlignedText::new("ab cé", true)?;
+        aligned.cut(|_, _, parts| {
             parts.push(0, 2, Some(7));
             parts.push(2, 2, None);
             parts.push(3, 6, None);
             Ok(())
         })?;
-        draft.rewrite(|_, writer| {
+        aligned.rewrite(|_, writer| {
             writer.put('_', 0);
             writer.put('c', 1);
             writer.replace(2, "xyz");
             Ok(())
         })?;
-        assert_eq!(draft.text(), "ab_cxyz");
-        let [added, free] = draft.pieces() else { panic!("two pieces") };
-        assert_eq!((added.id, free.id, free.origin), (Some(7), None, Origin { start: 3, end: 6 }));
-        assert_eq!(draft.origin(2, 4), Some(Origin { start: 3, end: 4 }));
-        assert_eq!(draft.origin(4, 7), Some(Origin { start: 4, end: 6 }));
+        assert_eq!(aligned.text(), "ab_cxyz");
+        let [added, free] = aligned.chunks() else { panic!("two chunks") };
+        assert_eq!((added.id, free.id, free.origin), (Some(7), None, InputRange { start: 3, end: 6 }));
+        assert_eq!(aligned.origin(2, 4), Some(InputRange { start: 3, end: 4 }));
+        assert_eq!(aligned.origin(4, 7), Some(InputRange { start: 4, end: 6 }));
         Ok(())
     }
 
     #[test]
     fn groups_are_the_whole() -> Result<()> {
-        let each = |draft: &mut Draft| {
-            draft.rewrite(|old, writer| {
+        let each = |aligned: &mut AlignedText| {
+            aligned.rewrite(|old, writer| {
                 writer.put('é', 0);
                 writer.copy(old.len() - 1);
                 Ok(())
             })
         };
         for traced in [false, true] {
-            let mut draft = Draft::new("  a b1 c2  d e3 f g4 h ", traced)?;
-            draft.cut(|_, text, parts| {
+            let mut aligned = AlignedText::new("  a b1 c2  d e3 f g4 h ", traced)?;
+            aligned.cut(|_, text, parts| {
                 let words = text.split(' ').map(|word| word.as_ptr() as usize - text.as_ptr() as usize);
                 words.zip(text.split(' ')).for_each(|(at, word)| parts.push(at, at + word.len(), None));
                 Ok(())
             })?;
-            assert!(draft.is_large());
+            assert!(aligned.is_large());
             let (mut text, mut origins, mut places) = (String::new(), Vec::new(), Vec::new());
             let mut before = 0;
-            for mut group in draft.groups() {
+            for mut group in aligned.batches() {
                 group.comes_after(before);
                 before += group.text().len();
                 group.cut(|place, text, parts| {
@@ -407,18 +413,18 @@ mod tests {
                 text += group.text();
                 origins.extend_from_slice(group.origins());
             }
-            assert_eq!(places, draft.pieces().iter().map(|piece| piece.start as usize).collect::<Vec<_>>());
-            each(&mut draft)?;
-            assert_eq!((text.as_str(), &origins[..]), (draft.text(), draft.origins()));
+            assert_eq!(places, aligned.chunks().iter().map(|chunk| chunk.start as usize).collect::<Vec<_>>());
+            each(&mut aligned)?;
+            assert_eq!((text.as_str(), &origins[..]), (aligned.text(), aligned.origins()));
         }
         Ok(())
     }
 
     #[test]
     fn groups_share_the_bound() -> Result<()> {
-        let mut draft = Draft::new("ab", false)?;
-        draft.comes_after(draft.most);
-        let error = draft.rewrite(|old, writer| {
+        let mut aligned = AlignedText::new("ab", false)?;
+        aligned.comes_after(aligned.most);
+        let error = aligned.rewrite(|old, writer| {
             writer.copy(old.len());
             Ok(())
         });
@@ -428,9 +434,9 @@ mod tests {
 
     #[test]
     fn a_text_that_keeps_growing_is_an_error() -> Result<()> {
-        let mut draft = Draft::new("a", true)?;
+        let mut aligned = AlignedText::new("a", true)?;
         let mut double = || {
-            draft.rewrite(|old, writer| {
+            aligned.rewrite(|old, writer| {
                 writer.replace(old.len(), &old.repeat(2));
                 Ok(())
             })
@@ -442,15 +448,15 @@ mod tests {
 
     #[test]
     fn what_was_written_can_be_taken_back() -> Result<()> {
-        let mut draft = Draft::new("ab  ", true)?;
-        draft.rewrite(|old, writer| {
+        let mut aligned = AlignedText::new("ab  ", true)?;
+        aligned.rewrite(|old, writer| {
             writer.copy(old.len());
             assert_eq!(writer.written(), "ab  ");
             writer.take_back(2);
             writer.append("_");
             Ok(())
         })?;
-        assert_eq!((draft.text(), draft.origin(2, 3)), ("ab_", Some(Origin { start: 2, end: 2 })));
+        assert_eq!((aligned.text(), aligned.origin(2, 3)), ("ab_", Some(InputRange { start: 2, end: 2 })));
         Ok(())
     }
 }

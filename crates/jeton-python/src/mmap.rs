@@ -1,9 +1,9 @@
-//! Files of this process's own as memory: what the core's lists lie in when they pass a limit.
+//! Memory-mapped temporary files, to which the core's vectors spill beyond a memory limit.
 //!
-//! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its blocks are allocated on the disk
-//! before they are mapped: a full disk is an error here, and not a signal (SIGBUS) when a page is written. That holds where blocks are
-//! overwritten. A file system that copies on write allocates again with each write: Btrfs is told not to for this file, and ZFS and bcachefs, which
-//! cannot be told, are refused.
+//! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its blocks
+//! are allocated on the disk before they are mapped: a full disk is an error here, and not a signal (SIGBUS) when a
+//! page is written. That holds for file systems that overwrite blocks in place. Copy-on-write file systems allocate
+//! again at each write: Btrfs is told not to for this file; ZFS and bcachefs have no such option, and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,33 +12,33 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::memory::{Ground, Memory, Resident, Room, PAGE};
+use jeton_core::spill::{Mapping, MemoryLimit, Resident, Storage, PAGE};
 use memmap2::MmapRaw;
 use pyo3::prelude::*;
 
-/// A limit of memory for the lists of counting and learning, and the folder where they go beyond it.
-#[pyclass(frozen, module = "jeton._core", name = "Memory")]
-pub struct Limit(pub Memory);
+/// Memory limit of counting and learning, with the folder for spill files.
+#[pyclass(frozen, module = "jeton._core", name = "MemoryLimit")]
+pub struct Limit(pub MemoryLimit);
 
 #[pymethods]
 impl Limit {
     #[new]
     fn new(limit: usize, folder: PathBuf) -> Self {
-        Self(Memory::new(limit, Box::new(Folder(folder))))
+        Self(MemoryLimit::new(limit, Box::new(Folder(folder))))
     }
 }
 
 /// The limit, or none.
-pub fn memory(limit: Option<&Limit>) -> Memory {
+pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
 
-/// Where files are made.
+/// Folder of the files.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
 impl Folder {
-    /// The system's refusal, with what can be done.
+    /// Makes the error of the system, with advice.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -50,15 +50,15 @@ impl Folder {
     }
 }
 
-impl Ground for Folder {
-    fn room(&self, bytes: usize) -> Result<Arc<dyn Room>> {
+impl Storage for Folder {
+    fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         let made = || {
             std::fs::create_dir_all(&self.0)?;
             let file = tempfile::tempfile_in(&self.0)?;
             overwrite(&file)?;
             Mapped::new(self.0.clone(), Arc::new(file), 0, bytes)
         };
-        made().map(|mapped| Arc::new(mapped) as Arc<dyn Room>).map_err(|error| self.refused(bytes, &error))
+        made().map(|mapped| Arc::new(mapped) as Arc<dyn Mapping>).map_err(|error| self.refused(bytes, &error))
     }
 
     #[cfg(target_os = "linux")]
@@ -81,7 +81,7 @@ impl Ground for Folder {
     }
 }
 
-/// Gives the system back what the allocator holds and nobody uses.
+/// Returns unused memory of the allocator to the system.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it changes nothing that is allocated.
@@ -90,7 +90,7 @@ pub fn trim() {
     };
 }
 
-/// What file systems that copy on write call themselves (`statfs(2)`, and the sources of ZFS and bcachefs).
+/// Magic numbers of copy-on-write file systems (`statfs(2)`, and the sources of ZFS and bcachefs).
 #[cfg(target_os = "linux")]
 mod copying {
     pub const BTRFS: i64 = 0x9123_683E;
@@ -114,7 +114,8 @@ fn overwrite(file: &File) -> std::io::Result<()> {
     match system.f_type as i64 & 0xFFFF_FFFF {
         copying::BTRFS => {
             let mut flags: libc::c_int = 0;
-            // SAFETY: the file is open, and both requests take the address of an `int` (ioctl_iflags(2)), which `flags` is.
+            // SAFETY: the file is open, and both requests take the address of an `int` (ioctl_iflags(2)), which `flags`
+            // is.
             let done = unsafe {
                 libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &mut flags) == 0 && {
                     flags |= copying::OVERWRITE;
@@ -173,7 +174,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     file.flush()
 }
 
-/// A file, mapped. Nobody else has it: it has no name.
+/// Mapped file without a name, so that no other process has it.
 #[derive(Debug)]
 struct Mapped {
     folder: PathBuf,
@@ -193,11 +194,12 @@ impl Mapped {
     }
 }
 
-// SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and stays until the value is dropped; the system
-// has written zeros where nobody wrote. The file has no name and its descriptor does not leave this module, so only `grown` maps it
-// again. Files only grow, and their blocks are allocated, so no page lacks a block behind it. `release` is advice on a shared mapping of a
-// file, after which the system reads the same content from the file.
-unsafe impl Room for Mapped {
+// SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and stays until the value is
+// dropped; the system has written zeros where nobody wrote. The file has no name and its descriptor does not leave this
+// module, so only `grown` maps it again. Files only grow, and their blocks are allocated, so no page lacks a block
+// behind it. `release` is advice on a shared mapping of a file, after which the system reads the same content from the
+// file.
+unsafe impl Mapping for Mapped {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling()) // the system maps nothing at 0
     }
@@ -206,7 +208,7 @@ unsafe impl Room for Mapped {
         self.bytes
     }
 
-    fn grown(&self, bytes: usize) -> Result<Arc<dyn Room>> {
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         let larger = Self::new(self.folder.clone(), self.file.clone(), self.bytes, bytes.max(self.bytes));
         match larger {
             Ok(larger) => Ok(Arc::new(larger)),
@@ -217,8 +219,8 @@ unsafe impl Room for Mapped {
     fn release(&self, keep: usize) {
         let keep = keep.next_multiple_of(PAGE).min(self.bytes);
         #[cfg(target_os = "linux")]
-        // SAFETY: the range lies within the mapping, which is a shared one of a file, of which this advice changes no content. That it is refused,
-        // where pages are larger than `PAGE`, does no harm.
+        // SAFETY: the range lies within the mapping, which is a shared one of a file, of which this advice changes no
+        // content. That it is refused, where pages are larger than `PAGE`, does no harm.
         unsafe {
             libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
         };

@@ -2,24 +2,24 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod ground;
+mod storage;
 
 use std::sync::atomic::Ordering;
 
-use ground::limited;
-use jeton_core::memory::{List, Memory};
+use jeton_core::spill::{MemoryLimit, SpillVec};
 use proptest::prelude::*;
+use storage::limited;
 
 #[test]
 fn values_stay_wherever_the_list_lies() {
     let (memory, files) = limited(16 << 20, usize::MAX);
-    memory.keep(|| {
-        let mut lists: Vec<List<u32>> = (0..3).map(|_| List::new(&memory)).collect();
+    memory.enforce_during(|| {
+        let mut lists: Vec<SpillVec<u32>> = (0..3).map(|_| SpillVec::new(&memory)).collect();
         for value in 0..700_000 {
             lists.iter_mut().try_for_each(|list| list.push(value)).unwrap();
         }
         assert_eq!(files.load(Ordering::Relaxed), 1, "the second list passed the share, and left room for the third");
-        lists.push(List::new(&memory.in_files()));
+        lists.push(SpillVec::new(&memory.in_files()));
         lists[3].extend(0..700_000).unwrap();
         assert_eq!(files.load(Ordering::Relaxed), 2);
         for list in &mut lists {
@@ -27,13 +27,13 @@ fn values_stay_wherever_the_list_lies() {
             list.retain_mut(|value| *value % 2 == 1);
             assert_eq!(list.len(), 450_000);
             assert!(list[..350_000].iter().zip(0..).all(|(&value, at)| value == 2 * at + 1));
-            assert!(list.copy(&Memory::unlimited()).unwrap()[350_000..].iter().all(|&value| value == 7));
+            assert!(list.copy(&MemoryLimit::unlimited()).unwrap()[350_000..].iter().all(|&value| value == 7));
             list.truncate(10);
             list.shrink().unwrap();
             assert_eq!(&list[..], [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
         }
     });
-    let mut again: List<u64> = List::new(&memory);
+    let mut again: SpillVec<u64> = SpillVec::new(&memory);
     again.reserve(1_000_000).unwrap();
     assert_eq!(files.load(Ordering::Relaxed), 2, "the room of the others was given back");
 }
@@ -41,7 +41,7 @@ fn values_stay_wherever_the_list_lies() {
 #[test]
 fn a_full_disk_is_an_error_and_what_was_there_stays() {
     let (memory, _) = limited(1 << 20, 3 << 20);
-    let mut list: List<u64> = List::new(&memory);
+    let mut list: SpillVec<u64> = SpillVec::new(&memory);
     let pushed = (0..).take_while(|&value| list.push(value).is_ok()).count();
     assert!(pushed > 100_000 && list.len() == pushed);
     assert!(list.iter().zip(0..).all(|(&value, at)| value == at));
@@ -49,8 +49,8 @@ fn a_full_disk_is_an_error_and_what_was_there_stays() {
 
 #[test]
 fn what_cannot_be_allocated_is_an_error_and_what_was_there_stays() {
-    for memory in [Memory::unlimited(), limited(1 << 20, 3 << 20).0] {
-        let mut list: List<u64> = List::new(&memory);
+    for memory in [MemoryLimit::unlimited(), limited(1 << 20, 3 << 20).0] {
+        let mut list: SpillVec<u64> = SpillVec::new(&memory);
         list.extend((0..1000u32).map(u64::from)).unwrap();
         for more in [1 << 60, usize::MAX / 8, usize::MAX - 10, usize::MAX] {
             list.reserve(more).unwrap_err();
@@ -79,7 +79,7 @@ impl ExactSizeIterator for Liar {}
 
 #[test]
 fn an_iterator_that_is_longer_than_it_says_is_cut() {
-    let mut list: List<u64> = List::default();
+    let mut list: SpillVec<u64> = SpillVec::default();
     list.extend(Liar(1000)).unwrap();
     assert!(list.len() <= list.capacity() && list.iter().all(|&value| value == 7));
 }
@@ -87,21 +87,21 @@ fn an_iterator_that_is_longer_than_it_says_is_cut() {
 #[test]
 fn a_first_part_of_the_lists_stays_mapped() {
     let (memory, _) = limited(8 << 20, usize::MAX);
-    let mut lists: Vec<List<u64>> = (0..3).map(|_| List::new(&memory)).collect();
-    lists.push(List::new(&memory.in_files()));
+    let mut lists: Vec<SpillVec<u64>> = (0..3).map(|_| SpillVec::new(&memory)).collect();
+    lists.push(SpillVec::new(&memory.in_files()));
     for list in &mut lists {
         list.extend((0..400_000u32).map(u64::from)).unwrap();
     }
     assert!(lists[2].is_in_file() && lists[3].is_in_file());
-    memory.look(); // `Block::release` checks what is asked of it
+    memory.enforce(); // `Block::release` checks its argument
     assert!(lists.iter().all(|list| list.iter().zip(0..).all(|(&value, at)| value == at)));
 }
 
 proptest! {
     #[test]
     fn as_a_vec(steps in prop::collection::vec((0u8..5, 0usize..300_000), 1..12), limit in prop::sample::select(vec![0, 4 << 20])) {
-        let memory = if limit == 0 { Memory::unlimited() } else { limited(limit, usize::MAX).0 };
-        let (mut list, mut plain) = (List::new(&memory), Vec::new());
+        let memory = if limit == 0 { MemoryLimit::unlimited() } else { limited(limit, usize::MAX).0 };
+        let (mut list, mut plain) = (SpillVec::new(&memory), Vec::new());
         for (what, n) in steps {
             match what {
                 0 => list.extend((0..n).map(|i| i as u64)).unwrap(),

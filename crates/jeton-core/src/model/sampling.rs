@@ -1,29 +1,29 @@
-//! Chance: a seeded generator and the few functions that sampling needs, the same on every machine.
+//! Random sampling for BPE-dropout and subword regularization, with the same results on every machine.
 //!
-//! The generator is SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA, figure 19).
-//! Probabilities are made with +, -, ×, ÷ and powers of two alone, which IEEE 754 fixes to the last bit; the `exp` and `ln` of
-//! platforms differ in it, and one bit can be another id. [`Scaled`] holds a sum of products of probabilities of any length
-//! with no logarithm: a factor and a power of two.
+//! The generator is SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA,
+//! figure 19). Probabilities are computed with +, -, ×, ÷ and powers of two alone, which IEEE 754 defines to the last
+//! bit; `exp` and `ln` of platforms differ there, and one bit can change an id. [`Scaled`] holds a sum of products of
+//! probabilities of any length without a logarithm, as a factor and a power of two.
 
-/// What sampling may do, and its generator.
+/// Options of sampling, and its generator.
 #[derive(Debug, Clone)]
-pub struct Noise {
-    /// BPE: the probability that a merge is left out when its turn comes.
+pub struct Sampler {
+    /// BPE-dropout: the probability that a merge is skipped when it is next.
     pub dropout: f64,
-    /// Unigram: scores are multiplied by this before they become probabilities; 0 makes all segmentations equal.
+    /// Unigram: factor of the scores before they become probabilities; 0 makes all segmentations equally likely.
     pub alpha: f64,
-    /// Unigram: choose among this many best segmentations; None among all.
+    /// Unigram: samples from this many best segmentations; `None`: from all.
     pub nbest: Option<usize>,
     state: u64,
 }
 
-impl Noise {
-    /// Noise from a seed: the same seed gives the same ids.
+impl Sampler {
+    /// Noise from a seed; equal seeds give equal ids.
     pub fn new(seed: u64) -> Self {
         Self { dropout: 0.0, alpha: 1.0, nbest: None, state: seed }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -32,17 +32,18 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// A number from [0, 1).
+    /// Returns a random number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether the merge whose turn it is is left out. Draws nothing where the answer is certain.
-    pub fn drops(&mut self) -> bool {
+    /// Returns true if the next merge is skipped. Draws no number where the answer is certain.
+    pub fn drops_merge(&mut self) -> bool {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// The index of one of `weights`, each as probable as it is large; the last where rounding leaves none.
+    /// Returns a random index into `weights`, with probability proportional to the weight; the last one if rounding
+    /// leaves none.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn splitmix64_as_published() {
-        let mut noise = Noise::new(1_234_567); // the test vector of Rosetta Code's page on SplitMix64
-        assert_eq!([noise.bits(), noise.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        let mut sampler = Sampler::new(1_234_567); // the test vector of Rosetta Code's page on SplitMix64
+        assert_eq!([sampler.bits(), sampler.bits()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 }

@@ -1,21 +1,22 @@
-//! Models of [`slot`] under loom: all interleavings of a few threads, with all values that the C11 memory model lets a load read.
+//! Models of [`slot`] under loom: all interleavings of a few threads, with all values that the C11 memory model lets a
+//! load read.
 //!
 //!     python tools/sanitize.py loom
 //!
-//! Loom replaces the atomics of the module and reports two threads in one box at a time, a box that is lost and one that is
-//! freed twice.
+//! Loom replaces the atomics of the module and reports two threads in one box at a time, a box that is lost and one
+//! that is freed twice.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../src/slot.rs"]
-mod slot;
+#[path = "../src/atomic_cell.rs"]
+mod atomic_cell;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
-use slot::Slot;
+use atomic_cell::AtomicCell;
 
 /// A value that counts how often it is dropped, and in which loom sees each access.
 struct Counted {
@@ -29,7 +30,8 @@ impl Counted {
     }
 
     fn use_it(&mut self) {
-        // SAFETY: `self` is borrowed exclusively; loom checks that no other thread accesses it, or did without being ordered before.
+        // SAFETY: `self` is borrowed exclusively; loom checks that no other thread accesses it, or did without being
+        // ordered before.
         self.uses.with_mut(|uses| unsafe { *uses += 1 });
     }
 }
@@ -43,7 +45,8 @@ impl Drop for Counted {
 
 /// Threads that take it or make their own, use it, and put it back.
 fn share(threads: usize, rounds: usize) {
-    let (slot, dropped, made) = (Arc::new(Slot::new()), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (slot, dropped, made) =
+        (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let work = {
         let (slot, dropped, made) = (slot.clone(), dropped.clone(), made.clone());
         move || {
@@ -80,7 +83,7 @@ fn three_threads_reuse_it() {
 #[test]
 fn one_of_two_takes_it() {
     loom::model(|| {
-        let (slot, dropped) = (Arc::new(Slot::new()), Arc::new(AtomicUsize::new(0)));
+        let (slot, dropped) = (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)));
         assert!(slot.put(Counted::boxed(&dropped)).is_none());
         let other = thread::spawn({
             let slot = slot.clone();
@@ -95,8 +98,8 @@ fn one_of_two_takes_it() {
 #[test]
 fn one_of_two_puts_it() {
     loom::model(|| {
-        let (slot, dropped) = (Arc::new(Slot::new()), Arc::new(AtomicUsize::new(0)));
-        let put = |slot: &Slot<Counted>, dropped: &Arc<AtomicUsize>| slot.put(Counted::boxed(dropped)).is_none();
+        let (slot, dropped) = (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)));
+        let put = |slot: &AtomicCell<Counted>, dropped: &Arc<AtomicUsize>| slot.put(Counted::boxed(dropped)).is_none();
         let other = thread::spawn({
             let (slot, dropped) = (slot.clone(), dropped.clone());
             move || put(&slot, &dropped)

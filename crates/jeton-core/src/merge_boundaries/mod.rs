@@ -1,43 +1,49 @@
-//! Seams: boundaries between two characters that no token of a vocabulary reaches over.
+//! Merge boundaries: positions between two characters over which no token of a vocabulary reaches.
 //!
-//! A merge over a boundary makes a token that holds what stands on both sides. Where there is none, the sides merge as if each stood alone, whatever
-//! the ranks: a pretoken may be cut there. Texts without spaces fall into words of a few characters by it, which repeat, where whole
-//! clauses hardly do; of new Chinese a fourteenth is left to merge.
+//! A merge over a position makes a token that has the characters on both sides. If there is no such token, both sides
+//! merge as if each was alone, whatever the ranks, and a pretoken may be split there. Texts without spaces then fall
+//! into words of a few characters. These repeat, where whole clauses hardly do: a fourteenth of new Chinese text is
+//! left to merge.
 //!
-//! Only characters of three bytes are looked at, which are most of those that stand without spaces. Pairs of them that some
-//! token holds are bits at a hash, 64 KiB; so a seam may be missed, by chance or where tokens begin or end inside characters, and none is
-//! made up.
-//!
-//! And in ASCII, [`Joints`]: what no token holds behind a letter, or before one. In the vocabularies of Llama 2 and its kin that is nearly all
-//! punctuation, and `self.x(y)` falls into six parts that come again and again.
+//! [`MergeBoundaries`] has characters of three bytes, which most scripts without spaces consist of. The pairs that some
+//! token has are a Bloom filter with one hash, 64 KiB: a boundary may be missed, by collision or where tokens begin or
+//! end inside characters, but none is invented. [`LetterBoundaries`] has ASCII: the bytes that no token has after a
+//! letter, or before one. In the vocabularies of Llama 2 and its descendants that is nearly all punctuation, and
+//! `self.x(y)` falls into six parts that repeat. [`SplitPoints`] finds all of these in a text.
 
-/// log2 of the bits for pairs.
+mod split_points;
+
+pub use split_points::SplitPoints;
+
+use crate::utf8::char_len;
+
+/// log2 of the bits of the filter.
 const BITS: u32 = 19;
 
-/// Of two characters of three bytes, the first byte lowest.
+/// Mask of the left one of two characters of three bytes, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
-/// The boundaries that are none.
+/// Pairs of characters that some token has, as a filter.
 #[derive(Debug, Clone)]
-pub struct Seams {
+pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    split: [u16; 64], // last byte of a character, low 6 bits -> a bit for the next one's first byte: tokens that hold only a part of one
+    split: [u16; 64], // low 6 bits of a last byte -> bitmap of next first bytes, for tokens with a part of a character
     has_wholes: bool,
 }
 
-/// Where ASCII letters and other ASCII stand beside each other: as bits of a byte, [`Joints::LETTER`] and the others.
+/// Boundaries between ASCII letters and other ASCII: byte -> bits [`LetterBoundaries::LETTER`] and the others.
 #[derive(Debug, Clone)]
-pub struct Joints([u8; 256]);
+pub struct LetterBoundaries([u8; 256]);
 
-impl Joints {
-    /// A letter.
+impl LetterBoundaries {
+    /// Letters.
     pub const LETTER: u8 = 1;
-    /// No letter, and no token holds it behind one.
+    /// Other bytes that no token has after a letter.
     pub const ENDS: u8 = 2;
-    /// No letter, and no token holds it before one.
+    /// Other bytes that no token has before a letter.
     pub const BEGINS: u8 = 4;
 
-    /// Of the contents of all tokens.
+    /// Builds the table from the contents of all tokens.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Self {
         let is_letter = |byte: u8| byte.is_ascii_alphabetic();
         let mut kinds = [0; 256];
@@ -56,14 +62,14 @@ impl Joints {
         Self(kinds)
     }
 
-    /// Whether a pretoken may be cut between two bytes.
+    /// Returns true if a pretoken may be split between two bytes.
     #[inline(always)]
     pub fn between(&self, left: u8, right: u8) -> bool {
         let (left, right) = (self.0[usize::from(left)], self.0[usize::from(right)]);
         left & Self::LETTER != 0 && right & Self::ENDS != 0 || left & Self::BEGINS != 0 && right & Self::LETTER != 0
     }
 
-    /// The bytes of a kind, as ranges.
+    /// Returns the bytes of a kind, as ranges.
     pub fn ranges(&self, kind: u8) -> Vec<(u8, u8)> {
         let mut ranges: Vec<(u8, u8)> = Vec::new();
         for byte in (0..0x80u8).filter(|&byte| self.0[usize::from(byte)] & kind != 0) {
@@ -81,7 +87,7 @@ fn place(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
-/// The first 8 bytes of a text that has at least 6.
+/// Returns the first 8 bytes of a text of at least 6, as a little-endian integer.
 #[inline(always)]
 pub fn pair(text: &[u8]) -> u64 {
     match text.first_chunk() {
@@ -90,7 +96,7 @@ pub fn pair(text: &[u8]) -> u64 {
     }
 }
 
-/// A character of three bytes.
+/// Reads a character of three bytes.
 fn three(bytes: &[u8]) -> Option<u64> {
     match *bytes {
         [a @ 0xE0..=0xEF, b, c] => Some(u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16),
@@ -98,30 +104,21 @@ fn three(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Bytes of the character that begins with this one.
-fn length(lead: u8) -> usize {
-    match lead {
-        0..0xC0 => 1,
-        0xC0..0xE0 => 2,
-        0xE0..0xF0 => 3,
-        _ => 4,
-    }
-}
-
-impl Seams {
-    /// Of the contents of all tokens. `wholes` are those that only a whole pretoken becomes: what is cut off never is like one of them.
+impl MergeBoundaries {
+    /// Builds the filter from the contents of all tokens. `wholes` are tokens that only a whole pretoken becomes: no
+    /// split may yield one.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut seams = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
+        let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
         for token in tokens {
             let mut before: Option<&[u8]> = None; // the last character, if all of it is there
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
             while at < token.len() {
-                let now = token.get(at..at + length(token[at]));
+                let now = token.get(at..at + char_len(token[at]));
                 match (before.and_then(three), now.and_then(three)) {
-                    (Some(left), Some(right)) => seams.add(left | right << 24),
+                    (Some(left), Some(right)) => boundaries.add(left | right << 24),
                     _ if before.is_none() && at > 0 || now.is_none() => {
                         if let (Some(&left @ 0x80..), right @ 0xE0..0xF0) = (token[..at].last(), token[at]) {
-                            seams.split[usize::from(left & 0x3F)] |= 1 << (right & 0xF);
+                            boundaries.split[usize::from(left & 0x3F)] |= 1 << (right & 0xF);
                         }
                     }
                     _ => {}
@@ -133,11 +130,11 @@ impl Seams {
         for whole in wholes {
             let (first, last) =
                 (whole.get(..3).and_then(three), whole.len().checked_sub(3).and_then(|at| three(&whole[at..])));
-            first.iter().for_each(|first| seams.add(first << 24));
-            last.iter().for_each(|&last| seams.add(last));
-            seams.has_wholes |= first.is_some() || last.is_some();
+            first.iter().for_each(|first| boundaries.add(first << 24));
+            last.iter().for_each(|&last| boundaries.add(last));
+            boundaries.has_wholes |= first.is_some() || last.is_some();
         }
-        seams
+        boundaries
     }
 
     fn add(&mut self, pair: u64) {
@@ -151,12 +148,13 @@ impl Seams {
         self.pairs[place / 64] >> (place % 64) & 1 != 0
     }
 
-    /// Whether a pretoken may be cut between two characters of three bytes, the low 48 bits of `pair` with the first byte lowest.
+    /// Returns true if a pretoken may be split between two characters of three bytes, the low 48 bits of `pair` in
+    /// little-endian order.
     #[inline(always)]
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // Without branches, but for what a vocabulary is: what the bits say cannot be predicted.
+        // Only `has_wholes`, a constant of the vocabulary, is a branch: the bits cannot be predicted.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
         !(is_none | is_end)
@@ -169,16 +167,21 @@ mod tests {
 
     #[test]
     fn letters_and_others_are_cut_where_no_token_has_both() {
-        let joints = Joints::new(["a.b", "x1", "((", "é(", "ab"].map(str::as_bytes).into_iter());
-        for (text, is_seam) in [("a(", true), ("(a", true), ("a.", false), (".a", false), ("a1", false), ("1a", true)] {
+        let letters = LetterBoundaries::new(["a.b", "x1", "((", "é(", "ab"].map(str::as_bytes).into_iter());
+        for (text, is_boundary) in
+            [("a(", true), ("(a", true), ("a.", false), (".a", false), ("a1", false), ("1a", true)]
+        {
             let bytes = text.as_bytes();
-            assert_eq!(joints.between(bytes[0], bytes[1]), is_seam, "{text}");
+            assert_eq!(letters.between(bytes[0], bytes[1]), is_boundary, "{text}");
         }
         for text in ["ab", "((", "(1", "\u{e9}"] {
-            assert!(!joints.between(text.as_bytes()[0], text.as_bytes()[1]), "{text}");
+            assert!(!letters.between(text.as_bytes()[0], text.as_bytes()[1]), "{text}");
         }
-        assert_eq!(joints.ranges(Joints::LETTER), [(b'A', b'Z'), (b'a', b'z')]);
-        assert_eq!(joints.ranges(Joints::ENDS).iter().map(|(low, high)| high - low + 1).sum::<u8>(), 128 - 52 - 2);
+        assert_eq!(letters.ranges(LetterBoundaries::LETTER), [(b'A', b'Z'), (b'a', b'z')]);
+        assert_eq!(
+            letters.ranges(LetterBoundaries::ENDS).iter().map(|(low, high)| high - low + 1).sum::<u8>(),
+            128 - 52 - 2
+        );
     }
 
     #[test]
@@ -194,17 +197,17 @@ mod tests {
             b"\xE4\xE4\xB8\xAD",
         ]);
         let wholes = ["한국", "x국"].map(str::as_bytes);
-        let seams = Seams::new(tokens, wholes.into_iter());
-        let is_seam = |text: &str| {
+        let boundaries = MergeBoundaries::new(tokens, wholes.into_iter());
+        let is_boundary = |text: &str| {
             let mut bytes = [0; 8];
             bytes[..6].copy_from_slice(text.as_bytes());
-            seams.between(u64::from_le_bytes(bytes) | 0xABCD << 48)
+            boundaries.between(u64::from_le_bytes(bytes) | 0xABCD << 48)
         };
         for text in ["中文", "文字", "字語", "詩中", "好한", "국好", "字誰"] {
-            assert!(!is_seam(text), "{text}");
+            assert!(!is_boundary(text), "{text}");
         }
         for text in ["文中", "字中", "好人", "한好", "好국", "語字"] {
-            assert!(is_seam(text), "{text}");
+            assert!(is_boundary(text), "{text}");
         }
     }
 }

@@ -1,0 +1,66 @@
+//! Pools of one large buffer each, for results.
+//!
+//! The first write to fresh memory costs a page fault for every page; on a virtual machine whose host has to allocate
+//! it, too, some microseconds, as long as encoding the text. So the buffer of a large result is reused for the next
+//! one.
+//!
+//! Buffers are not in huge pages: one that the host has to allocate costs milliseconds, more than sequential access
+//! saves.
+
+use crate::atomic_cell::AtomicCell;
+
+/// Buffers of ids.
+pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
+
+/// Buffers of text.
+pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
+
+/// Sizes of buffers to keep, in bytes that were written: untouched capacity is no memory.
+const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=32 << 20;
+
+/// Pool of one buffer.
+pub struct BufferPool<T: Send>(AtomicCell<Vec<T>>);
+
+impl<T: Send + Copy> BufferPool<T> {
+    /// Returns an empty buffer of at least this capacity, pooled or new.
+    pub fn take(&self, capacity: usize) -> Vec<T> {
+        let is_large = capacity * size_of::<T>() >= *POOLED_BYTES.start();
+        let kept = if is_large { self.0.take().filter(|list| list.capacity() >= capacity) } else { None };
+        let mut list = kept.map_or_else(|| Vec::with_capacity(capacity), |list| *list);
+        list.clear();
+        list
+    }
+
+    /// Returns a buffer to the pool if its size is in [`POOLED_BYTES`].
+    pub fn keep(&self, list: Vec<T>) {
+        if POOLED_BYTES.contains(&std::mem::size_of_val(&list[..])) {
+            self.0.put(Box::new(list));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_taken_again() {
+        let many = *POOLED_BYTES.start();
+        let pool = BufferPool(AtomicCell::new());
+        assert!(pool.take(many).capacity() >= many);
+        pool.keep(Vec::with_capacity(2 * many));
+        assert!(pool.0.take().is_none(), "nobody wrote it");
+        let mut list = Vec::with_capacity(2 * many);
+        list.resize(many, 1u32);
+        let start = list.as_ptr();
+        pool.keep(list);
+        let small = pool.take(10);
+        assert_ne!(small.as_ptr(), start, "too small to be worth it");
+        let again = pool.take(2 * many);
+        assert!(again.is_empty() && again.as_ptr() == start);
+        pool.keep(vec![1; many]);
+        assert!(pool.take(many + 1).capacity() > many, "what was kept is too small, and goes");
+        pool.keep(vec![1; *POOLED_BYTES.end() / 4 + 1]);
+        assert!(pool.0.take().is_none(), "too large");
+    }
+}

@@ -1,0 +1,55 @@
+//! Cancellation checks for long loops, and the bound of what stages may write.
+
+use crate::error::{ErrorKind, Result};
+
+/// Returns the most bytes that stages may write for an input of `bytes`. The largest growth in practice is that of
+/// U+FDFA: 33 bytes for 3 under NFKC, 66 in the byte alphabet.
+pub fn most_bytes(bytes: usize) -> usize {
+    bytes.saturating_mul(100).saturating_add(1_000_000)
+}
+
+/// Callback that returns false to cancel the work. Cheap enough for every few thousand steps, too slow for every step.
+pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
+
+/// Steps of a loop between two calls of the callback: well under 10 ms of any loop here.
+const STEPS_BETWEEN_CHECKS: u32 = 4096;
+
+/// Cancellation check that calls [`KeepGoing`] once in a few thousand steps.
+pub struct CancelCheck<'a> {
+    keep_going: KeepGoing<'a>,
+    steps: u32,
+}
+
+impl<'a> CancelCheck<'a> {
+    /// Creates a check that calls `keep_going`.
+    pub fn new(keep_going: KeepGoing<'a>) -> Self {
+        Self { keep_going, steps: 0 }
+    }
+
+    /// Counts a step, and calls the callback when enough have passed.
+    ///
+    /// # Errors
+    /// `Interrupted` when the callback returns false.
+    #[inline]
+    pub fn check(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps < STEPS_BETWEEN_CHECKS {
+            return Ok(());
+        }
+        self.check_now()
+    }
+
+    /// Calls the callback now.
+    ///
+    /// # Errors
+    /// As [`CancelCheck::check`].
+    #[cold]
+    pub fn check_now(&mut self) -> Result<()> {
+        self.steps = 0;
+        if (self.keep_going)() {
+            Ok(())
+        } else {
+            Err(ErrorKind::Interrupted.into())
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Bounded cache of recent pretokens, per thread: up to 15 bytes that are no entry → their tokens.
+//!
+//! Keys are stored in the buckets of [`super::token_table`], three in a cache line. An insertion into a full bucket
+//! evicts one of its keys, chosen by the hash; a table that evicts more keys than it has buckets doubles, within the
+//! caller's memory limit. No result depends on the cache: the slow path is to merge again.
+//!
+//! Token lists are stored in a ring buffer that overwrites the oldest. Each list begins with the hash of its pretoken,
+//! so that the key of an overwritten list is found and removed.
+
+use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
+use super::GrowableCache;
+use crate::simd;
+
+/// Most tokens of a pretoken: one for each byte.
+pub(super) const MAX_TOKENS: usize = 15;
+
+/// Packed reference to a list: [`NO_ID`], the number of tokens, and the offset in the ring. The values for no entry are
+/// lists of 0 tokens.
+const COUNT_SHIFT: u32 = 27;
+const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
+
+/// Returns the number of tokens of a packed reference; 0 for a miss.
+#[inline(always)]
+pub(super) fn num_tokens(packed: u32) -> usize {
+    (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
+}
+
+/// Ids that one read of fixed length takes: a list, and whatever follows it.
+pub(super) const LIST: usize = MAX_TOKENS + 1;
+
+/// Capacity of the ring for each bucket, in groups of four integers.
+const GROUPS_PER_BUCKET: usize = 4;
+
+/// Bytes of a bucket and its share of the ring.
+pub(super) const BUCKET_BYTES: usize = 64 + 16 * GROUPS_PER_BUCKET;
+
+/// Mask of a list's header: its length in groups. The other bits are the hash of its pretoken.
+const LENGTH: u32 = 7;
+
+/// Groups after the last list, for reads of fixed length.
+const PADDING: usize = 5;
+
+/// Set-associative cache with a ring buffer for the values.
+pub(super) struct PretokenCache {
+    table: TokenTable,
+    ring: Box<[[u32; 4]]>,
+    next: usize,   // start of the next list
+    oldest: usize, // start of the oldest list of the previous round
+    max_buckets: usize,
+    num_evicted: usize,
+}
+
+impl PretokenCache {
+    /// Creates a cache of 2^`bits` buckets that may grow to 2^`max_bits`; [`BUCKET_BYTES`] each.
+    pub(super) fn new(bits: u32, max_bits: u32) -> Self {
+        let ring = vec![[0; 4]; (GROUPS_PER_BUCKET << bits) + PADDING].into();
+        Self { table: TokenTable::empty(bits), ring, next: 0, oldest: 0, max_buckets: 1 << max_bits, num_evicted: 0 }
+    }
+
+    /// Returns true for a cache that is a placeholder.
+    pub(super) fn is_small(&self) -> bool {
+        self.table.num_buckets() <= 2
+    }
+
+    /// Prefetches the bucket of a hash.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: u32) {
+        self.table.prefetch(hash);
+    }
+
+    /// Returns the bucket of a hash; its values are packed references.
+    #[inline(always)]
+    pub(super) fn bucket(&self, hash: u32) -> &Bucket {
+        self.table.bucket(hash)
+    }
+
+    /// Returns the packed reference of a pretoken; of 0 tokens on a miss.
+    #[inline(always)]
+    pub(super) fn get(&self, key: ShortKey) -> u32 {
+        self.table.get(key)
+    }
+
+    /// Prefetches a list.
+    #[inline(always)]
+    pub(super) fn prefetch_list(&self, packed: u32) {
+        simd::prefetch(self.list(packed));
+    }
+
+    /// Returns the tokens of a list, and whatever follows them.
+    #[inline(always)]
+    pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
+        const ANYTHING: &[u32; LIST] = &[0; LIST];
+        let start = 4 * (packed & OFFSET_MASK) as usize + 1;
+        self.ring.as_flattened().get(start..).and_then(|list| list.first_chunk()).unwrap_or(ANYTHING)
+    }
+
+    /// Appends the tokens of a list; returns their number.
+    #[inline(always)]
+    pub(super) fn append(&self, packed: u32, out: &mut Vec<u32>) -> usize {
+        let (count, before) = (num_tokens(packed), out.len());
+        out.extend_from_slice(self.list(packed)); // a copy of fixed length costs less
+        out.truncate(before + count);
+        count
+    }
+
+    /// Inserts the tokens of a pretoken, unless there are none or too many.
+    #[inline]
+    pub(super) fn put(&mut self, key: ShortKey, ids: &[u32]) {
+        if !(1..=MAX_TOKENS).contains(&ids.len()) {
+            return;
+        }
+        let length = (1 + ids.len()).div_ceil(4);
+        let at = self.allocate(length);
+        let list = self.ring[at..at + length].as_flattened_mut();
+        list[0] = key.hash() & !LENGTH | length as u32;
+        list[1..=ids.len()].copy_from_slice(ids);
+        let packed = NO_ID | (ids.len() as u32) << COUNT_SHIFT | at as u32;
+        self.num_evicted += usize::from(self.table.put(key, packed));
+    }
+
+    /// Allocates `length` groups of the ring, and removes the keys of the lists that were there.
+    fn allocate(&mut self, length: usize) -> usize {
+        let end = self.ring.len() - PADDING;
+        if self.next + length > end {
+            self.close_gap();
+            (self.next, self.oldest) = (0, 0);
+        }
+        let at = self.next;
+        self.next += length;
+        while self.oldest < self.next {
+            let first = self.ring[self.oldest][0];
+            if first == 0 {
+                self.oldest = end; // nothing was written from here on
+                break;
+            }
+            let is_here = |packed: u32| (packed & OFFSET_MASK) as usize == self.oldest;
+            self.num_evicted += usize::from(self.table.remove(first & !LENGTH, is_here));
+            self.oldest += (first & LENGTH) as usize;
+        }
+        at
+    }
+
+    /// Turns the groups between the newest and the oldest list into a list without a key, which a later round skips.
+    fn close_gap(&mut self) {
+        let end = self.ring.len() - PADDING;
+        let gap = self.oldest.min(end) - self.next;
+        if gap > 0 {
+            self.ring[self.next][0] = gap as u32;
+        }
+    }
+}
+
+impl GrowableCache for PretokenCache {
+    fn growth_bytes(&self) -> usize {
+        let buckets = self.table.num_buckets();
+        if self.num_evicted > buckets && buckets < self.max_buckets {
+            BUCKET_BYTES * buckets
+        } else {
+            0
+        }
+    }
+
+    fn grow(&mut self) {
+        self.table.double();
+        let end = self.ring.len() - PADDING;
+        if self.oldest < end {
+            self.close_gap();
+            self.next = end;
+        }
+        let mut ring = vec![[0; 4]; 2 * end + PADDING];
+        ring[..end].copy_from_slice(&self.ring[..end]);
+        self.ring = ring.into();
+        self.oldest = 2 * end;
+        self.num_evicted = 0;
+    }
+
+    fn keep_size(&mut self) {
+        self.num_evicted = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_was_put_there() {
+        let mut cache = PretokenCache::new(4, 7);
+        let key = |i: usize| ShortKey::of(format!("{i}{}", ".".repeat(i % 12)).as_bytes());
+        let ids = |i: usize| (0..1 + i % MAX_TOKENS).map(|k| (1000 * k + i) as u32).collect::<Vec<_>>();
+        let get = |cache: &PretokenCache, i: usize| {
+            let mut tokens = vec![7];
+            assert_eq!(cache.append(cache.get(key(i)), &mut tokens), tokens.len() - 1);
+            tokens.split_off(1)
+        };
+        let mut grown = 0;
+        for i in 0..3_000 {
+            let i = i * 7 % 2_000;
+            cache.put(key(i), &ids(i));
+            assert_eq!(get(&cache, i), ids(i));
+            if i % 50 == 0 {
+                let known = |cache: &PretokenCache| {
+                    let there = (0..2_000).map(|i| (i, get(cache, i))).filter(|(_, there)| !there.is_empty());
+                    there.map(|(i, there)| assert_eq!(there, ids(i))).count()
+                };
+                let before = known(&cache);
+                assert!(before > 0);
+                if cache.growth_bytes() > 0 {
+                    cache.grow();
+                    grown += 1;
+                    assert_eq!(known(&cache), before);
+                }
+            }
+        }
+        assert!(grown == 3 && cache.growth_bytes() == 0);
+    }
+}

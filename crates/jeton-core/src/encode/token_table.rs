@@ -1,0 +1,271 @@
+//! Hash table of the pretokens that are one token: up to 15 bytes of text → id, one cache line a lookup.
+//!
+//! A bucket of 64 bytes has three exact keys of 16 bytes and their ids; a fourth id is the answer for any other key. A
+//! lookup does not branch: nothing predicts whether a pretoken is an entry. Entries are inserted by rising id, so those
+//! that overflow a bucket are rare ones; the bucket's fourth id then says that it is incomplete, and a bitmap says
+//! which texts may be meant.
+//!
+//! The table is built once and read-only, so all threads share it. Memory: 64 bytes for one or two entries.
+//! [`super::batch`] probes it for many pretokens at once.
+
+use std::fmt;
+
+use crate::simd;
+
+/// Longest text of a key, in bytes.
+pub(super) const MAX_BYTES: usize = 15;
+
+/// Flag of values that are no id.
+pub(super) const NO_ID: u32 = 1 << 31;
+/// Value of a key that is no entry.
+pub(super) const NOT_ENTRY: u32 = NO_ID;
+/// Value of a key that may be an entry: its bucket has overflowed.
+pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
+
+/// Up to 15 bytes of text, zeros, and the length in the last byte.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)] // vectors are loaded from it
+pub(super) struct ShortKey(u128);
+
+/// Masks by length of a text: its bytes among sixteen, and the last byte of its key. The key of a longer text equals no
+/// entry's.
+const MASKS: [[u128; 2]; 17] = masks();
+
+const fn masks() -> [[u128; 2]; 17] {
+    let mut masks = [[0; 2]; 17];
+    let mut len = 0;
+    while len <= 16 {
+        let own = if len == 0 || len > MAX_BYTES { 0 } else { u128::MAX >> (128 - 8 * len) };
+        masks[len] = [own, (len as u128) << 120];
+        len += 1;
+    }
+    masks
+}
+
+impl ShortKey {
+    /// Makes the key of the first `len` bytes of `sixteen`; for a longer text one that equals no entry's.
+    #[inline(always)]
+    pub(super) fn new(sixteen: [u8; 16], len: usize) -> Self {
+        let [own, length] = MASKS[len.min(16)];
+        Self(u128::from_le_bytes(sixteen) & own | length)
+    }
+
+    /// Makes the key of a text.
+    pub(super) fn of(text: &[u8]) -> Self {
+        let mut sixteen = [0; 16];
+        let len = text.len().min(16);
+        sixteen[..len].copy_from_slice(&text[..len]);
+        Self::new(sixteen, text.len())
+    }
+
+    /// Hashes the key; the high bits are mixed best.
+    #[inline(always)]
+    pub(super) fn hash(self) -> u32 {
+        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
+        let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        (mixed >> 32) as u32
+    }
+}
+
+/// One cache line: three keys, the value of each, and the value of any other key.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))] // `batch` loads it as one vector, whose first 48 bytes are the keys
+pub(super) struct Bucket {
+    pub(super) keys: [ShortKey; 3],
+    pub(super) ids: [u32; 4],
+}
+
+// Without padding: all 64 bytes are initialized.
+const _: () =
+    assert!(size_of::<ShortKey>() == 16 && size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, keys) == 0);
+
+const EMPTY: Bucket = Bucket { keys: [ShortKey(0); 3], ids: [NOT_ENTRY; 4] };
+
+impl Bucket {
+    /// Returns the value of a key.
+    #[inline(always)]
+    pub(super) fn get(&self, key: ShortKey) -> u32 {
+        let [first, second, third] = self.keys.map(|there| usize::from(there == key));
+        self.ids[(3 - 3 * first - 2 * second - third) & 3]
+    }
+}
+
+/// Hash table of short keys, with buckets of three.
+///
+/// Invariant: `buckets.len() == 1 << (32 - shift)` and `shift < 32`, so any 32-bit hash, shifted, is the index of a
+/// bucket. [`TokenTable::with_buckets`] checks it, and no other function sets these two.
+pub(super) struct TokenTable {
+    buckets: Box<[Bucket]>,
+    shift: u32,           // hash >> shift: index of a bucket
+    overflow: Box<[u64]>, // bitmap by hash of the entries that are in no bucket; one text in twenty is a false positive
+}
+
+/// log2 of the bits of the overflow bitmap.
+const OVERFLOW_BITS: u32 = 18;
+
+/// Hashes a text of at least 16 bytes.
+#[inline(always)]
+fn longer_hash(text: &[u8]) -> usize {
+    let eight = |bytes: Option<&[u8; 8]>| bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes));
+    let mixed = eight(text.first_chunk()) ^ eight(text.last_chunk()).rotate_left(29) ^ text.len() as u64;
+    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - OVERFLOW_BITS)) as usize
+}
+
+/// Hashes a text for the overflow bitmap.
+#[inline(always)]
+fn overflow_hash(text: &[u8]) -> usize {
+    match text.len() {
+        0..=MAX_BYTES => (ShortKey::of(text).hash().wrapping_mul(0x9E37_79B1) >> (32 - OVERFLOW_BITS)) as usize,
+        _ => longer_hash(text),
+    }
+}
+
+impl TokenTable {
+    /// Builds the table of `(content, id)`, most frequent first; no content is empty. Contents of more than 15 bytes
+    /// only set overflow bits.
+    pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
+        let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
+        let overflow = vec![0; 1 << (OVERFLOW_BITS - 6)].into();
+        let mut table = Self::with_buckets(vec![EMPTY; 1 << bits], overflow);
+        for (content, id) in entries {
+            let overflow = overflow_hash(content);
+            if content.len() > MAX_BYTES {
+                table.overflow[overflow / 64] |= 1 << (overflow % 64);
+                continue;
+            }
+            let key = ShortKey::of(content);
+            let bucket_index = table.bucket_index(key.hash());
+            let bucket = &mut table.buckets[bucket_index];
+            match bucket.keys.iter().position(|&there| there == ShortKey(0) || there == key) {
+                Some(at) if bucket.keys[at] == ShortKey(0) => (bucket.keys[at], bucket.ids[at]) = (key, id),
+                Some(_) => {} // a duplicate: the first one wins
+                None => {
+                    bucket.ids[3] = MAYBE_ENTRY;
+                    table.overflow[overflow / 64] |= 1 << (overflow % 64);
+                }
+            }
+        }
+        table
+    }
+
+    /// Creates an empty table of 2^`bits` buckets.
+    pub(super) fn empty(bits: u32) -> Self {
+        Self::with_buckets(vec![EMPTY; 1 << bits], Box::default())
+    }
+
+    /// Creates a table from buckets, whose number is a power of two from 2 to 2^32.
+    fn with_buckets(buckets: Vec<Bucket>, overflow: Box<[u64]>) -> Self {
+        let bits = buckets.len().trailing_zeros();
+        assert!(buckets.len().is_power_of_two() && (1..=32).contains(&bits), "{} buckets", buckets.len());
+        Self { buckets: buckets.into(), shift: 32 - bits, overflow }
+    }
+
+    /// Inserts or updates an entry; returns true if it evicted another one of its bucket.
+    #[inline]
+    pub(super) fn put(&mut self, key: ShortKey, id: u32) -> bool {
+        let hash = key.hash();
+        let bucket_index = self.bucket_index(hash);
+        let bucket = &mut self.buckets[bucket_index];
+        let any = (hash & 0xFFFF) as usize % 3;
+        let slot_of = |key: ShortKey| bucket.keys.iter().position(|&there| there == key);
+        let own = slot_of(key).or_else(|| slot_of(ShortKey(0)));
+        let at = own.unwrap_or(any);
+        (bucket.keys[at], bucket.ids[at]) = (key, id);
+        own.is_none()
+    }
+
+    /// Removes a key with this hash whose value is `gone`; returns false if there is none.
+    #[inline]
+    pub(super) fn remove(&mut self, hash: u32, gone: impl Fn(u32) -> bool) -> bool {
+        let bucket_index = self.bucket_index(hash);
+        let bucket = &mut self.buckets[bucket_index];
+        let slot = (0..3).find(|&slot| bucket.keys[slot] != ShortKey(0) && gone(bucket.ids[slot]));
+        if let Some(slot) = slot {
+            bucket.keys[slot] = ShortKey(0);
+        }
+        slot.is_some()
+    }
+
+    pub(super) fn num_buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Doubles the number of buckets and keeps the entries.
+    pub(super) fn double(&mut self) {
+        let shift = self.shift - 1;
+        let mut buckets = vec![EMPTY; 2 * self.buckets.len()];
+        for (bucket, both) in self.buckets.iter().zip(buckets.as_chunks_mut::<2>().0) {
+            let mut used = [0; 2];
+            for (&key, &id) in bucket.keys.iter().zip(&bucket.ids) {
+                if key != ShortKey(0) {
+                    let half = (key.hash() >> shift) as usize & 1;
+                    (both[half].keys[used[half]], both[half].ids[used[half]]) = (key, id);
+                    used[half] += 1;
+                }
+            }
+        }
+        *self = Self::with_buckets(buckets, std::mem::take(&mut self.overflow));
+    }
+
+    /// Returns true if a text of more than 15 bytes, or one whose bucket has overflowed, may be an entry.
+    #[inline]
+    pub(super) fn may_be_entry(&self, text: &[u8]) -> bool {
+        let hash = overflow_hash(text);
+        self.overflow.get(hash / 64).is_some_and(|bits| bits >> (hash % 64) & 1 != 0)
+    }
+
+    /// Prefetches the bucket of a hash.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: u32) {
+        simd::prefetch(self.bucket(hash));
+    }
+
+    /// Returns the value of a key, or [`NOT_ENTRY`] or [`MAYBE_ENTRY`].
+    #[inline(always)]
+    pub(super) fn get(&self, key: ShortKey) -> u32 {
+        self.bucket(key.hash()).get(key)
+    }
+
+    /// Returns the index of the bucket of a hash.
+    #[inline(always)]
+    fn bucket_index(&self, hash: u32) -> usize {
+        (hash >> self.shift) as usize
+    }
+
+    /// Returns the bucket of a hash.
+    #[inline(always)]
+    pub(super) fn bucket(&self, hash: u32) -> &Bucket {
+        let bucket_index = self.bucket_index(hash);
+        debug_assert!(bucket_index < self.buckets.len());
+        // SAFETY: `hash >> shift` is below `1 << (32 - shift)`, which is the number of buckets: the invariant of
+        // `TokenTable`.
+        unsafe { self.buckets.get_unchecked(bucket_index) }
+    }
+}
+
+impl fmt::Debug for TokenTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenTable of {} buckets", self.buckets.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_found_or_may_be_there() {
+        let contents: Vec<String> = (0..20_000u32).map(|i| format!("{:x}", i.wrapping_mul(0x9E37_79B1))).collect();
+        let table =
+            TokenTable::new(contents.iter().zip(0..).map(|(content, id)| (content.as_bytes(), id)), contents.len());
+        let get = |text: &str| table.get(ShortKey::of(text.as_bytes()));
+        let lost = contents.iter().zip(0..).filter(|&(content, id)| get(content) != id).collect::<Vec<_>>();
+        assert!(lost.iter().all(|(content, _)| get(content) == MAYBE_ENTRY) && lost.len() < 1_000, "{}", lost.len());
+        for overflow in ["x", "hello", "more than fifteen bytes", "0\0", "123456789012345"] {
+            assert!([NOT_ENTRY, MAYBE_ENTRY].contains(&get(overflow)), "{overflow}");
+        }
+        assert!(lost.iter().all(|(content, _)| table.may_be_entry(content.as_bytes())));
+        let others = (0..10_000).filter(|i| table.may_be_entry(format!("{i}.").as_bytes())).count();
+        assert!(others < 1_000, "{others}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Huge pages for the large tables of training, and prefaulting of result buffers.
+//!
+//! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
+//! misses the TLB. Pages of 2 MiB reduce both. On a virtual machine whose host has to allocate them, the first write to
+//! a huge page takes milliseconds: so encoding's tables, which are small, and id buffers do not use them.
+//!
+//! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
+
+use std::alloc::{alloc, dealloc, Layout};
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use crate::error::{Error, Result};
+
+/// Usual size of a huge page, and a multiple of every base page size.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Advises the system to back `memory` with huge pages where it fills them. The content stays.
+pub fn advise<T>(memory: &mut [MaybeUninit<T>]) {
+    let (start, len) = (memory.as_mut_ptr() as usize, std::mem::size_of_val(memory));
+    let (first, last) = (start.next_multiple_of(HUGE_PAGE), (start + len) / HUGE_PAGE * HUGE_PAGE);
+    #[cfg(target_os = "linux")]
+    if first < last {
+        // SAFETY: the range lies within `memory`, which is borrowed mutably, and the advice changes no content. That it
+        // is refused does no harm.
+        unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (first, last);
+}
+
+/// Memory range for another thread to prefault.
+#[derive(Debug)]
+pub struct PrefaultRange {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: only `prefault` uses the address, and it reads and writes nothing through it.
+unsafe impl Send for PrefaultRange {}
+
+/// Returns the range of the first `most` bytes of `memory`.
+pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRange {
+    PrefaultRange { len: memory.len().min(most), start: NonNull::from(memory).cast() }
+}
+
+/// Maps the pages of a range, a microsecond each, while another thread writes there (`MADV_POPULATE_WRITE`). The
+/// content stays. Where the system does not support it, each page is mapped at its first write.
+///
+/// # Safety
+/// The memory of `range` stays allocated, at the same address, until this returns.
+pub unsafe fn prefault(range: PrefaultRange) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096; // or more, and then the system refuses
+        let start = range.start.as_ptr().addr();
+        let (first, last) = (start.next_multiple_of(PAGE), (start + range.len) / PAGE * PAGE);
+        for at in (first..last).step_by(HUGE_PAGE) {
+            // SAFETY: the range lies within the range, which is allocated, as the caller promises. The advice maps
+            // pages and changes no content, so the thread that writes there is not disturbed. That it is refused does
+            // no harm.
+            unsafe { libc::madvise(at as *mut libc::c_void, HUGE_PAGE.min(last - at), libc::MADV_POPULATE_WRITE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = range;
+}
+
+/// Boxed slice, in huge pages if it fills at least half of one.
+///
+/// Invariant: `start` is the first of `len` initialized values that belong to this value alone: an allocation with
+/// [`HugeVec::layout`] of `len`, or none where that has no size.
+pub struct HugeVec<T: Copy> {
+    start: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: the values belong to it alone (its invariant), as those of a `Box<[T]>`.
+unsafe impl<T: Copy + Send> Send for HugeVec<T> {}
+// SAFETY: `&HugeVec` gives `&[T]` only; likewise.
+unsafe impl<T: Copy + Sync> Sync for HugeVec<T> {}
+
+impl<T: Copy> HugeVec<T> {
+    /// Creates a slice of `len` copies of a value.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Memory`].
+    pub fn filled(value: T, len: usize) -> Result<Self> {
+        let layout = Self::layout(len).ok_or_else(|| Error::memory(len.saturating_mul(size_of::<T>())))?;
+        if layout.size() == 0 {
+            return Ok(Self { start: NonNull::dangling(), len });
+        }
+        // SAFETY: the size is not 0.
+        let start = unsafe { alloc(layout) }.cast::<MaybeUninit<T>>();
+        let start = NonNull::new(start).ok_or_else(|| Error::memory(layout.size()))?;
+        // SAFETY: the slice ends within the allocation of `layout.size()` bytes, is aligned for `T` (`layout` asks for
+        // that or more), and nothing else refers to it yet.
+        let memory = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), layout.size() / size_of::<T>()) };
+        advise(memory);
+        memory[..len].fill(MaybeUninit::new(value)); // at most what there is: the layout is that of `len` values or larger
+        Ok(Self { start: start.cast(), len })
+    }
+
+    /// Returns the layout of `len` values, in whole huge pages if they fill half of one; `None` beyond the address
+    /// space.
+    fn layout(len: usize) -> Option<Layout> {
+        let layout = Layout::array::<T>(len).ok()?;
+        if layout.size() < HUGE_PAGE / 2 {
+            return Some(layout);
+        }
+        let size = layout.size().checked_next_multiple_of(HUGE_PAGE)?;
+        Layout::from_size_align(size, HUGE_PAGE.max(layout.align())).ok()
+    }
+}
+
+impl<T: Copy> Deref for HugeVec<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the first `len` values are initialized and belong to the table (its invariant), which is borrowed as
+        // long as the slice.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for HugeVec<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and the table is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Drop for HugeVec<T> {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.len).filter(|layout| layout.size() > 0) {
+            // SAFETY: `filled` allocated it with this layout, which depends on `len` alone.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+impl<T: Copy> Default for HugeVec<T> {
+    fn default() -> Self {
+        Self { start: NonNull::dangling(), len: 0 }
+    }
+}
+
+impl<T: Copy> fmt::Debug for HugeVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HugeVec of {} values", self.len)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_in_a_table() {
+        for len in [0, 1, 10, HUGE_PAGE / 4, HUGE_PAGE + 17] {
+            let mut table = HugeVec::filled([7u32, 8], len).unwrap();
+            assert_eq!(table.iter().filter(|&&value| value == [7, 8]).count(), len);
+            if let Some(last) = table.last_mut() {
+                *last = [1, 2];
+            }
+            assert!(table.len() == len && table.last().is_none_or(|&last| last == [1, 2]));
+        }
+        assert!((HugeVec::filled(0u64, HUGE_PAGE).unwrap().as_ptr() as usize).is_multiple_of(HUGE_PAGE));
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        for len in [1 << 44, usize::MAX / 8, usize::MAX / 2, usize::MAX] {
+            assert!(matches!(HugeVec::filled(0u64, len).unwrap_err().kind(), crate::error::ErrorKind::Memory { .. }));
+        }
+    }
+
+    #[test]
+    fn pages_are_mapped_while_they_are_written() {
+        let mut list: Vec<u8> = Vec::with_capacity(1 << 22);
+        let memory = prefault_range(list.spare_capacity_mut(), usize::MAX);
+        std::thread::scope(|scope| {
+            // SAFETY: the list does not grow, and outlives the scope.
+            scope.spawn(move || unsafe { prefault(memory) });
+            (0..1 << 22).for_each(|at| list.push(at as u8));
+        });
+        assert!(list.iter().enumerate().all(|(at, &byte)| byte == at as u8));
+    }
+
+    #[test]
+    fn advice_changes_no_content() {
+        let mut list = vec![1u64; 1 << 20];
+        list.reserve_exact(1 << 20);
+        advise(list.spare_capacity_mut());
+        list.resize(2 << 20, 2);
+        assert_eq!(list.iter().sum::<u64>(), 3 << 20);
+    }
+}

@@ -1,0 +1,524 @@
+//! Vectors that spill to memory-mapped files beyond a memory limit.
+//!
+//! A [`SpillVec`] is a slice to its user, in memory or in a file, and no result depends on which. Resident pages of a
+//! mapped file count as memory of the process. While work runs, a thread checks every millisecond how many there are
+//! ([`MemoryLimit::enforce_during`]), and loops that touch many pages check, too ([`MemoryLimit::enforce`]). Beyond the
+//! limit pages are released: their content stays in the page cache of the system or on the disk, and the next access
+//! costs a page fault, about a microsecond.
+//!
+//! Only the excess is released: the first bytes of the mapped vectors, as many as fit, stay mapped, so that the number
+//! of page faults grows with the excess. Releasing all pages made learning 20 times slower as soon as the vectors did
+//! not fit.
+//!
+//! Memory that the process had before the limit was made is not counted: a Python process with NumPy has 50 MB before
+//! it does any work.
+//!
+//! Invariant: the values of a vector do not depend on where it is stored. Every allocation is fallible. [`Storage`]
+//! creates the files.
+//!
+//! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes it (see
+//! [`Shared::mappings`]); the system alone manages the pages of mapped files there.
+//!
+//! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; they manage
+//! mapped pages alone.
+
+use std::alloc::{alloc, dealloc, realloc, Layout};
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::huge_pages;
+
+/// Smallest vector that moves to a file, in bytes.
+const LARGE: usize = 1 << 20;
+
+/// Alignment of mapped files: every page size divides it or is a multiple of it.
+pub const PAGE: usize = 4096;
+
+/// Interval of the checks in [`MemoryLimit::enforce_during`]. Meanwhile a thread touches some ten
+/// megabytes, for the system maps neighbors of a touched page, too.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// Creates mapped files, and reports resident memory.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// Creates and maps a file of so many bytes.
+    ///
+    /// # Errors
+    /// Of the system: the disk is full.
+    fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
+
+    /// Returns the resident memory of this process; `None` if the system does not report it.
+    fn resident(&self) -> Option<Resident>;
+
+    /// Returns unused memory of the allocator to the system.
+    fn trim(&self);
+}
+
+/// Mapped file that belongs to this process alone.
+///
+/// # Safety
+/// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid
+/// for reads and writes through this pointer until the value is dropped. Neither changes while the value exists.
+/// Nothing else reads or writes these bytes, save a value that [`Mapping::grown`] made of it. [`Mapping::release`]
+/// changes no content.
+pub unsafe trait Mapping: fmt::Debug + Send + Sync {
+    /// Returns the address of the first byte.
+    fn start(&self) -> NonNull<u8>;
+
+    /// Returns the size in bytes.
+    fn bytes(&self) -> usize;
+
+    /// Extends the file and maps it again. The content stays, and may no longer be accessed through this value.
+    ///
+    /// # Errors
+    /// Of the system: the disk is full; then this value is as before.
+    fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
+
+    /// Releases the pages after the first `keep` bytes. Their content stays.
+    fn release(&self, keep: usize);
+}
+
+/// Resident memory, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resident {
+    /// Anonymous memory.
+    pub own: usize,
+    /// Pages of mapped files.
+    pub mapped: usize,
+}
+
+/// Entry of the registry of mapped vectors.
+#[derive(Debug)]
+struct Registered {
+    mapping: Weak<dyn Mapping>,
+    is_pinned: bool, // its first bytes stay mapped if they fit
+}
+
+#[derive(Debug)]
+struct Shared {
+    limit: usize,
+    storage: Box<dyn Storage>,
+    process: u32,
+    own_before: usize,
+    mapped_before: AtomicUsize, // pages of other files: libraries, mostly
+    in_memory: AtomicUsize,     // bytes of vectors in memory
+    mappings: Mutex<Vec<Registered>>,
+}
+
+impl Shared {
+    /// Returns the bytes that vectors may take in memory; learning has other tables, too.
+    fn share(&self) -> usize {
+        self.limit / 2
+    }
+
+    /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that made the limit: another thread may
+    /// have held the lock at that moment, and nobody would release it.
+    fn mappings(&self) -> Option<MutexGuard<'_, Vec<Registered>>> {
+        (std::process::id() == self.process).then(|| self.mappings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, mapping: &Arc<dyn Mapping>, is_pinned: bool) {
+        if let Some(mut mappings) = self.mappings() {
+            mappings.retain(|mapped| mapped.mapping.strong_count() > 0);
+            mappings.push(Registered { mapping: Arc::downgrade(mapping), is_pinned });
+        }
+    }
+
+    /// Releases mapped pages beyond the limit. They always have half of it: with less, other tables have exceeded the limit already, and each
+    /// access would cost a fault.
+    ///
+    /// Three quarters of what mapped pages may take belong to the first pinned bytes, which are never released: of
+    /// vectors that are accessed in random order that is as good a choice as any, and the remaining quarter serves all
+    /// other pages until it is full again.
+    fn enforce(&self) {
+        let Some(mappings) = self.mappings() else { return };
+        if mappings.is_empty() {
+            return;
+        }
+        let Some(resident) = self.storage.resident() else { return };
+        let own = resident.own.saturating_sub(self.own_before);
+        let allowed = self.limit.saturating_sub(own).max(self.limit / 2);
+        let before = self.mapped_before.load(Ordering::Relaxed);
+        if resident.mapped.saturating_sub(before) <= allowed {
+            return;
+        }
+        let mut pinned = allowed / 4 * 3;
+        for mapped in &*mappings {
+            let Some(mapping) = mapped.mapping.upgrade() else { continue };
+            let keep = if mapped.is_pinned { pinned.min(mapping.bytes()) / PAGE * PAGE } else { 0 };
+            pinned -= keep;
+            mapping.release(keep);
+        }
+        // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded
+        // meanwhile.
+        let still = self.storage.resident().map_or(0, |resident| resident.mapped);
+        if still.saturating_sub(before) > allowed {
+            self.mapped_before.fetch_max(still - allowed / 4 * 3, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Memory that vectors may take together before they spill to files. The default is unlimited.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryLimit {
+    shared: Option<Arc<Shared>>,
+    in_files: bool,
+}
+
+impl MemoryLimit {
+    /// Returns no limit.
+    pub const fn unlimited() -> Self {
+        Self { shared: None, in_files: false }
+    }
+
+    /// Creates a limit of about `limit` bytes beyond what the process has now.
+    pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
+        let Resident { own, mapped } = storage.resident().unwrap_or_default();
+        let shared = Shared {
+            limit,
+            storage,
+            process: std::process::id(),
+            own_before: own,
+            mapped_before: AtomicUsize::new(mapped),
+            in_memory: AtomicUsize::new(0),
+            mappings: Mutex::default(),
+        };
+        Self { shared: Some(Arc::new(shared)), in_files: false }
+    }
+
+    /// Returns the same limit for vectors that are accessed in order: they are in files from the start, with no pinned
+    /// pages.
+    pub fn in_files(&self) -> Self {
+        Self { shared: self.shared.clone(), in_files: true }
+    }
+
+    /// Returns true if vectors of so many bytes together exceed the memory for them.
+    pub fn is_tight(&self, bytes: usize) -> bool {
+        self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
+    }
+
+    /// Returns unused memory to the system if vectors of so many bytes together exceed the memory for them.
+    pub fn trim_for(&self, bytes: usize) {
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.is_tight(bytes)) {
+            shared.storage.trim();
+        }
+    }
+
+    /// Releases mapped pages beyond the limit; for loops that touch many pages.
+    pub fn enforce(&self) {
+        if let Some(shared) = &self.shared {
+            shared.enforce();
+        }
+    }
+
+    /// Runs `work` while another thread enforces the limit.
+    pub fn enforce_during<R>(&self, work: impl FnOnce() -> R) -> R {
+        let Some(shared) = &self.shared else { return work() };
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let enforce = || {
+                while !done.load(Ordering::Relaxed) {
+                    std::thread::park_timeout(INTERVAL);
+                    shared.enforce();
+                }
+            };
+            // If no thread can be started, the system alone manages the pages.
+            let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
+            let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
+            work()
+        })
+    }
+
+    /// Returns true if a vector that grows from `before` to `after` bytes moves to a file.
+    fn spills(&self, before: usize, after: usize) -> bool {
+        let Some(shared) = &self.shared else { return false };
+        let others = shared.in_memory.load(Ordering::Relaxed).saturating_sub(before);
+        after >= LARGE && (self.in_files || others.saturating_add(after) > shared.share())
+    }
+}
+
+/// Ends the enforcing thread, also when the work panics.
+struct End<'a> {
+    done: &'a AtomicBool,
+    keeper: Option<&'a std::thread::Thread>,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+        if let Some(keeper) = self.keeper {
+            keeper.unpark();
+        }
+    }
+}
+
+/// Growable array, in memory or in a mapped file.
+///
+/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. They belong to this
+/// list alone: to an allocation of the global allocator with the layout of `capacity` values (none where that is 0), or
+/// where there is a `mapping`, to it.
+pub struct SpillVec<T: Copy> {
+    start: NonNull<T>,
+    len: usize,
+    capacity: usize,
+    mapping: Option<Arc<dyn Mapping>>,
+    memory: MemoryLimit,
+}
+
+// SAFETY: the values belong to the vector alone (its invariant), as those of a `Vec`; a `Mapping` is `Send` and `Sync`.
+unsafe impl<T: Copy + Send> Send for SpillVec<T> {}
+// SAFETY: `&SpillVec` gives `&[T]` only; likewise.
+unsafe impl<T: Copy + Sync> Sync for SpillVec<T> {}
+
+impl<T: Copy> SpillVec<T> {
+    /// Creates an empty vector.
+    pub fn new(memory: &MemoryLimit) -> Self {
+        Self { start: NonNull::dangling(), len: 0, capacity: 0, mapping: None, memory: memory.clone() }
+    }
+
+    /// Reserves capacity for `more` values.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MemoryLimit`]; of the system: the disk is full. The vector is unchanged.
+    #[inline]
+    pub fn reserve(&mut self, more: usize) -> Result<()> {
+        if self.capacity - self.len < more {
+            self.grow(more)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> Result<()> {
+        const { assert!(align_of::<T>() <= PAGE && size_of::<T>() > 0) }
+        let least = self.len.checked_add(more).ok_or_else(|| Error::memory(usize::MAX))?;
+        let doubled = least.max(self.len.saturating_mul(2));
+        let by_half = least.max(self.len.saturating_add(self.len / 2));
+        if self.mapping.is_some() || self.memory.spills(self.bytes(), doubled.saturating_mul(size_of::<T>())) {
+            self.spill(by_half)
+        } else {
+            self.resize_in_memory(doubled).or_else(|_| self.resize_in_memory(least))
+        }
+    }
+
+    /// Returns the layout of so many values.
+    fn layout(capacity: usize) -> Result<Layout> {
+        Layout::array::<T>(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))
+    }
+
+    /// Changes the capacity of a vector in memory; not below its length.
+    fn resize_in_memory(&mut self, capacity: usize) -> Result<()> {
+        let (old, new) = (Self::layout(self.capacity)?, Self::layout(capacity)?);
+        if new.size() == 0 {
+            self.forget();
+            return Ok(());
+        }
+        let start = if old.size() == 0 {
+            // SAFETY: the size is not 0.
+            unsafe { alloc(new) }
+        } else {
+            // SAFETY: without a room the values are an allocation with the layout `old`; the new size is not 0, and
+            // `Layout::array` has checked that it does not overflow.
+            unsafe { realloc(self.start.as_ptr().cast(), old, new.size()) }
+        };
+        let before = self.bytes();
+        self.start = NonNull::new(start.cast()).ok_or_else(|| Error::memory(new.size()))?;
+        self.capacity = capacity;
+        self.count(before, self.bytes());
+        // SAFETY: these are the values of the allocation behind the first `len`; nothing else refers to them here.
+        huge_pages::advise(unsafe {
+            std::slice::from_raw_parts_mut(
+                self.start.as_ptr().cast::<MaybeUninit<T>>().add(self.len),
+                capacity - self.len,
+            )
+        });
+        Ok(())
+    }
+
+    /// Moves the vector to a file, or changes its capacity there.
+    #[cold]
+    fn spill(&mut self, capacity: usize) -> Result<()> {
+        let Some(shared) = self.memory.shared.clone() else { return self.resize_in_memory(capacity) };
+        let bytes = Self::layout(capacity)?.size();
+        let mapping = match &self.mapping {
+            Some(mapping) => mapping.grown(bytes)?,
+            None => shared.storage.create(bytes)?,
+        };
+        let start: NonNull<T> = mapping.start().cast();
+        // Of what `Mapping` promises, the size is checked here, so that a mistake there is no mistake here.
+        if mapping.bytes() < bytes || !start.as_ptr().addr().is_multiple_of(PAGE) {
+            return Err(ErrorKind::Internal("a mapped file that is too small".into()).into());
+        }
+        shared.add(&mapping, !self.memory.in_files);
+        if self.mapping.is_none() {
+            // SAFETY: `len` values are initialized here (the invariant); the room has at least `capacity` ≥ `len`
+            // (checked above), it begins at a page, for which `grow` has checked the alignment of `T`, and is different
+            // memory.
+            unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
+            self.forget();
+        }
+        // Where the vector was in a file already, the new mapping begins with its content (`Mapping::grown`).
+        (self.start, self.capacity, self.mapping) = (start, capacity, Some(mapping));
+        Ok(())
+    }
+
+    /// Frees the storage after the values were moved or dropped; the length stays.
+    fn forget(&mut self) {
+        if self.mapping.take().is_none() {
+            self.count(self.bytes(), 0);
+            if let Ok(layout) = Self::layout(self.capacity) {
+                if layout.size() > 0 {
+                    // SAFETY: without a room the values are an allocation with this layout.
+                    unsafe { dealloc(self.start.as_ptr().cast(), layout) };
+                }
+            }
+        }
+        (self.start, self.capacity) = (NonNull::dangling(), 0);
+    }
+
+    /// Returns the bytes of its capacity.
+    pub fn bytes(&self) -> usize {
+        self.capacity * size_of::<T>() // no overflow: there is an allocation or a file of this size
+    }
+
+    fn count(&self, before: usize, after: usize) {
+        if let Some(shared) = &self.memory.shared {
+            shared.in_memory.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        }
+    }
+
+    /// Appends a value.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<()> {
+        self.reserve(1)?;
+        // SAFETY: `reserve` has made the capacity at least `len` + 1.
+        unsafe { self.start.add(self.len).write(value) };
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Appends values.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    #[inline]
+    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
+        self.reserve(values.len())?;
+        values.take(self.capacity - self.len).for_each(|value| {
+            // SAFETY: `take` gives at most as many values as the capacity exceeds the length, whatever the iterator
+            // says of its length, and each adds one to the length.
+            unsafe { self.start.add(self.len).write(value) };
+            self.len += 1;
+        });
+        Ok(())
+    }
+
+    /// Appends values.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    #[inline]
+    pub fn extend_from_slice(&mut self, values: &[T]) -> Result<()> {
+        self.extend(values.iter().copied())
+    }
+
+    /// Shrinks the capacity to the length; may move the vector back from its file.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    pub fn shrink(&mut self) -> Result<()> {
+        if self.mapping.is_none() {
+            return self.resize_in_memory(self.len);
+        }
+        let smaller = self.copy(&self.memory)?;
+        *self = smaller;
+        Ok(())
+    }
+
+    /// Copies the values into a vector under another limit.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    pub fn copy(&self, memory: &MemoryLimit) -> Result<Self> {
+        let mut copy = Self::new(memory);
+        copy.reserve(self.len)?;
+        for values in self.chunks(LARGE) {
+            copy.extend_from_slice(values)?;
+            memory.enforce();
+        }
+        Ok(copy)
+    }
+
+    /// Drops all but the first `len` values.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Keeps the values for which `keep` returns true; it may change them.
+    pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len {
+            if keep(&mut self[at]) {
+                self[kept] = self[at];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+
+    /// Returns the number of values that fit without growing.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns true if the vector is in a file.
+    #[inline]
+    pub fn is_in_file(&self) -> bool {
+        self.mapping.is_some()
+    }
+}
+
+impl<T: Copy> Deref for SpillVec<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed as
+        // long as the slice; `start` is aligned and not null also where there are none.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for SpillVec<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and the vector is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> Drop for SpillVec<T> {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl<T: Copy> Default for SpillVec<T> {
+    fn default() -> Self {
+        Self::new(&MemoryLimit::default())
+    }
+}
+
+impl<T: Copy> fmt::Debug for SpillVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpillVec of {} values", self.len)
+    }
+}

@@ -1,0 +1,164 @@
+//! Bucket queue: a priority queue by count, with a bucket for each count.
+//!
+//! Counts fall while pairs are merged, and most pairs have low ones. One binary heap would touch a path of distant
+//! cache lines for each entry; here a push appends to the bucket of its count, and a bucket is sorted once all above it
+//! are empty. The order of the next entries is then known, so that the caller can prefetch their data.
+//!
+//! Invariant: entries come out as from one heap. An entry whose count is not below the current bucket's goes to a
+//! binary heap, and the better of both tops is next.
+//!
+//! Cost: O(1) a push, amortized O(log n) a pop within a bucket of n. Source: bucket queues (Dial 1969, "Algorithm
+//! 360"), with a heap for entries out of order.
+
+use super::heap::Heap;
+use crate::alloc;
+use crate::error::Result;
+
+/// Counts from here on are in the heap: few pairs are as frequent.
+const NUM_BUCKETS: u64 = 1 << 16;
+
+/// Entries with a count, the first criterion of the order.
+pub trait HasCount {
+    /// The count.
+    fn count(&self) -> u64;
+}
+
+/// Priority queue for pops of mostly falling counts.
+#[derive(Debug)]
+pub struct BucketQueue<T> {
+    current: Vec<T>,      // the current bucket, best last
+    heap: Heap<T>,        // entries without a bucket, and late ones
+    buckets: Vec<Vec<T>>, // by count, below `lowest`
+    lowest: u64,
+    top_is_current: bool, // the best entry is in `current`, not in the heap
+}
+
+impl<T> Default for BucketQueue<T> {
+    fn default() -> Self {
+        Self {
+            current: Vec::new(),
+            heap: Heap::default(),
+            buckets: Vec::new(),
+            lowest: NUM_BUCKETS,
+            top_is_current: false,
+        }
+    }
+}
+
+impl<T: HasCount> BucketQueue<T> {
+    /// Builds a queue.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::MemoryLimit`].
+    pub fn new(entries: impl IntoIterator<Item = T>, beats: impl Fn(&T, &T) -> bool) -> Result<Self> {
+        let mut queue = Self::default();
+        for entry in entries {
+            queue.push(entry, &beats)?;
+        }
+        Ok(queue)
+    }
+
+    /// Pushes an entry.
+    ///
+    /// # Errors
+    /// As [`BucketQueue::new`].
+    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
+        if entry.count() >= self.lowest {
+            return self.heap.push(entry, beats);
+        }
+        let bucket = entry.count() as usize;
+        if bucket >= self.buckets.len() {
+            self.buckets.resize_with(bucket + 1, Vec::new); // at most `NUM_BUCKETS`
+        }
+        alloc::reserve(&mut self.buckets[bucket], 1)?;
+        self.buckets[bucket].push(entry);
+        Ok(())
+    }
+
+    /// Returns the best entry.
+    pub fn top(&mut self, beats: impl Fn(&T, &T) -> bool) -> Option<&T> {
+        while self.current.is_empty() && self.heap.top().is_none() && self.lowest > 0 {
+            self.lowest = (self.lowest - 1).min(self.buckets.len() as u64);
+            self.current = self.buckets.get_mut(self.lowest as usize).map(std::mem::take).unwrap_or_default();
+            self.current.sort_unstable_by(|a, b| beats(a, b).cmp(&beats(b, a)));
+        }
+        let (last, top) = (self.current.last(), self.heap.top());
+        self.top_is_current = last.is_some_and(|last| top.is_none_or(|top| beats(last, top)));
+        if self.top_is_current {
+            last
+        } else {
+            top
+        }
+    }
+
+    /// Returns the entry of the current bucket that is popped after so many others, unless better ones are pushed.
+    pub fn upcoming(&self, after: usize) -> Option<&T> {
+        self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
+    }
+
+    /// Pops the best entry, which [`BucketQueue::top`] has returned.
+    pub fn pop(&mut self, beats: impl Fn(&T, &T) -> bool) -> Option<T> {
+        if self.top_is_current {
+            self.current.pop()
+        } else {
+            self.heap.pop(beats)
+        }
+    }
+
+    /// Replaces the best entry, which [`BucketQueue::top`] has returned, by one that is not better.
+    ///
+    /// # Errors
+    /// As [`BucketQueue::new`].
+    pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
+        if entry.count() >= self.lowest && !self.top_is_current {
+            self.heap.replace_top(entry, beats);
+            return Ok(());
+        }
+        self.pop(&beats);
+        self.push(entry, beats)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    impl HasCount for (u64, u32) {
+        fn count(&self) -> u64 {
+            self.0
+        }
+    }
+
+    /// Entries come and go; what comes out is what sorting gives.
+    #[test]
+    fn as_one_heap() {
+        let beats = |a: &(u64, u32), b: &(u64, u32)| (b.0, a.1) < (a.0, b.1);
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let counts = [0, 1, 2, 3, 50, 51, NUM_BUCKETS - 1, NUM_BUCKETS, NUM_BUCKETS + 1, u64::MAX];
+        let mut queue = BucketQueue::new([], beats).unwrap();
+        let mut plain: Vec<(u64, u32)> = Vec::new();
+        for name in 0..20_000 {
+            if draw(3) > 0 {
+                let entry = (counts[draw(10) as usize], name);
+                queue.push(entry, beats).unwrap();
+                plain.push(entry);
+                continue;
+            }
+            plain.sort_unstable_by_key(|&(count, name)| (count, std::cmp::Reverse(name)));
+            assert_eq!(queue.top(beats), plain.last());
+            match plain.pop() {
+                Some((count, name)) if draw(2) > 0 => {
+                    let worse = (count / (1 + draw(3)), name + 100_000);
+                    queue.replace_top(worse, beats).unwrap();
+                    plain.push(worse);
+                }
+                taken => assert_eq!(queue.pop(beats), taken),
+            }
+        }
+    }
+}
