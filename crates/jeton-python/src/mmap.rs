@@ -17,7 +17,7 @@ use memmap2::MmapRaw;
 use pyo3::prelude::*;
 
 /// Memory limit of counting and learning, with the folder for spill files.
-#[pyclass(frozen, module = "jeton._core", name = "MemoryLimit")]
+#[pyclass(frozen, module = "jeton._core", name = "Memory")]
 pub struct Limit(pub MemoryLimit);
 
 #[pymethods]
