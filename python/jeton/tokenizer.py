@@ -5,7 +5,7 @@ are safe. Policy is here (what is permitted, which default, which error); every 
 
 What draws and explains is imported when it is asked for: it would take as long as loading a vocabulary.
 
-Left out: how a token is spelled (`spelling`), which options of chance a model takes (`chance`), what an explanation
+Left out: how a token is spelled (`spelling`), which options of chance a model takes (`sampling`), what an explanation
 says (`explanation`); and files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above
 and announces itself to `FILES`.
 """
@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, Self, TypeVar
 
 from . import _core
 from .arguments import instance, items, wrong
-from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
 from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .readonly import ReadOnlyDict
+from .sampling import sampling_options
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
@@ -224,7 +224,7 @@ class Tokenizer:
         ):
             return self._core.encode_text(text)
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
-        drawn = noise(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
+        drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
             text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=drawn
         )

@@ -10,10 +10,10 @@ from numbers import Integral, Real
 
 from .errors import ConfigError
 
-__all__ = ["noise"]
+__all__ = ["sampling_options"]
 
 
-def noise(
+def sampling_options(
     kind: str, dropout: float, alpha: float | None, nbest: int | None, seed: int | None
 ) -> tuple[float, float, int | None, int]:
     """What the core is told: the options of `Tokenizer.encode`, with a seed.
@@ -29,7 +29,7 @@ def noise(
         ConfigError: the model has no such chance, or an option is outside its range.
 
     Examples:
-        >>> noise("BPE", 0.1, None, None, 7)
+        >>> sampling_options("BPE", 0.1, None, None, 7)
         (0.1, 0.0, None, 7)
     """
     if alpha is not None and kind != "Unigram":
