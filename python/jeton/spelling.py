@@ -14,8 +14,8 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from ._core import read_bytes, spell_bytes
 from .definition import Bpe, Definition
-from .entries import ENDS_WORD, TOKEN, UNREACHABLE
 from .errors import UnknownTokenError
+from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
 
 __all__ = ["Spelling"]
 

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, Self, TypeVar
 from . import _core
 from .arguments import instance, items, wrong
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
-from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .readonly import ReadOnlyDict
 from .sampling import sampling_options
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
+from .vocab_view import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, VocabView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -652,7 +652,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> what it adds to decoded text, special tokens included, by rising id."""
-        return Entries(self)
+        return VocabView(self)
 
     @cached_property
     def merges(self) -> tuple[tuple[int, int, int], ...]:

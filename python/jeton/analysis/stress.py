@@ -19,8 +19,8 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from ..entries import SPECIAL
 from ..tokenizer import Tokenizer
+from ..vocab_view import SPECIAL
 from .tricky import INVALID, TRICKY
 
 __all__ = ["stress_bytes", "stress_texts"]

@@ -11,12 +11,12 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from .errors import UnknownTokenError
 
-__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "Entries"]
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "VocabView"]
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
 
 
-class TokenizerLike(Protocol):
+class HasVocabulary(Protocol):
     """What the mapping needs of a tokenizer. Not the core alone, which cannot be pickled."""
 
     _core: Core
@@ -26,10 +26,10 @@ class TokenizerLike(Protocol):
     def id_to_bytes(self, id: int) -> bytes: ...
 
 
-class Entries(Mapping[int, bytes]):
+class VocabView(Mapping[int, bytes]):
     """id -> bytes, read from the core as asked."""
 
-    def __init__(self, tok: TokenizerLike) -> None:
+    def __init__(self, tok: HasVocabulary) -> None:
         self._tok = tok
 
     def __getitem__(self, id: int) -> bytes:
