@@ -20,7 +20,7 @@ from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
 __all__ = ["Spelling"]
 
 
-class TokenizerLike(Protocol):
+class HasSpelling(Protocol):
     """What a spelling needs of a tokenizer. Not the core alone, which cannot be pickled."""
 
     _core: Core
@@ -43,7 +43,7 @@ class Spelling:
         (b' the', 'Ġthe', 7)
     """
 
-    def __init__(self, tok: TokenizerLike) -> None:
+    def __init__(self, tok: HasSpelling) -> None:
         self._tok = tok
 
     def __call__(self, id: int) -> bytes:
