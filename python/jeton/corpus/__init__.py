@@ -5,7 +5,7 @@ The type of what the caller gives decides, never its content: a `str` or path is
 with a weight. Every document comes out as UTF-8 bytes that have been checked.
 
 `source` and `places` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `faults` decides
-what becomes of broken ones, `sample` which are taken, `batches` groups them, `ahead` reads while others work, and
+what becomes of broken ones, `sample` which are taken, `batches` groups them, `prefetch` reads while others work, and
 `reading` puts these together.
 
 Left out: counts of pretokens (a mapping or `Counts` is not text; ``training`` takes them).

@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
-from .ahead import Room
 from .batches import Piece
 from .faults import Faults
 from .parquet import column_texts
 from .places import file_name, files_of, open_place, size_of
+from .prefetch import PrefetchQueue
 from .rows import field_text, rows_of
 from .source import CorpusLike, Source
 from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
@@ -32,7 +32,7 @@ ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
 # Documents in memory are taken in groups of about this size, and at most so many at a time.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# How much larger a compressed text is than its file, to guess how much room it takes.
+# How much larger a compressed text is than its file, to guess how much memory it takes.
 EXPANSION = 4
 DATASET_ROWS = 1000
 # What a document costs beside its text, so that a batch of empty lines ends, too.
@@ -111,8 +111,8 @@ class Part:
 class Reader:
     """Reads parts; what it has seen goes into `seen` and `faults`."""
 
-    def __init__(self, seen: Seen, faults: Faults, group_bytes: int, room: Room | None) -> None:
-        self._seen, self._faults, self._group_bytes, self._room = seen, faults, group_bytes, room
+    def __init__(self, seen: Seen, faults: Faults, group_bytes: int, queue: PrefetchQueue | None) -> None:
+        self._seen, self._faults, self._group_bytes, self._queue = seen, faults, group_bytes, queue
 
     def read(self, part: Part) -> Iterator[Piece]:
         """The pieces of one part."""
@@ -136,8 +136,8 @@ class Reader:
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
         is_whole = not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
-        if self._room is not None and is_whole:
-            self._room.wait(size * (EXPANSION if suffix else 1))
+        if self._queue is not None and is_whole:
+            self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
         with open_place(file, self._look) as raw:
             self._seen.raw = raw
             try:
@@ -269,8 +269,8 @@ class Reader:
 
     def _look(self) -> None:
         """Ends a long read whose outcome nobody waits for any more."""
-        if self._room is not None:
-            self._room.check()
+        if self._queue is not None:
+            self._queue.raise_if_closed()
 
     def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)

@@ -1,7 +1,7 @@
 """`Corpus`: sources → documents, in order, and what was seen of them.
 
 Memory: a few blocks of some megabytes; a whole file where a text file is one document. Files are read ahead in a thread
-(`ahead`) when documents are taken in batches; what a caller iterates over is not, for it may belong to the caller's
+(`prefetch`) when documents are taken in batches; what a caller iterates over is not, for it may belong to the caller's
 thread.
 """
 
@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 
 from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
-from .ahead import Room, read_ahead
 from .batches import Batch, Document, Piece, batched
 from .faults import ErrorPolicy, Faults, Skipped
 from .held_out import Split
+from .prefetch import PrefetchQueue, prefetch
 from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents, check_expansion
 from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
@@ -210,7 +210,7 @@ class Corpus:
         """
         self._choose(report)
         if self._kept_before is None and all(part.files is not None for part in self._parts):
-            pieces = read_ahead(lambda room: self._chosen(self._pieces(room=room)), size + size // 2)
+            pieces = prefetch(lambda queue: self._chosen(self._pieces(queue=queue)), size + size // 2)
         else:
             pieces = self._chosen(self._pieces())
         weights = {part.index: part.source.exact_weight for part in self._parts}
@@ -240,10 +240,10 @@ class Corpus:
         """Whether it is the same when it is read once more: no iterator, stream or pipe."""
         return all(part.is_readable_again() for part in self._parts)
 
-    def _pieces(self, *, group_bytes: int = GROUP_BYTES, room: Room | None = None) -> Iterator[Piece]:
+    def _pieces(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[Piece]:
         self._faults.reset()
         self._seen = Seen()
-        reader = Reader(self._seen, self._faults, group_bytes, room)
+        reader = Reader(self._seen, self._faults, group_bytes, queue)
         for part in self._parts:
             for piece in reader.read(part):
                 self._seen.num_documents += len(piece.texts)

@@ -2,7 +2,7 @@
 
 Decompressing and parsing leave the interpreter to others, and a network only makes one wait, so reading and counting
 overlap. What has been read and is not yet worked on is bounded in bytes; a file that is read in one piece waits until
-there is room for it. The thread ends with the loop that reads, whatever ends that: at once, or, when it waits for a
+there is space for it. The thread ends with the loop that reads, whatever ends that: at once, or, when it waits for a
 pipe or a network that gives nothing, with the next bytes.
 """
 
@@ -14,13 +14,13 @@ from threading import Condition, Thread
 
 from .batches import Piece
 
-__all__ = ["Room", "read_ahead"]
+__all__ = ["PrefetchQueue", "prefetch"]
 
 # How long the end waits for the thread: longer than any step of its own, and well within the second of Ctrl-C.
 JOIN_S = 0.3
 
 
-class Room:
+class PrefetchQueue:
     """How much may be read before somebody takes it."""
 
     def __init__(self, num_bytes: int) -> None:
@@ -30,13 +30,13 @@ class Room:
         self._closed = False
         self._pieces: deque[Piece | BaseException | None] = deque()
 
-    def wait(self, size: int) -> None:
-        """Waits until `size` bytes fit, or nothing is held: one file may be larger than the room."""
+    def wait_for_space(self, size: int) -> None:
+        """Waits until `size` bytes fit, or nothing is held: one file may be larger than the queue."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self._num_bytes)
-        self.check()
+        self.raise_if_closed()
 
-    def check(self) -> None:
+    def raise_if_closed(self) -> None:
         """Ends the reading, by an exception, if nobody wants more."""
         if self._closed:
             raise _ClosedError
@@ -48,13 +48,13 @@ class Room:
             self._pieces.append(piece)
             self._changed.notify_all()
 
-    def take(self) -> Piece | BaseException | None:
+    def get(self) -> Piece | BaseException | None:
         """The next piece."""
         with self._changed:
             self._changed.wait_for(lambda: self._pieces)
             return self._pieces.popleft()
 
-    def give_back(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """Says that `size` bytes are no longer needed."""
         with self._changed:
             self._held -= size
@@ -71,36 +71,36 @@ class _ClosedError(Exception):
     """Nobody wants more."""
 
 
-def read_ahead(read: Callable[[Room], Iterable[Piece]], num_bytes: int) -> Iterator[Piece]:
+def prefetch(read: Callable[[PrefetchQueue], Iterable[Piece]], num_bytes: int) -> Iterator[Piece]:
     """The pieces that `read` gives, read in a thread of its own.
 
     Args:
-        read: begins to read; asks the room it gets before it reads much at once.
+        read: begins to read; asks the queue it gets before it reads much at once.
         num_bytes: how much may be held.
     """
-    room = Room(num_bytes)
+    queue = PrefetchQueue(num_bytes)
 
     def work() -> None:
         try:
-            for piece in read(room):
-                room.wait(piece.size)
-                room.put(piece)
-            room.put(None)
+            for piece in read(queue):
+                queue.wait_for_space(piece.size)
+                queue.put(piece)
+            queue.put(None)
         except _ClosedError:
             pass
         except BaseException as error:
-            room.put(error)
+            queue.put(error)
 
     thread = Thread(target=work, name="jeton-reading", daemon=True)
     thread.start()
     try:
-        while (piece := room.take()) is not None:
+        while (piece := queue.get()) is not None:
             if isinstance(piece, BaseException):
                 raise piece
             size = piece.size
             yield piece
             del piece
-            room.give_back(size)
+            queue.release(size)
     finally:
-        room.close()
+        queue.close()
         thread.join(JOIN_S)
