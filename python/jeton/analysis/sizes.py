@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from ..arguments import flag, integer, items
-from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_place, open_corpus
+from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_corpus, open_corpus
 from ..editing import prefix
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
@@ -196,7 +196,7 @@ def sizes(
     asked = _check_sizes(sizes, hidden)
     flag(tied, "tied")
     if test is not None and not isinstance(test, Source):
-        check_place(test, "test")
+        check_corpus(test, "test")
     algorithm = options.get("algorithm", "bpe")
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"

@@ -20,7 +20,7 @@ from ..errors import ConfigError, FormatError
 from .batches import Piece
 from .faults import Faults
 from .parquet import column_texts
-from .places import file_name, files_of, open_place, size_of
+from .paths import file_name, files_of, open_path, size_of
 from .prefetch import PrefetchQueue
 from .rows import field_text, rows_of
 from .source import CorpusLike, Source
@@ -138,7 +138,7 @@ class Reader:
         is_whole = not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
         if self._queue is not None and is_whole:
             self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
-        with open_place(file, self._look) as raw:
+        with open_path(file, self._look) as raw:
             self._seen.raw = raw
             try:
                 if is_table and not suffix:

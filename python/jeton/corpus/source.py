@@ -13,11 +13,11 @@ from ..arguments import string
 from ..errors import ConfigError
 from .streams import check_encoding
 
-__all__ = ["CorpusLike", "Place", "Source", "check_place", "sources_of"]
+__all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "sources_of"]
 
-Place: TypeAlias = str | os.PathLike[str]
+StrPath: TypeAlias = str | os.PathLike[str]
 CorpusLike: TypeAlias = (
-    "Place | BinaryIO | Source | Iterable[str | bytes | os.PathLike[str] | Mapping[str, Any]] | Iterable[Source]"
+    "StrPath | BinaryIO | Source | Iterable[str | bytes | os.PathLike[str] | Mapping[str, Any]] | Iterable[Source]"
 )
 
 
@@ -54,7 +54,7 @@ class Source:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        check_place(self.place, "place")
+        check_corpus(self.place, "place")
         number = not isinstance(self.weight, bool) and isinstance(self.weight, int | float | Fraction)
         if not number or not math.isfinite(self.weight) or self.weight <= 0:
             raise ConfigError(f"weight={self.weight!r} is not a positive number", option="weight")
@@ -76,14 +76,14 @@ class Source:
         return Fraction(str(self.weight)) if isinstance(self.weight, float) else Fraction(self.weight)
 
 
-def check_place(value: object, option: str) -> None:
+def check_corpus(value: object, option: str) -> None:
     """Refuses what is neither a place, nor documents, nor a stream, by its type.
 
     Raises:
         ConfigError: says what is expected.
 
     Examples:
-        >>> check_place(b"text", "corpus")
+        >>> check_corpus(b"text", "corpus")
         Traceback (most recent call last):
             ...
         jeton.errors.ConfigError: corpus is one bytes object; to pass a text itself, give it in a list: [text]
@@ -109,7 +109,7 @@ def sources_of(corpus: CorpusLike) -> list[Source]:
     """
     if isinstance(corpus, Source):
         return [corpus]
-    check_place(corpus, "corpus")
+    check_corpus(corpus, "corpus")
     if not isinstance(corpus, list | tuple) or not any(isinstance(item, Source) for item in corpus):
         return [Source(corpus)]
     for index, item in enumerate(corpus):

@@ -1,4 +1,4 @@
-"""Places: paths, globs, folders and URLs → the files they name, and opening these.
+"""Paths: paths, globs, folders and URLs → the files they name, and opening these.
 
 What exists on this machine is meant first; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``,
 ``https://``, ``hf://``, ``memory://``). Files come sorted by name, folder by folder, so that every machine reads them
@@ -22,24 +22,24 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import ConfigError, JetonError, MissingDependencyError
-from .source import Place
+from .source import StrPath
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["file_name", "files_of", "open_place", "size_of"]
+__all__ = ["file_name", "files_of", "open_path", "size_of"]
 
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 1 << 20  # bytes that a remote file is asked for at a time
 WAIT_S = 0.25  # between two looks whether a pipe has data
-TOLD_AFTER_S = 2.0
+WARN_AFTER_S = 2.0
 
 _log = logging.getLogger("jeton")
 
 
-def files_of(place: Place) -> list[str]:
+def files_of(place: StrPath) -> list[str]:
     """The files of one path, folder, glob or URL, sorted by name. Hidden ones are left out of folders.
 
     Raises:
@@ -77,7 +77,7 @@ def files_of(place: Place) -> list[str]:
 
 
 @contextmanager
-def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
+def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
     """Opens a file that `files_of` named, to read its bytes; its ``tell()`` says how far it has been read.
 
     A named pipe may have no writer yet. It is waited for, and after some seconds the log says so; meanwhile `look` is
@@ -87,7 +87,7 @@ def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[Bu
         ConfigError: a device.
 
     Examples:
-        >>> with open_place(__file__) as raw:
+        >>> with open_path(__file__) as raw:
         ...     raw.read(3)
         b'\"\"\"'
     """
@@ -105,7 +105,7 @@ def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[Bu
         return
     system, path = _filesystem(file)
     with (
-        _asking(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
+        _remote_call(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
         io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
     ):
         yield raw
@@ -125,7 +125,7 @@ def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedR
             if look is not None:
                 look()
             waited += WAIT_S
-            if waited == TOLD_AFTER_S:
+            if waited == WARN_AFTER_S:
                 _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
         os.set_blocking(descriptor, True)
         yield raw
@@ -135,7 +135,7 @@ def size_of(file: str) -> int | None:
     """The bytes of a file as it lies there; None for a pipe, for one that is not there, and where nobody says."""
     if _is_remote(file):
         system, path = _filesystem(file)
-        size = _asking(file, lambda: system.info(path)).get("size")
+        size = _remote_call(file, lambda: system.info(path)).get("size")
         return int(size) if size is not None else None
     try:
         status = os.stat(file)
@@ -197,7 +197,7 @@ def _remote_files(url: str) -> list[str]:
             files |= {name for name, parts in inside if not any(part.startswith(".") for part in parts)}
         return sorted(files, key=lambda name: PurePosixPath(name).parts)
 
-    files = _asking(url, look)
+    files = _remote_call(url, look)
     if not files:
         raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
     return [str(system.unstrip_protocol(file)) for file in files]
@@ -219,7 +219,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
     return system, str(path)
 
 
-def _asking(url: str, ask: Callable[[], T]) -> T:
+def _remote_call(url: str, ask: Callable[[], T]) -> T:
     """What a file system answers. Each has exceptions of its own (aiohttp's, botocore's): all become `OSError`."""
     try:
         return ask()
@@ -242,13 +242,13 @@ class _Remote(io.RawIOBase):
         return bool(self._opened.seekable())
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return int(_asking(self._url, lambda: self._opened.seek(offset, whence)))
+        return int(_remote_call(self._url, lambda: self._opened.seek(offset, whence)))
 
     def tell(self) -> int:
         return int(self._opened.tell())
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
-        data = _asking(self._url, lambda: self._opened.read(len(target)))
+        data = _remote_call(self._url, lambda: self._opened.read(len(target)))
         target[: len(data)] = data
         return len(data)
