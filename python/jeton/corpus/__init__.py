@@ -4,7 +4,7 @@ The type of what the caller gives decides, never its content: a `str` or path is
 (`str`, `bytes`), rows (mappings) or places (`Path`), an object with ``read`` is a stream, a `Source` is any of these
 with a weight. Every document comes out as UTF-8 bytes that have been checked.
 
-`source` and `paths` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `faults` decides
+`source` and `paths` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `error_policy` decides
 what becomes of broken ones, `sample` which are taken, `batches` groups them, `prefetch` reads while others work, and
 `reading` puts these together.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document
-from .faults import Skipped
+from .error_policy import Skipped
 from .paths import files_of, open_path
 from .reading import Corpus, open_corpus
 from .source import CorpusLike, Source, check_corpus

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._core import find_invalid_text
 from ..errors import FormatError, MissingDependencyError, UnsupportedFeatureError
-from .faults import Faults
+from .error_policy import ErrorHandler
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ BUFFER_BYTES = 1 << 20
 
 
 def column_texts(
-    raw: BinaryIO, field: str, name: str, faults: Faults
+    raw: BinaryIO, field: str, name: str, handler: ErrorHandler
 ) -> Iterator[tuple[list[bytes], range | list[int], float]]:
     """Texts, the numbers of their rows (from 1), and the share of the file that has been read with them.
 
@@ -45,7 +45,7 @@ def column_texts(
                 texts = _bytes(pa, batch.column(field))
                 numbers = range(done + 1, done + 1 + len(texts))
                 done += len(texts)
-                yield *_sound(texts, numbers, field, name, faults), done / total
+                yield *_sound(texts, numbers, field, name, handler), done / total
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
@@ -75,7 +75,7 @@ def _bytes(pa: Any, column: Any) -> list[bytes | None]:
 
 
 def _sound(
-    texts: list[bytes | None], numbers: range, field: str, name: str, faults: Faults
+    texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler
 ) -> tuple[list[bytes], range | list[int]]:
     """The texts that are not null and are UTF-8, with the numbers of their rows."""
     whole = [text for text in texts if text is not None]
@@ -88,9 +88,9 @@ def _sound(
             error = FormatError(
                 f"{source}: the field {field!r} is a null, expected a string", format="parquet", place=f"row {number}"
             )
-            faults.leave_out(f"without a string in {field!r}", source, error)
+            handler.skip(f"without a string in {field!r}", source, error)
             continue
-        checked = faults.check(text, source, file=name)
+        checked = handler.check(text, source, file=name)
         if checked is not None:
             kept.append(checked)
             kept_numbers.append(number)

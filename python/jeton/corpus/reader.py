@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, cast
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
 from .batches import Piece
-from .faults import Faults
+from .error_policy import ErrorHandler
 from .parquet import column_texts
 from .paths import file_name, files_of, open_path, size_of
 from .prefetch import PrefetchQueue
@@ -109,10 +109,10 @@ class Part:
 
 
 class Reader:
-    """Reads parts; what it has seen goes into `seen` and `faults`."""
+    """Reads parts; what it has seen goes into `seen` and `handler`."""
 
-    def __init__(self, seen: Seen, faults: Faults, group_bytes: int, queue: PrefetchQueue | None) -> None:
-        self._seen, self._faults, self._group_bytes, self._queue = seen, faults, group_bytes, queue
+    def __init__(self, seen: Seen, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
+        self._seen, self._handler, self._group_bytes, self._queue = seen, handler, group_bytes, queue
 
     def read(self, part: Part) -> Iterator[Piece]:
         """The pieces of one part."""
@@ -151,7 +151,7 @@ class Reader:
                         yield from read(stream, file, part)
             except FormatError as error:  # of the file; those of rows have been taken care of
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
-                self._faults.leave_out(kind, file, error)
+                self._handler.skip(kind, file, error)
             finally:
                 self._seen.raw = None
             self._seen.bytes_done += size
@@ -164,26 +164,26 @@ class Reader:
         """The documents of one stream of plain bytes."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
         if part.encoding != "utf-8":
-            stream = transcoded(stream, part.encoding, name, self._faults)
+            stream = transcoded(stream, part.encoding, name, self._handler)
         if not rows and not part.by_line:
             data = read_whole(stream, name, self._look)
             self._seen.num_empty += not data
-            checked = self._faults.check(data, name, file=name)
+            checked = self._handler.check(data, name, file=name)
             yield self._piece([] if checked is None else [checked], name, None, part)
             return
         empty = True
         for lines in line_blocks(stream, name):
             empty = False
             if rows:
-                texts, numbers = rows_of(lines, part.field, name, self._faults)
+                texts, numbers = rows_of(lines, part.field, name, self._handler)
             else:
-                texts, numbers = lines_of(lines, name, self._faults)
+                texts, numbers = lines_of(lines, name, self._handler)
             yield self._piece(texts, name, numbers, part, len(lines.data))
         self._seen.num_empty += empty
 
     def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
         self._seen.raw = None  # pyarrow reads here and there
-        for texts, numbers, share in column_texts(raw, part.field, file, self._faults):
+        for texts, numbers, share in column_texts(raw, part.field, file, self._handler):
             yield self._piece(texts, file, numbers, part)._replace(position=self._seen.bytes_done + int(size * share))
 
     def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
@@ -251,14 +251,14 @@ class Reader:
                 yield from self._file(file, part)
             return
         if isinstance(item, str):
-            data = self._faults.encode(item, source, file="corpus")
+            data = self._handler.encode(item, source, file="corpus")
         elif isinstance(item, bytes | bytearray | memoryview):
             data = bytes(item)
             if part.encoding != "utf-8":
-                data = decoded(data, part.encoding, source, self._faults)
-            data = self._faults.check(data, source, file="corpus")
+                data = decoded(data, part.encoding, source, self._handler)
+            data = self._handler.check(data, source, file="corpus")
         elif isinstance(item, Mapping):
-            data = field_text(item, part.field, source, self._faults)
+            data = field_text(item, part.field, source, self._handler)
         else:
             hint = "; put sources into a list" if isinstance(item, Source) else ""
             expected = "expected str, bytes, a Path or a row (a mapping)"

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document, Piece, batched
-from .faults import ErrorPolicy, Faults, Skipped
+from .error_policy import ErrorHandler, ErrorPolicy, Skipped
 from .held_out import Split
 from .prefetch import PrefetchQueue, prefetch
 from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents, check_expansion
@@ -76,7 +76,7 @@ def open_corpus(
     string(field, "field")
     integer(seed, "seed", 0, MASK)
     check_expansion(max_expansion)
-    faults = Faults(errors)
+    handler = ErrorHandler(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
     parts: list[Part] = []
     index = -1
@@ -94,7 +94,7 @@ def open_corpus(
                 max_expansion=max_expansion,
             )
         )
-    return Corpus(parts, faults, sample)
+    return Corpus(parts, handler, sample)
 
 
 class Corpus:
@@ -117,9 +117,13 @@ class Corpus:
     """
 
     def __init__(
-        self, parts: list[Part], faults: Faults, sample: Sample | None, keep: Callable[[Pieces], Pieces] | None = None
+        self,
+        parts: list[Part],
+        handler: ErrorHandler,
+        sample: Sample | None,
+        keep: Callable[[Pieces], Pieces] | None = None,
     ) -> None:
-        self._parts, self._faults, self._sample, self._keep = parts, faults, sample, keep
+        self._parts, self._handler, self._sample, self._keep = parts, handler, sample, keep
         self._kept_before: list[Piece] | None = None  # what another corpus put aside, in the place of the parts
         sizes = [part.size() for part in parts]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -148,17 +152,17 @@ class Corpus:
     @property
     def replaced(self) -> dict[str, int]:
         """See the class."""
-        return self._faults.replaced
+        return self._handler.replaced
 
     @property
     def skipped(self) -> dict[str, Skipped]:
         """See the class."""
-        return self._faults.skipped
+        return self._handler.skipped
 
     @property
     def num_skipped(self) -> int:
         """Records of all kinds that were left out."""
-        return self._faults.num_skipped
+        return self._handler.num_skipped
 
     @property
     def bytes_read(self) -> int:
@@ -167,7 +171,7 @@ class Corpus:
 
     def complaints(self) -> list[str]:
         """What has to be told about what was repaired and what was skipped, line by line."""
-        return self._faults.complaints()
+        return self._handler.complaints()
 
     def split(self, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
         """A corpus to learn from, and one with about `share` of the bytes, to measure on; together they are this one.
@@ -185,9 +189,9 @@ class Corpus:
         """
         split = Split(share, seed)
         aside: list[Piece] | None = None if self.is_readable_again() else []
-        faults = [Faults(self._faults.policy) for _ in range(2)]
-        learn = Corpus(self._parts, faults[0], self._sample, lambda pieces: split.side(pieces, False, aside))
-        measure = Corpus(self._parts, faults[1], self._sample, lambda pieces: split.side(pieces, True))
+        handlers = [ErrorHandler(self._handler.policy) for _ in range(2)]
+        learn = Corpus(self._parts, handlers[0], self._sample, lambda pieces: split.side(pieces, False, aside))
+        measure = Corpus(self._parts, handlers[1], self._sample, lambda pieces: split.side(pieces, True))
         measure._kept_before = aside
         return learn, measure
 
@@ -241,9 +245,9 @@ class Corpus:
         return all(part.is_readable_again() for part in self._parts)
 
     def _pieces(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[Piece]:
-        self._faults.reset()
+        self._handler.reset()
         self._seen = Seen()
-        reader = Reader(self._seen, self._faults, group_bytes, queue)
+        reader = Reader(self._seen, self._handler, group_bytes, queue)
         for part in self._parts:
             for piece in reader.read(part):
                 self._seen.num_documents += len(piece.texts)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from .._core import read_rows
 from ..errors import FormatError, JetonError
-from .faults import Faults
+from .error_policy import ErrorHandler
 from .streams import Lines
 
 __all__ = ["field_text", "rows_of"]
@@ -25,7 +25,7 @@ class _BadRowError(Exception):
         self.kind = kind
 
 
-def rows_of(lines: Lines, field: str, name: str, faults: Faults) -> tuple[list[bytes], range | list[int]]:
+def rows_of(lines: Lines, field: str, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
     """The texts of lines of JSON, and the numbers of their lines. Blank lines are no rows."""
     texts = read_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
@@ -33,7 +33,7 @@ def rows_of(lines: Lines, field: str, name: str, faults: Faults) -> tuple[list[b
         return [text for text in texts if text is not None], numbers
     kept, kept_numbers, offset = [], [], lines.offset
     for number, text, line in zip(numbers, texts, lines.data.split(b"\n"), strict=False):
-        looked_at = _look_again(line, number, field, name, faults, offset) if text is None else text
+        looked_at = _look_again(line, number, field, name, handler, offset) if text is None else text
         offset += len(line) + 1
         if looked_at is not None:
             kept.append(looked_at)
@@ -41,20 +41,20 @@ def rows_of(lines: Lines, field: str, name: str, faults: Faults) -> tuple[list[b
     return kept, kept_numbers
 
 
-def field_text(row: Mapping[str, object], field: str, source: str, faults: Faults) -> bytes | None:
+def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
     """The text of one row that is a mapping, or None if it is left out."""
     try:
         text = _text(row, field)
     except _BadRowError as bad:
-        faults.leave_out(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
         return None
-    return faults.encode(text, source, file="corpus")
+    return handler.encode(text, source, file="corpus")
 
 
-def _look_again(line: bytes, number: int, field: str, name: str, faults: Faults, offset: int) -> bytes | None:
+def _look_again(line: bytes, number: int, field: str, name: str, handler: ErrorHandler, offset: int) -> bytes | None:
     """What the core left aside: a blank line, a row that only Python reads, or a broken one."""
     source = f"{name}:{number}"
-    checked = faults.check(line, source, file=name, offset=offset)
+    checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
     text = checked.decode()
@@ -63,9 +63,9 @@ def _look_again(line: bytes, number: int, field: str, name: str, faults: Faults,
         found = _text(row, field)
     except _BadRowError as bad:
         error: JetonError = FormatError(f"{source}: {bad}", format="jsonl", place=f"line {number}")
-        faults.leave_out(bad.kind, source, error)
+        handler.skip(bad.kind, source, error)
         return None
-    return faults.encode(found, source, file=name)
+    return handler.encode(found, source, file=name)
 
 
 def _parse(text: str) -> object:

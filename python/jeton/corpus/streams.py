@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, FormatError, InvalidTextError
 from ..machine import available
-from .faults import HINT, Faults
+from .error_policy import HINT, ErrorHandler
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -122,7 +122,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
         raise failed
 
 
-def lines_of(lines: Lines, name: str, faults: Faults) -> tuple[list[bytes], range | list[int]]:
+def lines_of(lines: Lines, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
     """The lines that are documents, without their ends, and their numbers."""
     data = lines.data
     texts = data.split(b"\n")
@@ -130,7 +130,7 @@ def lines_of(lines: Lines, name: str, faults: Faults) -> tuple[list[bytes], rang
         texts.pop()
     numbers: range | list[int] = range(lines.first, lines.first + len(texts))
     if not is_utf8(data):
-        texts, numbers = _sound(lines, texts, name, faults)
+        texts, numbers = _sound(lines, texts, name, handler)
     if b"\r" in data:
         texts = [text.removesuffix(b"\r") for text in texts]
     return texts, numbers
@@ -141,10 +141,10 @@ def is_utf8(data: bytes) -> bool:
     return data.isascii() or find_invalid_utf8(data) is None
 
 
-def _sound(lines: Lines, texts: list[bytes], name: str, faults: Faults) -> tuple[list[bytes], list[int]]:
+def _sound(lines: Lines, texts: list[bytes], name: str, handler: ErrorHandler) -> tuple[list[bytes], list[int]]:
     kept, numbers, offset = [], [], lines.offset
     for number, text in enumerate(texts, start=lines.first):
-        checked = faults.check(text, f"{name}:{number}", file=name, offset=offset)
+        checked = handler.check(text, f"{name}:{number}", file=name, offset=offset)
         offset += len(text) + 1
         if checked is not None:
             kept.append(checked)
@@ -166,13 +166,15 @@ def check_encoding(encoding: str) -> str:
         raise ConfigError(message, option="encoding") from None
 
 
-def transcoded(stream: BinaryIO, encoding: str, name: str, faults: Faults) -> BinaryIO:
+def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
     """A stream in another encoding as UTF-8.
 
-    Bytes that are not of the encoding become 0xFF, which is not UTF-8, so that `Faults` decides what is done about
+    Bytes that are not of the encoding become 0xFF, which is not UTF-8, so that `ErrorHandler` decides what is done about
     them. Where they are an error, it is raised here, where their place is known.
     """
-    return cast(BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, faults.policy == "strict"), READ_BYTES))
+    return cast(
+        BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, handler.policy == "strict"), READ_BYTES)
+    )
 
 
 class _Transcoded(io.RawIOBase):
@@ -208,10 +210,10 @@ class _Transcoded(io.RawIOBase):
         return text.encode("utf-8", "surrogateescape")
 
 
-def decoded(data: bytes, encoding: str, name: str, faults: Faults) -> bytes:
+def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> bytes:
     """One document in another encoding as UTF-8; as `transcoded`."""
     try:
-        text = data.decode(encoding, "strict" if faults.policy == "strict" else "jeton.invalid")
+        text = data.decode(encoding, "strict" if handler.policy == "strict" else "jeton.invalid")
     except UnicodeDecodeError as error:
         raise invalid(encoding, name, error.start, error) from None
     return text.encode("utf-8", "surrogateescape")

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, InvalidTextError, JetonError
 
-__all__ = ["ErrorPolicy", "Faults", "Skipped"]
+__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 
@@ -33,7 +33,7 @@ MAGIC = {
 }
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
-PLACES_KEPT = 3
+MAX_SOURCES = 3
 # What a caller can do besides
 HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
 
@@ -55,7 +55,7 @@ class Skipped:
     places: tuple[str, ...]
 
 
-class Faults:
+class ErrorHandler:
     """What was found, and what is done about it.
 
     Attributes:
@@ -63,9 +63,9 @@ class Faults:
         skipped: kind -> records of that kind that were left out.
 
     Examples:
-        >>> faults = Faults("skip")
-        >>> faults.check(b"caf\\xe9", "menu.txt", file="menu.txt")
-        >>> faults.complaints()
+        >>> handler = ErrorHandler("skip")
+        >>> handler.check(b"caf\\xe9", "menu.txt", file="menu.txt")
+        >>> handler.complaints()
         ['skipped 1 record: 1 not UTF-8 (menu.txt)']
     """
 
@@ -85,7 +85,7 @@ class Faults:
         """Records of all kinds that were left out."""
         return sum(kind.count for kind in self.skipped.values())
 
-    def leave_out(self, kind: str, source: str, error: JetonError) -> None:
+    def skip(self, kind: str, source: str, error: JetonError) -> None:
         """Counts a record that cannot be read.
 
         Raises:
@@ -94,7 +94,7 @@ class Faults:
         if self.policy != "skip":
             raise error from None
         before = self.skipped.get(kind, Skipped(0, ()))
-        places = before.places if len(before.places) == PLACES_KEPT else (*before.places, source)
+        places = before.places if len(before.places) == MAX_SOURCES else (*before.places, source)
         self.skipped[kind] = Skipped(before.count + 1, places)
 
     def encode(self, text: str, source: str, *, file: str) -> bytes | None:
@@ -109,7 +109,7 @@ class Faults:
             surrogate = f"U+{ord(text[error.start]):04X}"
             message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot hold"
             wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=source)
-        self.leave_out("lone surrogate", source, wrong)
+        self.skip("lone surrogate", source, wrong)
         return None
 
     def check(self, data: bytes, source: str, *, file: str, offset: int = 0) -> bytes | None:
@@ -126,7 +126,7 @@ class Faults:
         kind = next((name for magic, name in MAGIC.items() if offset == 0 and data.startswith(magic)), None)
         hint = f"it looks like {kind}" if kind else f"repair the text, {HINT}"
         message = f"{source}: byte {place} (0x{data[invalid]:02x}) is not valid UTF-8; {hint}"
-        self.leave_out("not UTF-8", source, InvalidTextError(message, position=place, source=source))
+        self.skip("not UTF-8", source, InvalidTextError(message, position=place, source=source))
         return None
 
     def complaints(self) -> list[str]:
