@@ -4,7 +4,7 @@ The type of what the caller gives decides, never its content: a `str` or path is
 (`str`, `bytes`), rows (mappings) or places (`Path`), an object with ``read`` is a stream, a `Source` is any of these
 with a weight. Every document comes out as UTF-8 bytes that have been checked.
 
-`source` and `paths` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `error_policy` decides
+`source` and `paths` say what is meant, `streams`, `jsonl` and `parquet` take documents out of files, `error_policy` decides
 what becomes of broken ones, `sample` which are taken, `batches` groups them, `prefetch` reads while others work, and
 `reading` puts these together.
 

@@ -19,10 +19,10 @@ from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
 from .batches import Piece
 from .error_policy import ErrorHandler
+from .jsonl import field_text, jsonl_texts
 from .parquet import column_texts
 from .paths import file_name, files_of, open_path, size_of
 from .prefetch import PrefetchQueue
-from .rows import field_text, rows_of
 from .source import CorpusLike, Source
 from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
 
@@ -175,7 +175,7 @@ class Reader:
         for lines in line_blocks(stream, name):
             empty = False
             if rows:
-                texts, numbers = rows_of(lines, part.field, name, self._handler)
+                texts, numbers = jsonl_texts(lines, part.field, name, self._handler)
             else:
                 texts, numbers = lines_of(lines, name, self._handler)
             yield self._piece(texts, name, numbers, part, len(lines.data))

@@ -14,7 +14,7 @@ from ..errors import FormatError, JetonError
 from .error_policy import ErrorHandler
 from .streams import Lines
 
-__all__ = ["field_text", "rows_of"]
+__all__ = ["field_text", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
@@ -25,7 +25,7 @@ class _BadRowError(Exception):
         self.kind = kind
 
 
-def rows_of(lines: Lines, field: str, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+def jsonl_texts(lines: Lines, field: str, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
     """The texts of lines of JSON, and the numbers of their lines. Blank lines are no rows."""
     texts = read_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
