@@ -12,19 +12,19 @@ from ..errors import ConfigError
 from .batches import Piece
 from .sample import BIN_BITS, bins_of, mixed
 
-__all__ = ["Split"]
+__all__ = ["HeldOutSplit"]
 
 BLOCK_BYTES = 1 << 16
 # So that the share does not depend on which documents a sample with the same seed took.
 SALT = 0x5EED
 
 
-class Split:
+class HeldOutSplit:
     """Which documents and blocks are held out.
 
     Examples:
         >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> split = Split(0.1, seed=0)
+        >>> split = HeldOutSplit(0.1, seed=0)
         >>> [len(p.texts) for held_out in (True, False) for p in split.side([piece], held_out)]
         [103, 897]
     """

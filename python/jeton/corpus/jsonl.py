@@ -1,6 +1,6 @@
 """Rows → the text of one field of each: lines of JSON, and mappings (rows of `datasets`, or any `dict`).
 
-Lines of JSON are read in blocks by the core. What it leaves aside is read by `json.loads`, which decides: whether the
+LineBlock of JSON are read in blocks by the core. What it leaves aside is read by `json.loads`, which decides: whether the
 row is broken, and in what words.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from .._core import read_rows
 from ..errors import FormatError, JetonError
 from .error_policy import ErrorHandler
-from .streams import Lines
+from .streams import LineBlock
 
 __all__ = ["field_text", "jsonl_texts"]
 
@@ -25,7 +25,9 @@ class _BadRowError(Exception):
         self.kind = kind
 
 
-def jsonl_texts(lines: Lines, field: str, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+def jsonl_texts(
+    lines: LineBlock, field: str, name: str, handler: ErrorHandler
+) -> tuple[list[bytes], range | list[int]]:
     """The texts of lines of JSON, and the numbers of their lines. Blank lines are no rows."""
     texts = read_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))

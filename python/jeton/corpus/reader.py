@@ -26,7 +26,7 @@ from .prefetch import PrefetchQueue
 from .source import CorpusLike, Source
 from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
 
-__all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents", "check_expansion"]
+__all__ = ["GROUP_BYTES", "Part", "ReadStats", "Reader", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
@@ -40,7 +40,7 @@ DOCUMENT_BYTES = 64
 
 
 @dataclass
-class Seen:
+class ReadStats:
     """What has been read so far."""
 
     num_files: int = 0
@@ -109,10 +109,10 @@ class Part:
 
 
 class Reader:
-    """Reads parts; what it has seen goes into `seen` and `handler`."""
+    """Reads parts; what it has stats goes into `stats` and `handler`."""
 
-    def __init__(self, seen: Seen, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
-        self._seen, self._handler, self._group_bytes, self._queue = seen, handler, group_bytes, queue
+    def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
+        self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
 
     def read(self, part: Part) -> Iterator[Piece]:
         """The pieces of one part."""
@@ -123,15 +123,15 @@ class Reader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for piece in self._stream(place, name, part):
-                self._seen.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
-                yield piece._replace(position=self._seen.bytes_read)
+                self._stats.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
+                yield piece._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, part)
         else:
             yield from self._iterable(place, part)
 
     def _file(self, file: str, part: Part) -> Iterator[Piece]:
-        self._seen.num_files += 1
+        self._stats.num_files += 1
         size = size_of(file) or 0
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
@@ -139,7 +139,7 @@ class Reader:
         if self._queue is not None and is_whole:
             self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
         with open_path(file, self._look) as raw:
-            self._seen.raw = raw
+            self._stats.raw = raw
             try:
                 if is_table and not suffix:
                     yield from self._table(raw, file, part, size)
@@ -153,11 +153,11 @@ class Reader:
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
                 self._handler.skip(kind, file, error)
             finally:
-                self._seen.raw = None
-            self._seen.bytes_done += size
+                self._stats.raw = None
+            self._stats.bytes_done += size
 
     def _stream(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
-        self._seen.num_files += 1
+        self._stats.num_files += 1
         yield from self._documents(stream, name, part)
 
     def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
@@ -167,7 +167,7 @@ class Reader:
             stream = transcoded(stream, part.encoding, name, self._handler)
         if not rows and not part.by_line:
             data = read_whole(stream, name, self._look)
-            self._seen.num_empty += not data
+            self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
             yield self._piece([] if checked is None else [checked], name, None, part)
             return
@@ -179,12 +179,12 @@ class Reader:
             else:
                 texts, numbers = lines_of(lines, name, self._handler)
             yield self._piece(texts, name, numbers, part, len(lines.data))
-        self._seen.num_empty += empty
+        self._stats.num_empty += empty
 
     def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
-        self._seen.raw = None  # pyarrow reads here and there
+        self._stats.raw = None  # pyarrow reads here and there
         for texts, numbers, share in column_texts(raw, part.field, file, self._handler):
-            yield self._piece(texts, file, numbers, part)._replace(position=self._seen.bytes_done + int(size * share))
+            yield self._piece(texts, file, numbers, part)._replace(position=self._stats.bytes_done + int(size * share))
 
     def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
         """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
@@ -235,7 +235,7 @@ class Reader:
             texts = list(map(str.encode, group))
         except (TypeError, UnicodeEncodeError):
             return None
-        self._seen.bytes_done += sum(map(len, texts))
+        self._stats.bytes_done += sum(map(len, texts))
         return self._piece(texts, "corpus", range(start, start + len(texts)), part)
 
     def _one_by_one(self, rows: list[Mapping[str, object]], start: int, part: Part) -> Piece:
@@ -264,7 +264,7 @@ class Reader:
             expected = "expected str, bytes, a Path or a row (a mapping)"
             raise ConfigError(f"{source} is of type {type(item).__name__}: {expected}{hint}", option="corpus")
         if data is not None:
-            self._seen.bytes_done += len(data)
+            self._stats.bytes_done += len(data)
             yield self._piece([data], "corpus", (index,), part)
 
     def _look(self) -> None:
@@ -274,7 +274,7 @@ class Reader:
 
     def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
-        return Piece(texts, name, numbers, part.index, self._seen.bytes_read, size)
+        return Piece(texts, name, numbers, part.index, self._stats.bytes_read, size)
 
 
 def check_documents(documents: str) -> None:

@@ -14,9 +14,9 @@ from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document, Piece, batched
 from .error_policy import ErrorHandler, ErrorPolicy, Skipped
-from .held_out import Split
+from .held_out import HeldOutSplit
 from .prefetch import PrefetchQueue, prefetch
-from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents, check_expansion
+from .reader import GROUP_BYTES, Part, Reader, ReadStats, check_documents, check_expansion
 from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
 
@@ -127,7 +127,7 @@ class Corpus:
         self._kept_before: list[Piece] | None = None  # what another corpus put aside, in the place of the parts
         sizes = [part.size() for part in parts]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self._seen = Seen()
+        self._stats = ReadStats()
 
     @property
     def num_parts(self) -> int:
@@ -137,17 +137,17 @@ class Corpus:
     @property
     def num_files(self) -> int:
         """See the class."""
-        return self._seen.num_files
+        return self._stats.num_files
 
     @property
     def num_documents(self) -> int:
         """See the class."""
-        return self._seen.num_documents
+        return self._stats.num_documents
 
     @property
     def num_empty(self) -> int:
         """See the class."""
-        return self._seen.num_empty
+        return self._stats.num_empty
 
     @property
     def replaced(self) -> dict[str, int]:
@@ -167,7 +167,7 @@ class Corpus:
     @property
     def bytes_read(self) -> int:
         """Bytes read so far, counted as `total_bytes` counts them: on disk, before decompression."""
-        return self._seen.bytes_read
+        return self._stats.bytes_read
 
     def complaints(self) -> list[str]:
         """What has to be told about what was repaired and what was skipped, line by line."""
@@ -187,7 +187,7 @@ class Corpus:
             >>> len(list(learn)), len(list(measure))
             (897, 103)
         """
-        split = Split(share, seed)
+        split = HeldOutSplit(share, seed)
         aside: list[Piece] | None = None if self.is_readable_again() else []
         handlers = [ErrorHandler(self._handler.policy) for _ in range(2)]
         learn = Corpus(self._parts, handlers[0], self._sample, lambda pieces: split.side(pieces, False, aside))
@@ -246,10 +246,10 @@ class Corpus:
 
     def _pieces(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[Piece]:
         self._handler.reset()
-        self._seen = Seen()
-        reader = Reader(self._seen, self._handler, group_bytes, queue)
+        self._stats = ReadStats()
+        reader = Reader(self._stats, self._handler, group_bytes, queue)
         for part in self._parts:
             for piece in reader.read(part):
-                self._seen.num_documents += len(piece.texts)
+                self._stats.num_documents += len(piece.texts)
                 if piece.texts:
                     yield piece

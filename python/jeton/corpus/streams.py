@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
-    "Lines",
+    "LineBlock",
     "check_encoding",
     "check_size",
     "decoded",
@@ -44,7 +44,7 @@ BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 28
 
 
-class Lines(NamedTuple):
+class LineBlock(NamedTuple):
     """Whole lines that follow each other.
 
     Attributes:
@@ -93,7 +93,7 @@ def read_whole(stream: BinaryIO, name: str, look: Callable[[], None]) -> bytes:
     return whole.getvalue()
 
 
-def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
+def line_blocks(stream: BinaryIO, name: str) -> Iterator[LineBlock]:
     """Blocks of whole lines. Where reading fails, the whole lines before that place come first, then the error."""
     held: list[bytes] = []
     size, first, offset = 0, 1, 0
@@ -112,7 +112,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
         block = b"".join(held)
         whole = block if not data and failed is None else block[: block.rfind(b"\n") + 1]
         if whole:
-            yield Lines(whole, first, offset)
+            yield LineBlock(whole, first, offset)
             first += whole.count(b"\n")
         held = [block[len(whole) :]] if len(whole) < len(block) else []
         size, offset = len(block) - len(whole), offset + len(whole)
@@ -122,7 +122,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
         raise failed
 
 
-def lines_of(lines: Lines, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+def lines_of(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
     """The lines that are documents, without their ends, and their numbers."""
     data = lines.data
     texts = data.split(b"\n")
@@ -141,7 +141,7 @@ def is_utf8(data: bytes) -> bool:
     return data.isascii() or find_invalid_utf8(data) is None
 
 
-def _sound(lines: Lines, texts: list[bytes], name: str, handler: ErrorHandler) -> tuple[list[bytes], list[int]]:
+def _sound(lines: LineBlock, texts: list[bytes], name: str, handler: ErrorHandler) -> tuple[list[bytes], list[int]]:
     kept, numbers, offset = [], [], lines.offset
     for number, text in enumerate(texts, start=lines.first):
         checked = handler.check(text, f"{name}:{number}", file=name, offset=offset)
