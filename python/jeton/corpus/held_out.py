@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import ConfigError
-from .batches import Piece
+from .batches import DocumentChunk
 from .sample import BIN_BITS, bins_of, mixed
 
 __all__ = ["HeldOutSplit"]
@@ -23,9 +23,9 @@ class HeldOutSplit:
     """Which documents and blocks are held out.
 
     Examples:
-        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
         >>> split = HeldOutSplit(0.1, seed=0)
-        >>> [len(p.texts) for held_out in (True, False) for p in split.side([piece], held_out)]
+        >>> [len(p.texts) for held_out in (True, False) for p in split.side([chunk], held_out)]
         [103, 897]
     """
 
@@ -35,30 +35,32 @@ class HeldOutSplit:
         self._end = max(1, round(share * (1 << BIN_BITS)))
         self._start = mixed(seed ^ SALT)
 
-    def side(self, pieces: Iterable[Piece], held_out: bool, aside: list[Piece] | None = None) -> Iterator[Piece]:
+    def side(
+        self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
+    ) -> Iterator[DocumentChunk]:
         """One of the two sides; what belongs to the other is put `aside`, if somebody wants it."""
         import numpy as np
 
         index = 0
-        for piece in map(_in_blocks, pieces):
-            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
-            index += len(piece.texts)
+        for chunk in map(_in_blocks, chunks):
+            numbers = np.arange(index, index + len(chunk.texts), dtype=np.uint64)
+            index += len(chunk.texts)
             mine = (bins_of(numbers, self._start) < self._end) == held_out
             if aside is not None and not mine.all():
-                aside.append(piece.only((~mine).nonzero()[0].tolist()))
+                aside.append(chunk.select((~mine).nonzero()[0].tolist()))
             if mine.any():
-                yield piece.only(mine.nonzero()[0].tolist())
+                yield chunk.select(mine.nonzero()[0].tolist())
 
 
-def _in_blocks(piece: Piece) -> Piece:
-    """The piece with its long documents cut."""
-    if all(len(text) <= BLOCK_BYTES for text in piece.texts):
-        return piece
-    blocks = [list(_blocks(text)) for text in piece.texts]
-    numbers = piece.numbers
+def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
+    """The chunk with its long documents cut."""
+    if all(len(text) <= BLOCK_BYTES for text in chunk.texts):
+        return chunk
+    blocks = [list(_blocks(text)) for text in chunk.texts]
+    numbers = chunk.numbers
     if numbers is not None:
         numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
-    return piece._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
+    return chunk._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Reading ahead: a thread takes documents out of files while the caller works on those before.
 
 Decompressing and parsing leave the interpreter to others, and a network only makes one wait, so reading and counting
-overlap. What has been read and is not yet worked on is bounded in bytes; a file that is read in one piece waits until
+overlap. What has been read and is not yet worked on is bounded in bytes; a file that is read in one chunk waits until
 there is space for it. The thread ends with the loop that reads, whatever ends that: at once, or, when it waits for a
 pipe or a network that gives nothing, with the next bytes.
 """
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from threading import Condition, Thread
 
-from .batches import Piece
+from .batches import DocumentChunk
 
 __all__ = ["PrefetchQueue", "prefetch"]
 
@@ -28,7 +28,7 @@ class PrefetchQueue:
         self._held = 0
         self._changed = Condition()
         self._closed = False
-        self._pieces: deque[Piece | BaseException | None] = deque()
+        self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
         """Waits until `size` bytes fit, or nothing is held: one file may be larger than the queue."""
@@ -41,18 +41,18 @@ class PrefetchQueue:
         if self._closed:
             raise _ClosedError
 
-    def put(self, piece: Piece | BaseException | None) -> None:
-        """Hands on a piece, an error, or the end."""
+    def put(self, chunk: DocumentChunk | BaseException | None) -> None:
+        """Hands on a chunk, an error, or the end."""
         with self._changed:
-            self._held += piece.size if isinstance(piece, Piece) else 0
-            self._pieces.append(piece)
+            self._held += chunk.size if isinstance(chunk, DocumentChunk) else 0
+            self._chunks.append(chunk)
             self._changed.notify_all()
 
-    def get(self) -> Piece | BaseException | None:
-        """The next piece."""
+    def get(self) -> DocumentChunk | BaseException | None:
+        """The next chunk."""
         with self._changed:
-            self._changed.wait_for(lambda: self._pieces)
-            return self._pieces.popleft()
+            self._changed.wait_for(lambda: self._chunks)
+            return self._chunks.popleft()
 
     def release(self, size: int) -> None:
         """Says that `size` bytes are no longer needed."""
@@ -71,8 +71,8 @@ class _ClosedError(Exception):
     """Nobody wants more."""
 
 
-def prefetch(read: Callable[[PrefetchQueue], Iterable[Piece]], num_bytes: int) -> Iterator[Piece]:
-    """The pieces that `read` gives, read in a thread of its own.
+def prefetch(read: Callable[[PrefetchQueue], Iterable[DocumentChunk]], num_bytes: int) -> Iterator[DocumentChunk]:
+    """The chunks that `read` gives, read in a thread of its own.
 
     Args:
         read: begins to read; asks the queue it gets before it reads much at once.
@@ -82,9 +82,9 @@ def prefetch(read: Callable[[PrefetchQueue], Iterable[Piece]], num_bytes: int) -
 
     def work() -> None:
         try:
-            for piece in read(queue):
-                queue.wait_for_space(piece.size)
-                queue.put(piece)
+            for chunk in read(queue):
+                queue.wait_for_space(chunk.size)
+                queue.put(chunk)
             queue.put(None)
         except _ClosedError:
             pass
@@ -94,12 +94,12 @@ def prefetch(read: Callable[[PrefetchQueue], Iterable[Piece]], num_bytes: int) -
     thread = Thread(target=work, name="jeton-reading", daemon=True)
     thread.start()
     try:
-        while (piece := queue.get()) is not None:
-            if isinstance(piece, BaseException):
-                raise piece
-            size = piece.size
-            yield piece
-            del piece
+        while (chunk := queue.get()) is not None:
+            if isinstance(chunk, BaseException):
+                raise chunk
+            size = chunk.size
+            yield chunk
+            del chunk
             queue.release(size)
     finally:
         queue.close()

@@ -1,4 +1,4 @@
-"""Each kind of source → pieces: files, streams, iterables of documents or rows, and `datasets`.
+"""Each kind of source → chunks: files, streams, iterables of documents or rows, and `datasets`.
 
 The format of a file is known by its name: ``.parquet``, lines of JSON, else text.
 """
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
-from .batches import Piece
+from .batches import DocumentChunk
 from .error_policy import ErrorHandler
 from .jsonl import field_text, jsonl_texts
 from .parquet import column_texts
@@ -26,7 +26,7 @@ from .prefetch import PrefetchQueue
 from .source import CorpusLike, Source
 from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
 
-__all__ = ["GROUP_BYTES", "Part", "ReadStats", "Reader", "check_documents", "check_expansion"]
+__all__ = ["GROUP_BYTES", "ReadStats", "Reader", "ResolvedSource", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
@@ -56,18 +56,18 @@ class ReadStats:
 
 
 @dataclass(frozen=True)
-class Part:
+class ResolvedSource:
     """One source, looked up.
 
     Attributes:
         source: what was given.
-        index: which group of sources it belongs to: those of weight 1 that follow each other are one.
+        weight_group: which group of sources it belongs to: those of weight 1 that follow each other are one.
         files: the files it names, when all of them can be known now; else None.
         by_line, field, encoding, max_expansion: how its files and rows are read.
     """
 
     source: Source
-    index: int
+    weight_group: int
     files: list[str] | None
     by_line: bool
     field: str
@@ -78,20 +78,20 @@ class Part:
     def of(
         cls,
         source: Source,
-        index: int,
+        weight_group: int,
         *,
         documents: Literal["file", "line"],
         field: str,
         encoding: str,
         max_expansion: int | None,
-    ) -> Part:
+    ) -> ResolvedSource:
         """Looks a source up.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
         """
         encoding = check_encoding(encoding)
-        return cls(source, index, _look_up(source.place), documents == "line", field, encoding, max_expansion)
+        return cls(source, weight_group, _look_up(source.place), documents == "line", field, encoding, max_expansion)
 
     def size(self) -> int | None:
         """The bytes of all its files; None when it cannot be known."""
@@ -109,46 +109,46 @@ class Part:
 
 
 class Reader:
-    """Reads parts; what it has stats goes into `stats` and `handler`."""
+    """Reads sources; what it has read goes into `stats` and `handler`."""
 
     def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
 
-    def read(self, part: Part) -> Iterator[Piece]:
-        """The pieces of one part."""
-        place: Any = part.source.place
-        if part.files is not None:
-            for file in part.files:
-                yield from self._file(file, part)
+    def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """The chunks of one resolved."""
+        place: Any = resolved.source.place
+        if resolved.files is not None:
+            for file in resolved.files:
+                yield from self._file(file, resolved)
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
-            for piece in self._stream(place, name, part):
-                self._stats.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
-                yield piece._replace(position=self._stats.bytes_read)
+            for chunk in self._stream(place, name, resolved):
+                self._stats.bytes_done += sum(map(len, chunk.texts))  # for want of a file with a position
+                yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
-            yield from self._dataset(place, part)
+            yield from self._dataset(place, resolved)
         else:
-            yield from self._iterable(place, part)
+            yield from self._iterable(place, resolved)
 
-    def _file(self, file: str, part: Part) -> Iterator[Piece]:
+    def _file(self, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
         size = size_of(file) or 0
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
-        is_whole = not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
+        is_whole = not (is_table or resolved.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
         if self._queue is not None and is_whole:
             self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
         with open_path(file, self._look) as raw:
             self._stats.raw = raw
             try:
                 if is_table and not suffix:
-                    yield from self._table(raw, file, part, size)
+                    yield from self._table(raw, file, resolved, size)
                 else:
                     if is_whole and not suffix:
                         check_size(size, file, most_of_file())
-                    with decompressed(raw, file_name(file), max_expansion=part.max_expansion) as stream:
+                    with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
-                        yield from read(stream, file, part)
+                        yield from read(stream, file, resolved)
             except FormatError as error:  # of the file; those of rows have been taken care of
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
                 self._handler.skip(kind, file, error)
@@ -156,71 +156,73 @@ class Reader:
                 self._stats.raw = None
             self._stats.bytes_done += size
 
-    def _stream(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
+    def _stream(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
-        yield from self._documents(stream, name, part)
+        yield from self._documents(stream, name, resolved)
 
-    def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
+    def _documents(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """The documents of one stream of plain bytes."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
-        if part.encoding != "utf-8":
-            stream = transcoded(stream, part.encoding, name, self._handler)
-        if not rows and not part.by_line:
+        if resolved.encoding != "utf-8":
+            stream = transcoded(stream, resolved.encoding, name, self._handler)
+        if not rows and not resolved.by_line:
             data = read_whole(stream, name, self._look)
             self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
-            yield self._piece([] if checked is None else [checked], name, None, part)
+            yield self._chunk([] if checked is None else [checked], name, None, resolved)
             return
         empty = True
         for lines in line_blocks(stream, name):
             empty = False
             if rows:
-                texts, numbers = jsonl_texts(lines, part.field, name, self._handler)
+                texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
             else:
                 texts, numbers = lines_of(lines, name, self._handler)
-            yield self._piece(texts, name, numbers, part, len(lines.data))
+            yield self._chunk(texts, name, numbers, resolved, len(lines.data))
         self._stats.num_empty += empty
 
-    def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
+    def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
         self._stats.raw = None  # pyarrow reads here and there
-        for texts, numbers, share in column_texts(raw, part.field, file, self._handler):
-            yield self._piece(texts, file, numbers, part)._replace(position=self._stats.bytes_done + int(size * share))
+        for texts, numbers, share in column_texts(raw, resolved.field, file, self._handler):
+            yield self._chunk(texts, file, numbers, resolved)._replace(
+                position=self._stats.bytes_done + int(size * share)
+            )
 
-    def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
+    def _packed_table(self, stream: BinaryIO, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
         with tempfile.TemporaryFile() as raw:
             shutil.copyfileobj(stream, raw, 1 << 20)
-            yield from self._table(cast(BinaryIO, raw), file, part, size_of(file) or 0)
+            yield from self._table(cast(BinaryIO, raw), file, resolved, size_of(file) or 0)
 
-    def _dataset(self, dataset: Any, part: Part) -> Iterator[Piece]:
+    def _dataset(self, dataset: Any, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """A `Dataset` or `IterableDataset` of the package datasets: columns, many rows at a time."""
         names = getattr(dataset, "column_names", None)
-        if names is not None and part.field not in names:
+        if names is not None and resolved.field not in names:
             found = ", ".join(map(repr, names[:8]))
-            message = f"the dataset has no column {part.field!r} (it has: {found}); name the right one with field="
+            message = f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with field="
             raise ConfigError(message, option="field")
-        chosen = dataset if names is None else dataset.select_columns([part.field])
+        chosen = dataset if names is None else dataset.select_columns([resolved.field])
         start = 0
         for columns in chosen.iter(batch_size=DATASET_ROWS):
-            values = list(columns[part.field])
-            yield self._group(values, start, part) or self._one_by_one(
-                [{part.field: value} for value in values], start, part
+            values = list(columns[resolved.field])
+            yield self._group(values, start, resolved) or self._one_by_one(
+                [{resolved.field: value} for value in values], start, resolved
             )
             start += len(values)
 
-    def _iterable(self, items: Iterable[object], part: Part) -> Iterator[Piece]:
+    def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Documents, rows and paths, in groups; groups grow and shrink with the documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
-            piece = self._group(group, start, part)
-            pieces = (
-                [piece]
-                if piece is not None
-                else chain.from_iterable(self._item(item, index, part) for index, item in enumerate(group, start))
+            chunk = self._group(group, start, resolved)
+            chunks = (
+                [chunk]
+                if chunk is not None
+                else chain.from_iterable(self._item(item, index, resolved) for index, item in enumerate(group, start))
             )
             size = 0
-            for one in pieces:
+            for one in chunks:
                 size += sum(map(len, one.texts))
                 yield one
             start += len(group)
@@ -229,52 +231,54 @@ class Reader:
             elif size > 2 * self._group_bytes:
                 at_a_time = max(1, at_a_time // 4)
 
-    def _group(self, group: list[Any], start: int, part: Part) -> Piece | None:
-        """A group as one piece if all of it is sound `str`, which is what most corpora in memory are; else None."""
+    def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
+        """A group as one chunk if all of it is sound `str`, which is what most corpora in memory are; else None."""
         try:
             texts = list(map(str.encode, group))
         except (TypeError, UnicodeEncodeError):
             return None
         self._stats.bytes_done += sum(map(len, texts))
-        return self._piece(texts, "corpus", range(start, start + len(texts)), part)
+        return self._chunk(texts, "corpus", range(start, start + len(texts)), resolved)
 
-    def _one_by_one(self, rows: list[Mapping[str, object]], start: int, part: Part) -> Piece:
-        pieces = [piece for index, row in enumerate(rows, start) for piece in self._item(row, index, part)]
-        numbers = [number for piece in pieces for number in piece.numbers or ()]
-        return self._piece([text for piece in pieces for text in piece.texts], "corpus", numbers, part)
+    def _one_by_one(self, rows: list[Mapping[str, object]], start: int, resolved: ResolvedSource) -> DocumentChunk:
+        chunks = [chunk for index, row in enumerate(rows, start) for chunk in self._item(row, index, resolved)]
+        numbers = [number for chunk in chunks for number in chunk.numbers or ()]
+        return self._chunk([text for chunk in chunks for text in chunk.texts], "corpus", numbers, resolved)
 
-    def _item(self, item: object, index: int, part: Part) -> Iterator[Piece]:
+    def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """One element of an iterable: a document, a row, or the place of some."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
             for file in files_of(item):
-                yield from self._file(file, part)
+                yield from self._file(file, resolved)
             return
         if isinstance(item, str):
             data = self._handler.encode(item, source, file="corpus")
         elif isinstance(item, bytes | bytearray | memoryview):
             data = bytes(item)
-            if part.encoding != "utf-8":
-                data = decoded(data, part.encoding, source, self._handler)
+            if resolved.encoding != "utf-8":
+                data = decoded(data, resolved.encoding, source, self._handler)
             data = self._handler.check(data, source, file="corpus")
         elif isinstance(item, Mapping):
-            data = field_text(item, part.field, source, self._handler)
+            data = field_text(item, resolved.field, source, self._handler)
         else:
             hint = "; put sources into a list" if isinstance(item, Source) else ""
             expected = "expected str, bytes, a Path or a row (a mapping)"
             raise ConfigError(f"{source} is of type {type(item).__name__}: {expected}{hint}", option="corpus")
         if data is not None:
             self._stats.bytes_done += len(data)
-            yield self._piece([data], "corpus", (index,), part)
+            yield self._chunk([data], "corpus", (index,), resolved)
 
     def _look(self) -> None:
         """Ends a long read whose outcome nobody waits for any more."""
         if self._queue is not None:
             self._queue.raise_if_closed()
 
-    def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
+    def _chunk(
+        self, texts: list[bytes], name: str, numbers: Any, resolved: ResolvedSource, num_bytes: int | None = None
+    ) -> DocumentChunk:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
-        return Piece(texts, name, numbers, part.index, self._stats.bytes_read, size)
+        return DocumentChunk(texts, name, numbers, resolved.weight_group, self._stats.bytes_read, size)
 
 
 def check_documents(documents: str) -> None:

@@ -12,11 +12,11 @@ from typing import Literal, TypeAlias
 
 from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
-from .batches import Batch, Document, Piece, batched
+from .batches import Batch, Document, DocumentChunk, batched
 from .error_policy import ErrorHandler, ErrorPolicy, Skipped
 from .held_out import HeldOutSplit
 from .prefetch import PrefetchQueue, prefetch
-from .reader import GROUP_BYTES, Part, Reader, ReadStats, check_documents, check_expansion
+from .reader import GROUP_BYTES, Reader, ReadStats, ResolvedSource, check_documents, check_expansion
 from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
 
@@ -25,7 +25,7 @@ __all__ = ["Corpus", "open_corpus"]
 # What a batch has by default: see `Corpus.batches`.
 BATCH_BYTES = 16 << 20
 
-Pieces: TypeAlias = Iterator[Piece]
+Chunks: TypeAlias = Iterator[DocumentChunk]
 
 
 def open_corpus(
@@ -78,14 +78,14 @@ def open_corpus(
     check_expansion(max_expansion)
     handler = ErrorHandler(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
-    parts: list[Part] = []
+    sources: list[ResolvedSource] = []
     index = -1
     for source in sources_of(corpus):
         # Sources of weight 1 that follow each other are counted together: many files on a command line are one corpus.
-        if not parts or not parts[-1].source.weight == source.weight == 1:
+        if not sources or not sources[-1].source.weight == source.weight == 1:
             index += 1
-        parts.append(
-            Part.of(
+        sources.append(
+            ResolvedSource.of(
                 source,
                 index,
                 documents=source.documents or documents,
@@ -94,7 +94,7 @@ def open_corpus(
                 max_expansion=max_expansion,
             )
         )
-    return Corpus(parts, handler, sample)
+    return Corpus(sources, handler, sample)
 
 
 class Corpus:
@@ -118,21 +118,23 @@ class Corpus:
 
     def __init__(
         self,
-        parts: list[Part],
+        sources: list[ResolvedSource],
         handler: ErrorHandler,
         sample: Sample | None,
-        keep: Callable[[Pieces], Pieces] | None = None,
+        keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
-        self._parts, self._handler, self._sample, self._keep = parts, handler, sample, keep
-        self._kept_before: list[Piece] | None = None  # what another corpus put aside, in the place of the parts
-        sizes = [part.size() for part in parts]
+        self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
+        self._kept_before: list[DocumentChunk] | None = (
+            None  # what another corpus put aside, in the place of the sources
+        )
+        sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         self._stats = ReadStats()
 
     @property
-    def num_parts(self) -> int:
+    def num_weight_groups(self) -> int:
         """Groups of sources that are counted apart, each by its weight."""
-        return len({part.index for part in self._parts})
+        return len({resolved.weight_group for resolved in self._sources})
 
     @property
     def num_files(self) -> int:
@@ -188,18 +190,18 @@ class Corpus:
             (897, 103)
         """
         split = HeldOutSplit(share, seed)
-        aside: list[Piece] | None = None if self.is_readable_again() else []
+        aside: list[DocumentChunk] | None = None if self.is_readable_again() else []
         handlers = [ErrorHandler(self._handler.policy) for _ in range(2)]
-        learn = Corpus(self._parts, handlers[0], self._sample, lambda pieces: split.side(pieces, False, aside))
-        measure = Corpus(self._parts, handlers[1], self._sample, lambda pieces: split.side(pieces, True))
+        learn = Corpus(self._sources, handlers[0], self._sample, lambda chunks: split.side(chunks, False, aside))
+        measure = Corpus(self._sources, handlers[1], self._sample, lambda chunks: split.side(chunks, True))
         measure._kept_before = aside
         return learn, measure
 
     def __iter__(self) -> Iterator[Document]:
         self._choose(None)
-        for piece in self._chosen(self._pieces(group_bytes=1)):
-            for index, text in enumerate(piece.texts):
-                yield Document(text, piece.place(index))
+        for chunk in self._chosen(self._chunks(group_bytes=1)):
+            for index, text in enumerate(chunk.texts):
+                yield Document(text, chunk.source(index))
 
     def batches(self, size: int = BATCH_BYTES, report: Callable[[int], None] | None = None) -> Iterator[Batch]:
         """The documents in groups of about `size` bytes, none with documents of two sources, read ahead.
@@ -213,43 +215,43 @@ class Corpus:
             [[b'one', b'two']]
         """
         self._choose(report)
-        if self._kept_before is None and all(part.files is not None for part in self._parts):
-            pieces = prefetch(lambda queue: self._chosen(self._pieces(queue=queue)), size + size // 2)
+        if self._kept_before is None and all(resolved.files is not None for resolved in self._sources):
+            chunks = prefetch(lambda queue: self._chosen(self._chunks(queue=queue)), size + size // 2)
         else:
-            pieces = self._chosen(self._pieces())
-        weights = {part.index: part.source.exact_weight for part in self._parts}
-        yield from batched(pieces, weights, size)
+            chunks = self._chosen(self._chunks())
+        weights = {resolved.weight_group: resolved.source.exact_weight for resolved in self._sources}
+        yield from batched(chunks, weights, size)
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
         """Reads for the sizes what can be read again, if there is a sample to choose."""
         if self._sample is None or self._sample.is_chosen or not self.is_readable_again():
             return
 
-        def watched() -> Iterator[Piece]:
-            for piece in self._pieces():
+        def watched() -> Iterator[DocumentChunk]:
+            for chunk in self._chunks():
                 if report is not None:
-                    report(piece.position)
-                yield piece
+                    report(chunk.position)
+                yield chunk
 
         self._sample.choose(watched())
 
-    def _chosen(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    def _chosen(self, chunks: Iterator[DocumentChunk]) -> Iterator[DocumentChunk]:
         if self._kept_before is not None:
             return iter(self._kept_before)
         if self._sample is not None:
-            pieces = self._sample.of(pieces)
-        return pieces if self._keep is None else self._keep(pieces)
+            chunks = self._sample.of(chunks)
+        return chunks if self._keep is None else self._keep(chunks)
 
     def is_readable_again(self) -> bool:
         """Whether it is the same when it is read once more: no iterator, stream or pipe."""
-        return all(part.is_readable_again() for part in self._parts)
+        return all(resolved.is_readable_again() for resolved in self._sources)
 
-    def _pieces(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[Piece]:
+    def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:
         self._handler.reset()
         self._stats = ReadStats()
         reader = Reader(self._stats, self._handler, group_bytes, queue)
-        for part in self._parts:
-            for piece in reader.read(part):
-                self._stats.num_documents += len(piece.texts)
-                if piece.texts:
-                    yield piece
+        for resolved in self._sources:
+            for chunk in reader.read(resolved):
+                self._stats.num_documents += len(chunk.texts)
+                if chunk.texts:
+                    yield chunk

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..arguments import integer
-from .batches import Piece
+from .batches import DocumentChunk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,8 +35,8 @@ class Sample:
     """Which documents are taken.
 
     Examples:
-        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([piece]))
+        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([chunk]))
         34
     """
 
@@ -50,43 +50,43 @@ class Sample:
         """Whether `choose` has been called."""
         return self._last_bin is not None
 
-    def choose(self, pieces: Iterable[Piece]) -> None:
+    def choose(self, chunks: Iterable[DocumentChunk]) -> None:
         """Reads a corpus for its sizes."""
         import numpy as np
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)
-        for bins, piece in self._with_bins(pieces):
-            np.add.at(sizes, bins, np.fromiter(map(len, piece.texts), np.int64, len(piece.texts)))
+        for bins, chunk in self._with_bins(chunks):
+            np.add.at(sizes, bins, np.fromiter(map(len, chunk.texts), np.int64, len(chunk.texts)))
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
-    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
         """The sample of a corpus: as it was chosen, or of a corpus that can be read only once."""
         if self._last_bin is None:
-            yield from self._of_stream(pieces)
+            yield from self._of_stream(chunks)
             return
-        for bins, piece in self._with_bins(pieces):
+        for bins, chunk in self._with_bins(chunks):
             chosen = (bins <= self._last_bin).nonzero()[0].tolist()
-            if len(chosen) == len(piece.texts):
-                yield piece
+            if len(chosen) == len(chunk.texts):
+                yield chunk
             elif chosen:
-                yield piece.only(chosen)
+                yield chunk.select(chosen)
 
-    def _of_stream(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def _of_stream(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
         """The documents that may be in the sample are kept until all have been read."""
         import heapq
 
-        kept: dict[int, list[tuple[int, Piece]]] = {}  # bin -> (order, documents)
+        kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
         sizes: dict[int, int] = {}
         highest: list[int] = []  # a heap of the bins that are kept, negated
         held, last, order = 0, 1 << BIN_BITS, 0
-        for bins, piece in self._with_bins(pieces):
+        for bins, chunk in self._with_bins(chunks):
             for index, bin in enumerate(bins.tolist()):
                 if bin > last:
                     continue
                 if bin not in kept:
                     kept[bin], sizes[bin] = [], 0
                     heapq.heappush(highest, -bin)
-                one = piece.only([index])
+                one = chunk.select([index])
                 kept[bin].append((order, one))
                 order += 1
                 sizes[bin] += len(one.texts[0])
@@ -98,15 +98,15 @@ class Sample:
         for _, one in sorted(chain.from_iterable(kept.values()), key=lambda entry: entry[0]):
             yield one
 
-    def _with_bins(self, pieces: Iterable[Piece]) -> Iterator[tuple[NDArray[np.uint64], Piece]]:
-        """Each piece with the bins of its documents."""
+    def _with_bins(self, chunks: Iterable[DocumentChunk]) -> Iterator[tuple[NDArray[np.uint64], DocumentChunk]]:
+        """Each chunk with the bins of its documents."""
         import numpy as np
 
         index = 0
-        for piece in pieces:
-            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
-            index += len(piece.texts)
-            yield bins_of(numbers, self._start), piece
+        for chunk in chunks:
+            numbers = np.arange(index, index + len(chunk.texts), dtype=np.uint64)
+            index += len(chunk.texts)
+            yield bins_of(numbers, self._start), chunk
 
 
 def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:

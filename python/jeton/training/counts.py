@@ -205,9 +205,9 @@ def count(
     counts: Counts | None = None
     alone = True
     with saying_what_is_kept(limits.checkpoint, STATE):
-        for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
-            alone = corpus.num_parts == 1 and weight == 1
-            own = limits if alone else limits.of_source(part)
+        for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
+            alone = corpus.num_weight_groups == 1 and weight == 1
+            own = limits if alone else limits.of_source(group)
             counted = _count_source(source, stages, special_tokens, threads, own)
             weighed = counted if weight == 1 else counted.scaled(weight)
             counts = weighed if counts is None else counts + weighed
