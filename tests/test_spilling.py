@@ -26,7 +26,7 @@ from jeton import _core, machine
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
 from jeton.training import counts as counting
-from jeton.training import memory, resuming, spilling
+from jeton.training import memory_limit, resuming, spilling
 from jeton.training.spilling import Position, Spill
 from jeton.training.stages import Stages
 
@@ -117,7 +117,7 @@ def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "memory.max").write_text("123000000\n")
     monkeypatch.setattr(machine, "CGROUP", tmp_path)
     assert machine.available() == 123_000_000
-    assert memory.bytes_of(None) == 30_750_000
+    assert memory_limit.parse_bytes(None) == 30_750_000
     (tmp_path / "memory.max").write_text("max\n")
     assert machine.available() > 123_000_000
 

@@ -1,6 +1,6 @@
 """corpus → counts → tokenizer.
 
-`counts` reads and counts; `stages` says what, `spilling` and `memory` where it is meanwhile. `counted` holds what came
+`counts` reads and counts; `stages` says what, `spilling` and `memory_limit` where it is meanwhile. `counted` holds what came
 of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills
 in defaults, `presets` are the rules of the peers, which `by_preset` runs; `log` shows how it came about, `replay` plays
 small runs back, and `trace` prints them.

@@ -16,7 +16,7 @@ from .. import _core
 from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
-from .memory import Within, memory
+from .memory_limit import MemoryOptions, make_memory
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Counts:
         special_tokens_found: int = 0,
         dropped: Dropped | None = None,
         skipped: Mapping[str, int] | None = None,
-        within: Within = (None, None),
+        memory_options: MemoryOptions = (None, None),
     ) -> None:
         self._core = core
         self.stages = stages
@@ -95,7 +95,7 @@ class Counts:
         self.special_tokens_found = special_tokens_found
         self.dropped = dropped
         self.skipped = dict(skipped or {})
-        self._within = within
+        self._memory_options = memory_options
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
@@ -176,7 +176,7 @@ class Counts:
                 self.dropped.bytes + other.dropped.bytes,
             )
         return self._with(
-            self._core.merged(other._core, memory(*self._within)),
+            self._core.merged(other._core, make_memory(*self._memory_options)),
             documents=self.documents + other.documents,
             corpus_bytes=self.corpus_bytes + other.corpus_bytes,
             special_tokens_found=self.special_tokens_found + other.special_tokens_found,
@@ -204,7 +204,7 @@ class Counts:
             return NotImplemented
         self._check_kin(other, "taken away from each other")
         return self._with(
-            self._core.less(other._core, memory(*self._within)),
+            self._core.less(other._core, make_memory(*self._memory_options)),
             documents=max(self.documents - other.documents, 0),
             corpus_bytes=max(self.corpus_bytes - other.corpus_bytes, 0),
             special_tokens_found=max(self.special_tokens_found - other.special_tokens_found, 0),
@@ -234,7 +234,7 @@ class Counts:
         if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
             message = f"weight={weight!r} is not a number from 0 on whose parts have 64 bits; pass a Fraction"
             raise ConfigError(message, option="weight")
-        core = self._core.scaled(exact.numerator, exact.denominator, memory(*self._within))
+        core = self._core.scaled(exact.numerator, exact.denominator, make_memory(*self._memory_options))
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
@@ -246,7 +246,7 @@ class Counts:
             ([(b'low', 5)], 5)
         """
         integer(min_count, "min_count", 0, MAX_COUNT)
-        core, dropped = self._core.without_rare(min_count, memory(*self._within))
+        core, dropped = self._core.without_rare(min_count, make_memory(*self._memory_options))
         before = self.dropped or Dropped(0, 0, 0, 0)
         sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
         return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
@@ -314,11 +314,11 @@ class Counts:
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
         """The same facts with other counts."""
-        return Counts(core, within=self._within, **{**self._facts(), **facts})
+        return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
 
     def _facts(self) -> dict[str, Any]:
         """All but the pretokens, and how much memory the work on them may take."""
-        return {name: value for name, value in vars(self).items() if name not in ("_core", "_within")}
+        return {name: value for name, value in vars(self).items() if name not in ("_core", "_memory_options")}
 
     def _check_kin(self, other: Counts, done: str) -> None:
         """Counts of texts that were split otherwise are counts of something else."""

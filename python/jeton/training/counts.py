@@ -28,7 +28,7 @@ from ..special import spell
 from ..threads import num_threads
 from .counted import MAX_COUNT, Counts, Dropped
 from .interrupted import saying_what_is_kept
-from .memory import Within, bytes_of, memory
+from .memory_limit import MemoryOptions, make_memory, parse_bytes
 from .spilling import STATE, Position, Spill
 from .stages import Stages
 
@@ -70,7 +70,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Checks them before a corpus is opened."""
-        bytes_of(self.memory_limit)
+        parse_bytes(self.memory_limit)
         integer(self.min_count, "min_count", 0, MAX_COUNT)
         for option in ("spill_folder", "checkpoint"):
             if getattr(self, option) is not None:
@@ -80,16 +80,16 @@ class Limits:
     def batch_bytes(self) -> int:
         """The size of the batches in which documents are counted."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, bytes_of(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
 
     @property
-    def within(self) -> Within:
+    def memory_options(self) -> MemoryOptions:
         """The limit, and the folder for what exceeds it."""
         return self.memory_limit, self.spill_folder or self.checkpoint
 
     def memory(self) -> _core.Memory:
         """The limit for what the core holds beyond counting."""
-        return memory(*self.within)
+        return make_memory(*self.memory_options)
 
     def of_stage(self, name: str) -> Limits:
         """For a second count of the same corpus: a checkpoint of its own, and all its pretokens, which are lines."""
@@ -235,7 +235,7 @@ def _count_source(
     spill = limits.open(stages, special_tokens)
     try:
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
-        _Run(batches, counter, spill, bytes_of(limits.memory_limit), threads).count()
+        _Run(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
         documents, corpus_bytes, found = counter.totals()
         core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
     finally:
@@ -248,7 +248,7 @@ def _count_source(
         special_tokens=special_tokens,
         special_tokens_found=found,
         dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
-        within=(limits.memory_limit, limits.spill_folder),
+        memory_options=(limits.memory_limit, limits.spill_folder),
     )
 
 

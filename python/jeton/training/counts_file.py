@@ -26,7 +26,7 @@ from ..atomic import write_atomically
 from ..corpus import Source
 from ..errors import ConfigError, FormatError
 from .counted import Counts, Dropped
-from .memory import memory
+from .memory_limit import make_memory
 from .stages import Stages
 
 __all__ = ["SUFFIX", "counts_of", "load", "save"]
@@ -82,7 +82,7 @@ def save(counts: Counts, path: str | os.PathLike[str]) -> None:
     spelled = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
     with write_atomically(path) as file:
         file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
-        counts._core.write_run(file, memory(*counts._within))
+        counts._core.write_run(file, make_memory(*counts._memory_options))
 
 
 def load(path: str | os.PathLike[str]) -> Counts:
@@ -128,7 +128,7 @@ def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
     skipped = facts.get("skipped", {})
     if not isinstance(skipped, dict) or not all(map(_is_count, skipped.values())):
         raise ValueError("skipped holds something else than integers")
-    core = _core.Counts.from_run(name, at, numbers.pop("end"), memory())
+    core = _core.Counts.from_run(name, at, numbers.pop("end"), make_memory())
     return Counts(
         core,
         stages=None if facts["stages"] is None else Stages.from_json(facts["stages"]),

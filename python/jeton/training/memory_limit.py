@@ -12,10 +12,10 @@ from .. import _core
 from ..errors import ConfigError
 from ..machine import available
 
-__all__ = ["Within", "bytes_of", "memory"]
+__all__ = ["MemoryOptions", "make_memory", "parse_bytes"]
 
-# A limit as `bytes_of` takes it, and the folder for what exceeds it
-Within: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
+# A limit as `parse_bytes` takes it, and the folder for what exceeds it
+MemoryOptions: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
 
 UNITS = {
     "": 1,
@@ -28,32 +28,32 @@ UNITS = {
     "gi": 1 << 30,
     "ti": 1 << 40,
 }
-LEAST = 1 << 20
+MIN_BYTES = 1 << 20
 
 
-def bytes_of(limit: int | str | None) -> int:
+def parse_bytes(limit: int | str | None) -> int:
     """A limit in bytes: an integer, or a string as ``"500MB"`` or ``"2GiB"``; None is a quarter of `available`.
 
     Raises:
         ConfigError: it is neither, or under 1 MiB.
 
     Examples:
-        >>> bytes_of("500MB"), bytes_of("1.5GiB"), bytes_of(1 << 30)
+        >>> parse_bytes("500MB"), parse_bytes("1.5GiB"), parse_bytes(1 << 30)
         (500000000, 1610612736, 1073741824)
     """
     if limit is None:
-        return max(available() // 4, LEAST)
+        return max(available() // 4, MIN_BYTES)
     if isinstance(limit, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit, re.IGNORECASE)
         value = int(Fraction(match[1]) * UNITS[(match[2] or "").lower()]) if match else None
     else:
         value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
-    if value is None or not LEAST <= value < 1 << 62:
+    if value is None or not MIN_BYTES <= value < 1 << 62:
         message = f'memory_limit={limit!r} is no amount of memory from 1 MiB on, as in 500_000_000, "500MB" or "2GiB"'
         raise ConfigError(message, option="memory_limit")
     return value
 
 
-def memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
+def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
     """A limit for what the core holds from now on, and the folder for what exceeds it."""
-    return _core.Memory(bytes_of(limit), os.fspath(folder or tempfile.gettempdir()))
+    return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))
