@@ -15,11 +15,11 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from .checkpoint import checkpointed_run
 from .counts import Counts, Limits, count
 from .facts import why_stopped, with_facts
 from .log import TrainingLog
 from .presets import Asked, Preset, Recipe
-from .resuming import learning
 
 __all__ = ["train_by"]
 
@@ -68,7 +68,7 @@ def train_by(
             counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        run = learning(
+        run = checkpointed_run(
             counts,
             {"preset": preset.name, "options": preset.facts(), "asked": asked.facts()},
             limits,

@@ -15,10 +15,10 @@ from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError
 from ..progress import ProgressEvent, Reporter
 from ..tokenizer import Tokenizer
+from .checkpoint import checkpointed_run
 from .counted import Counts
 from .counts import Limits
 from .options import Plan
-from .resuming import learning
 from .rules import Rules, add_required
 
 __all__ = ["Learned", "check_required", "learn_merges"]
@@ -93,7 +93,9 @@ def _inside(
         "min_frequency": plan.min_frequency,
         "rules": rules,
     }
-    run = learning(counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, room, "merges")))
+    run = checkpointed_run(
+        counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, room, "merges"))
+    )
     try:
         vocabulary, num_symbols, *columns = counts._core.learn(
             level=plan.level,
@@ -128,7 +130,7 @@ def _across(
         "min_frequency": plan.min_frequency,
         "rules": rules_json,
     }
-    run = learning(
+    run = checkpointed_run(
         counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, room, "merges"))
     )
     vocabulary, *columns = learn_more(

@@ -22,14 +22,14 @@ from ..errors import ConfigError, FormatError
 from .counted import Counts
 from .counts import Limits
 
-__all__ = ["learning"]
+__all__ = ["checkpointed_run"]
 
-NAME = "merges.jtm"
+FILE_NAME = "merges.jtm"
 VERSION = 1
-SAVE_EVERY = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of one
+SAVE_EVERY_S = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of one
 
 
-def learning(
+def checkpointed_run(
     counts: Counts,
     how: Mapping[str, Any],
     limits: Limits,
@@ -52,7 +52,7 @@ def learning(
     memory = limits.memory()
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
-    path = Path(limits.checkpoint, NAME)
+    path = Path(limits.checkpoint, FILE_NAME)
     made = {"counts": counts._core.checksum(), "distinct": len(counts), **json.loads(json.dumps(how))}
 
     def save(merges: bytes) -> None:
@@ -62,7 +62,7 @@ def learning(
             file.write(json.dumps(head, sort_keys=True).encode() + b"\n" + merges)
 
     done = _saved(path, made)
-    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY)
+    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY_S)
 
 
 def _saved(path: Path, made: Mapping[str, Any]) -> bytes | None:
