@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton.analysis.edge_cases import EDGE_CASES, INVALID_UTF8
 from jeton.analysis.equality import Difference, StressSet, same_ids, takes_bytes
-from jeton.analysis.tricky import INVALID, TRICKY
 from tests.material import BYTE_KINDS, byte_tokenizer, tokenizer
 
 TH = (116, 104, 256)  # t + h
@@ -29,7 +29,7 @@ def test_every_kind_of_tokenizer_equals_itself_read_again(kind: str) -> None:
     found = same_ids(tok, jeton.Tokenizer.from_bytes(tok.to_bytes()), texts, progress=False)
     assert found.equal
     assert found.same_fingerprint
-    assert found.compared == len(texts) > 500 + len(TRICKY)
+    assert found.compared == len(texts) > 500 + len(EDGE_CASES)
     assert found.refused == 0
 
 
@@ -47,7 +47,7 @@ def test_byte_level_is_compared_on_bytes_too(kind: str) -> None:
     assert takes_bytes(tokenizer(kind)) == (kind in BYTE_KINDS)
     assert any(isinstance(text, bytes) for text in texts) == (kind in BYTE_KINDS)
     if kind in BYTE_KINDS:
-        assert set(INVALID) < set(texts)
+        assert set(INVALID_UTF8) < set(texts)
 
 
 def test_equal_without_equal_fingerprint() -> None:

@@ -9,8 +9,8 @@ import unicodedata
 import pytest
 
 import jeton
+from jeton.analysis.edge_cases import EDGE_CASES, INVALID_UTF8
 from jeton.analysis.stress import stress_bytes, stress_texts
-from jeton.analysis.tricky import INVALID, TRICKY
 from tests.material import SPECIAL, tokenizer
 
 
@@ -70,7 +70,7 @@ def test_special_tokens_only_when_asked(tok: jeton.Tokenizer) -> None:
     token = "<|im_end|>"
     assert token in SPECIAL
     assert any(token in text for text in stress_texts(tok, 3000, special=True))
-    tricky = [text for text in TRICKY if token in text]
+    tricky = [text for text in EDGE_CASES if token in text]
     assert not any(token in text and not any(t in text for t in tricky) for text in stress_texts(tok, 3000))
 
 
@@ -85,14 +85,14 @@ def test_bytes_are_mostly_not_utf8(tok: jeton.Tokenizer) -> None:
     texts = list(stress_bytes(tok, 2000))
     assert 0.02 < sum(map(is_text, texts)) / 2000 < 0.5
     assert {byte for text in texts for byte in text} == set(range(256))
-    assert not any(map(is_text, INVALID))
+    assert not any(map(is_text, INVALID_UTF8))
 
 
-def test_tricky_texts_are_different_and_unicode() -> None:
-    assert len(TRICKY) >= 150
-    assert len(set(TRICKY)) == len(TRICKY)
-    assert len(set(INVALID)) == len(INVALID)
-    "".join(TRICKY).encode()
+def test_edge_cases_are_different_and_unicode() -> None:
+    assert len(EDGE_CASES) >= 150
+    assert len(set(EDGE_CASES)) == len(EDGE_CASES)
+    assert len(set(INVALID_UTF8)) == len(INVALID_UTF8)
+    "".join(EDGE_CASES).encode()
 
 
 def test_fast(tok: jeton.Tokenizer) -> None:

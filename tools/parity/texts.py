@@ -16,8 +16,8 @@ from random import Random
 from typing import TypeVar
 
 import jeton
+from jeton.analysis.edge_cases import EDGE_CASES
 from jeton.analysis.stress import stress_bytes, stress_texts
-from jeton.analysis.tricky import TRICKY
 
 __all__ = [
     "CORPORA",
@@ -59,7 +59,7 @@ def corpus(data: Path, name: str) -> tuple[str, ...]:
 
 def generated_texts(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[str]:
     """`n` strings: first those written by hand, then generated ones, some with special tokens in them."""
-    by_hand = TRICKY[:n]
+    by_hand = EDGE_CASES[:n]
     yield from by_hand
     names = [content for _, content, _, _ in tok._core.added_tokens()]
     spellings = [*names, *(name[:-1] for name in names), *(name[1:] for name in names)]

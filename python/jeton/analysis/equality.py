@@ -21,8 +21,8 @@ from ..errors import InvalidTextError, JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from .edge_cases import EDGE_CASES, INVALID_UTF8
 from .stress import stress_bytes, stress_texts
-from .tricky import INVALID, TRICKY
 
 __all__ = ["Difference", "Equality", "StressSet", "same_ids", "takes_bytes"]
 
@@ -95,7 +95,7 @@ class Equality(NamedTuple):
 
 @dataclass(frozen=True)
 class StressSet:
-    """The built-in texts for comparing two tokenizers: `TRICKY` ones, the special tokens of both, and generated ones;
+    """The built-in texts for comparing two tokenizers: `EDGE_CASES` ones, the special tokens of both, and generated ones;
     for byte-level tokenizers also some that are not UTF-8.
 
     Attributes:
@@ -116,18 +116,18 @@ class StressSet:
     seed: int = 0
 
     def __iter__(self) -> Iterator[str | bytes]:
-        yield from TRICKY
+        yield from EDGE_CASES
         for token in self._special:
             yield from (token, f"a{token} {token}{token}b")
         yield from stress_texts(self.a, self.num, self.seed, special=True)
         yield from stress_texts(self.b, self.num // 4, self.seed + 1, special=True)
         if takes_bytes(self.a):
-            yield from INVALID
+            yield from INVALID_UTF8
             yield from stress_bytes(self.a, self.num // 4, self.seed, special=True)
 
     def __len__(self) -> int:
-        num_bytes = len(INVALID) + self.num // 4 if takes_bytes(self.a) else 0
-        return len(TRICKY) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
+        num_bytes = len(INVALID_UTF8) + self.num // 4 if takes_bytes(self.a) else 0
+        return len(EDGE_CASES) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
 
     @property
     def _special(self) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from ..tokenizer import Tokenizer
 from ..vocab_view import SPECIAL
-from .tricky import INVALID, TRICKY
+from .edge_cases import EDGE_CASES, INVALID_UTF8
 
 __all__ = ["stress_bytes", "stress_texts"]
 
@@ -99,7 +99,7 @@ def stress_bytes(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool 
             else:
                 which = draw()
                 if which < 0.4:
-                    piece = INVALID[int(draw() * len(INVALID))]
+                    piece = INVALID_UTF8[int(draw() * len(INVALID_UTF8))]
                 elif which < 0.5:
                     piece = bytes([int(draw() * 256)])
                 else:
@@ -256,5 +256,5 @@ def _kinds() -> tuple[Sequence[str], ...]:
         pool(letters), pool(number), pool(marked), _SIGNS, _SIGNS, _CONTRACTIONS, _CONTROL, _SNIPPETS, _EMOJI,
         pool(run(_HAN, 8)), pool(run(_KANA, 8)), pool(run(_HANGUL, 6)), pool(run(_COMMON, 8)), pool(run(_COMMON, 8)),
         pool(run(_RARE, 6)), pool(run(_DIGITS, 6)), pool(run(_FORMS, 4)), pool(run(_SYMBOLS, 3)), pool(run(_ANY, 4)),
-        tuple(text for text in TRICKY if len(text) < 40),
+        tuple(text for text in EDGE_CASES if len(text) < 40),
     )  # fmt: skip

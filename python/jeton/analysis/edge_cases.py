@@ -1,12 +1,12 @@
 """Short texts that break tokenizers, written by hand: each has broken one, or shows a rule that two libraries read
 differently. They stand first in every comparison, for a difference on one of them says what is wrong.
 
-Left out: bytes that are not UTF-8 (`INVALID`, at the end, has those), and anything long; `stress` makes these.
+Left out: bytes that are not UTF-8 (`INVALID_UTF8`, at the end, has those), and anything long; `stress` makes these.
 """
 
 from __future__ import annotations
 
-__all__ = ["INVALID", "TRICKY"]
+__all__ = ["EDGE_CASES", "INVALID_UTF8"]
 
 _EDGES = (
     "",
@@ -209,10 +209,10 @@ _MARKS = (
     "\u202eright to left\u202c \u2066isolate\u2069",
 )
 
-TRICKY: tuple[str, ...] = (*_EDGES, *_WORDS, *_NUMBERS, *_SIGNS, *_SCRIPTS, *_EMOJI, *_CODE, *_MARKS)
+EDGE_CASES: tuple[str, ...] = (*_EDGES, *_WORDS, *_NUMBERS, *_SIGNS, *_SCRIPTS, *_EMOJI, *_CODE, *_MARKS)
 
 # Bytes that are not UTF-8, each in its own way.
-INVALID: tuple[bytes, ...] = (
+INVALID_UTF8: tuple[bytes, ...] = (
     b"\x80",  # a continuation alone
     b"\xbf\xbf",
     b"\xc3",  # a beginning alone
