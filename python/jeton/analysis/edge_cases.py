@@ -1,7 +1,7 @@
 """Short texts that break tokenizers, written by hand: each has broken one, or shows a rule that two libraries read
 differently. They stand first in every comparison, for a difference on one of them says what is wrong.
 
-Left out: bytes that are not UTF-8 (`INVALID_UTF8`, at the end, has those), and anything long; `stress` makes these.
+Left out: bytes that are not UTF-8 (`INVALID_UTF8`, at the end, has those), and anything long; `generated_texts` makes these.
 """
 
 from __future__ import annotations

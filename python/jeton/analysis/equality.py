@@ -22,9 +22,9 @@ from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .edge_cases import EDGE_CASES, INVALID_UTF8
-from .stress import stress_bytes, stress_texts
+from .generated_texts import generate_bytes, generate_texts
 
-__all__ = ["Difference", "Equality", "StressSet", "same_ids", "takes_bytes"]
+__all__ = ["Difference", "Equality", "GeneratedTexts", "same_ids", "takes_bytes"]
 
 # Texts are encoded in batches of this many, and of no more than so many characters.
 BATCH = 256
@@ -94,7 +94,7 @@ class Equality(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StressSet:
+class GeneratedTexts:
     """The built-in texts for comparing two tokenizers: `EDGE_CASES` ones, the special tokens of both, and generated ones;
     for byte-level tokenizers also some that are not UTF-8.
 
@@ -106,7 +106,7 @@ class StressSet:
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower"], 258, progress=False)
-        >>> len(StressSet(tok, tok, 100)) == len(list(StressSet(tok, tok, 100))) > 250
+        >>> len(GeneratedTexts(tok, tok, 100)) == len(list(GeneratedTexts(tok, tok, 100))) > 250
         True
     """
 
@@ -119,11 +119,11 @@ class StressSet:
         yield from EDGE_CASES
         for token in self._special:
             yield from (token, f"a{token} {token}{token}b")
-        yield from stress_texts(self.a, self.num, self.seed, special=True)
-        yield from stress_texts(self.b, self.num // 4, self.seed + 1, special=True)
+        yield from generate_texts(self.a, self.num, self.seed, special=True)
+        yield from generate_texts(self.b, self.num // 4, self.seed + 1, special=True)
         if takes_bytes(self.a):
             yield from INVALID_UTF8
-            yield from stress_bytes(self.a, self.num // 4, self.seed, special=True)
+            yield from generate_bytes(self.a, self.num // 4, self.seed, special=True)
 
     def __len__(self) -> int:
         num_bytes = len(INVALID_UTF8) + self.num // 4 if takes_bytes(self.a) else 0
@@ -157,7 +157,7 @@ def same_ids(
     Args:
         a: one.
         b: the other. Special tokens may have other names; their ids may not.
-        texts: what to compare on; None: the built-in `StressSet`.
+        texts: what to compare on; None: the built-in `GeneratedTexts`.
         decode: whether decoded bytes are compared too; a format may keep ids and lose the decoder.
         threads, progress: as in `jeton.train`.
 
@@ -173,7 +173,7 @@ def same_ids(
           second  256 119  lo w  (2 ids)
     """
     both = _Both(a, b, decode, num_threads(threads))
-    texts = StressSet(a, b) if texts is None else texts
+    texts = GeneratedTexts(a, b) if texts is None else texts
     total = len(texts) if isinstance(texts, Sized) else None
     compared = refused = 0
     with make_reporter(progress) as report:
