@@ -319,12 +319,12 @@ def test_a_batch_that_ends_in_time_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_
         called.append(lambda: None)
         raise KeyboardInterrupt
 
-    class Run(counting._Run):
+    class Run(counting._CountingRun):
         def __init__(self, corpus: object, counter: _core.Counter, *rest: object) -> None:
             super().__init__(corpus, Interrupting(counter), *rest)  # type: ignore[arg-type]
 
     old = signal.signal(signal.SIGALRM, interrupt)
-    monkeypatch.setattr(counting, "_Run", Run)
+    monkeypatch.setattr(counting, "_CountingRun", Run)
     monkeypatch.setattr(counting, "PATIENCE", 60.0)
     try:
         with pytest.raises(KeyboardInterrupt):

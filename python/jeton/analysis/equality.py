@@ -172,7 +172,7 @@ def same_ids(
           first   257  low  (1 id)
           second  256 119  lo w  (2 ids)
     """
-    both = _Both(a, b, decode, num_threads(threads))
+    both = _TokenizerPair(a, b, decode, num_threads(threads))
     texts = GeneratedTexts(a, b) if texts is None else texts
     total = len(texts) if isinstance(texts, Sized) else None
     compared = refused = 0
@@ -201,7 +201,7 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
         yield batch
 
 
-class _Both:
+class _TokenizerPair:
     """Two tokenizers side by side."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer, decode: bool, threads: int) -> None:

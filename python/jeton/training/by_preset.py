@@ -19,7 +19,7 @@ from .checkpoint import checkpointed_run
 from .counts import Counts, Limits, count
 from .facts import why_stopped, with_facts
 from .log import TrainingLog
-from .presets import Asked, Preset, Recipe
+from .presets import Preset, Recipe, TrainingRequest
 
 __all__ = ["train_by"]
 
@@ -27,7 +27,7 @@ __all__ = ["train_by"]
 def train_by(
     preset: Preset,
     corpus: CorpusLike | Mapping[str, int] | Counts,
-    asked: Asked,
+    request: TrainingRequest,
     *,
     threads: int | None,
     progress: Progress,
@@ -41,7 +41,7 @@ def train_by(
     Args:
         preset: the rules.
         corpus: as for `train`.
-        asked: what else `train` was given.
+        request: what else `train` was given.
         threads, progress: as for `train`.
         reading: how the corpus is read, the options of `open_corpus`.
         limits: how counting uses memory and disk.
@@ -52,7 +52,7 @@ def train_by(
         ConfigError: options that contradict, or counts that were made in another way.
         TrainingError: a corpus without text.
     """
-    recipe = preset.recipe(asked)
+    recipe = preset.recipe(request)
     if trace:
         _check_trace(recipe.definition, preset)
     began = time.perf_counter()
@@ -70,10 +70,10 @@ def train_by(
             raise TrainingError("the corpus holds no text to learn from")
         run = checkpointed_run(
             counts,
-            {"preset": preset.name, "options": preset.facts(), "asked": asked.facts()},
+            {"preset": preset.name, "options": preset.facts(), "asked": request.facts()},
             limits,
             num_threads(threads),
-            lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
+            lambda done: report(ProgressEvent("merge", done, request.vocab_size, recipe.unit)),
         )
         try:
             learned = recipe.learn(counts, run)
@@ -96,7 +96,7 @@ def train_by(
         preset_options=preset.facts() or None,
         tie_break=recipe.tie_break,
         min_frequency=recipe.min_frequency,
-        vocab_size=asked.vocab_size,
+        vocab_size=request.vocab_size,
         num_merges=num_merges,
         log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
     )

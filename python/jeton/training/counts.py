@@ -27,7 +27,7 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
 from ..threads import num_threads
 from .counted import MAX_COUNT, Counts, Dropped
-from .interrupted import saying_what_is_kept
+from .interrupted import log_kept_counts
 from .memory_limit import MemoryOptions, make_memory, parse_bytes
 from .spilling import STATE, Position, Spill
 from .stages import Stages
@@ -204,7 +204,7 @@ def count(
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
     alone = True
-    with saying_what_is_kept(limits.checkpoint, STATE):
+    with log_kept_counts(limits.checkpoint, STATE):
         for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
             alone = corpus.num_weight_groups == 1 and weight == 1
             own = limits if alone else limits.of_source(group)
@@ -235,7 +235,7 @@ def _count_source(
     spill = limits.open(stages, special_tokens)
     try:
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
-        _Run(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
+        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
         documents, corpus_bytes, found = counter.totals()
         core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
     finally:
@@ -264,7 +264,7 @@ def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | No
     report(ProgressEvent("count", corpus.bytes_read, total, "B"))
 
 
-class _Run:
+class _CountingRun:
     """One source of a corpus on its way through a counter."""
 
     def __init__(

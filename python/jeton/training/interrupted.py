@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["saying_what_is_kept", "uninterrupted"]
+__all__ = ["defer_interrupt", "log_kept_counts"]
 
 _log = logging.getLogger("jeton")
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_interrupt() -> Iterator[None]:
     """Holds back the first SIGINT until the block has ended; a second one ends the block.
 
     Python calls signal handlers in the main thread only, so in other threads there is nothing to hold back.
@@ -26,7 +26,7 @@ def uninterrupted() -> Iterator[None]:
     Examples:
         >>> done = []
         >>> try:
-        ...     with uninterrupted():
+        ...     with defer_interrupt():
         ...         signal.raise_signal(signal.SIGINT)
         ...         done.append("whole")
         ... except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def saying_what_is_kept(checkpoint: str | os.PathLike[str] | None, state: str) -> Iterator[None]:
+def log_kept_counts(checkpoint: str | os.PathLike[str] | None, state: str) -> Iterator[None]:
     """When the block is interrupted, logs how many documents the checkpoint holds.
 
     Args:

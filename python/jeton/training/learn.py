@@ -26,9 +26,9 @@ from .counts import Counts, Limits, count
 from .counts_file import counts_of
 from .facts import why_stopped, with_facts
 from .log import TrainingLog, write_log
-from .merging import Learned, check_required, learn_merges
+from .merging import LearnedMerges, check_required, learn_merges
 from .options import Plan
-from .presets import Asked, MinBpe, Preset, resolve
+from .presets import MinBpe, Preset, TrainingRequest, resolve
 from .rules import Rules
 from .stages import Stages
 from .superwords import Superwords
@@ -150,12 +150,12 @@ def train(
             raise ConfigError(
                 f"rules= and superwords= do not go with preset={peer.name!r}, which has its own", option="rules"
             )
-        asked = Asked.make(
+        request = TrainingRequest.make(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
         tok, counts = train_by(
-            peer, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
+            peer, corpus, request, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
             trace=bool(trace),
         )  # fmt: skip
         return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
@@ -236,7 +236,7 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
     return counts
 
 
-def _built(counts: Counts, learned: Learned, plan: Plan, began: float) -> Tokenizer:
+def _built(counts: Counts, learned: LearnedMerges, plan: Plan, began: float) -> Tokenizer:
     """The tokenizer, and what is known of its training."""
     vocabulary = learned.vocabulary
     num_merges = len(learned.columns[0])

@@ -21,13 +21,13 @@ from .counts import Limits
 from .options import Plan
 from .rules import Rules, add_required
 
-__all__ = ["Learned", "check_required", "learn_merges"]
+__all__ = ["LearnedMerges", "check_required", "learn_merges"]
 
 Columns: TypeAlias = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedMerges:
     """What learning made.
 
     Attributes:
@@ -50,7 +50,7 @@ def learn_merges(
     limits: Limits,
     threads: int,
     report: Reporter,
-) -> Learned:
+) -> LearnedMerges:
     """Learns all merges.
 
     Args:
@@ -82,7 +82,7 @@ def learn_merges(
 
 def _inside(
     counts: Counts, plan: Plan, room: int, first: int, limits: Limits, threads: int, report: Reporter
-) -> Learned:
+) -> LearnedMerges:
     """The merges inside pretokens."""
     rules = plan.rules.to_json(by_character=plan.level == "char")
     how = {
@@ -112,12 +112,12 @@ def _inside(
     except ConfigError as error:
         error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
         raise
-    return Learned(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
+    return LearnedMerges(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
 
 
 def _across(
-    learned: Learned, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
-) -> Learned:
+    learned: LearnedMerges, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
+) -> LearnedMerges:
     """More merges, on text cut by another pattern, from what the first ones make of it."""
     superwords = plan.superwords
     done = len(learned.columns[0])
@@ -149,7 +149,7 @@ def _across(
     return replace(learned, vocabulary=vocabulary, columns=joined)
 
 
-def _require(learned: Learned, plan: Plan, room: int) -> Learned:
+def _require(learned: LearnedMerges, plan: Plan, room: int) -> LearnedMerges:
     """Merges for the tokens that must exist. Nobody counted their pairs: the log has 0 there."""
     if not plan.rules.required:
         return learned

@@ -260,7 +260,7 @@ def replay_texts(
             option="tok",
         )
     _check_size(sum(map(len, texts)))
-    run = _Run(tok, top)
+    run = _ReplayRun(tok, top)
     num_bytes = 0
     for text, count in zip(texts, counts or [1] * len(texts), strict=True):
         num_bytes += len(text) * count
@@ -282,7 +282,7 @@ def _check_size(num_bytes: int) -> None:
         )
 
 
-class _Run:
+class _ReplayRun:
     """All sequences, one after the other with a wall after each, at one step of the run."""
 
     def __init__(self, tok: Tokenizer, top: int) -> None:

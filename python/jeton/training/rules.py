@@ -108,7 +108,7 @@ class Rules:
 
     def to_json(self, *, by_character: bool) -> str | None:
         """What the core asks of each pair; None where it need not."""
-        asked: Mapping[str, Any] = {
+        constraints: Mapping[str, Any] = {
             "whole_characters": self.whole_characters,
             "one_class": self.one_class,
             "one_script": self.one_script,
@@ -117,7 +117,7 @@ class Rules:
             "max_words": self.max_words,
             "blocked": [list(text.encode()) for text in self.blocked],
         }
-        return json.dumps({**asked, "by_character": by_character}) if any(asked.values()) else None
+        return json.dumps({**constraints, "by_character": by_character}) if any(constraints.values()) else None
 
     def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
         """Whether each of these may be a token; `by_character`: at character level.
@@ -129,8 +129,8 @@ class Rules:
         given = items(tokens, "tokens", "a list of bytes")
         for index, token in enumerate(given):
             instance(token, f"tokens[{index}]", bytes, "bytes")
-        asked = self.to_json(by_character=flag(by_character, "by_character"))
-        return rules_hold(asked, given) if asked else [True] * len(given)
+        rules = self.to_json(by_character=flag(by_character, "by_character"))
+        return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
         """The pattern, with runs of digits cut from the right where that is asked.

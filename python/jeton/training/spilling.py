@@ -30,7 +30,7 @@ from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
-from .interrupted import uninterrupted
+from .interrupted import defer_interrupt
 
 __all__ = ["Position", "Spill"]
 
@@ -109,7 +109,7 @@ class Spill:
         """
         if self._is_writing or (position == self.position and self.is_checkpoint):
             return
-        with uninterrupted():
+        with defer_interrupt():
             self._is_writing = True
             totals = counter.totals()
             self._write(partial(counter.spill, durable=self.is_checkpoint))

@@ -61,7 +61,7 @@ class Superwords:
         return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
     def facts(self) -> dict[str, Any]:
-        """What was asked, for the file."""
+        """What was request, for the file."""
         return asdict(self)
 
     def first_size(self, room: int) -> int:

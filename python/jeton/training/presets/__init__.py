@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import ConfigError
-from .base import Asked, Learned, Preset, Recipe
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest
 from .hf import Bert, Hf
 from .minbpe import MinBpe
 from .sentencepiece import SentencePiece
@@ -20,16 +20,16 @@ from .unigram import SentencePieceUnigram
 
 __all__ = [
     "PRESETS",
-    "Asked",
     "Bert",
     "Hf",
-    "Learned",
+    "LearnedVocabulary",
     "MinBpe",
     "Preset",
     "Recipe",
     "SentencePiece",
     "SentencePieceUnigram",
     "SubwordNmt",
+    "TrainingRequest",
     "make",
     "resolve",
 ]

@@ -20,13 +20,13 @@ from ..counts import Counts
 from ..options import TIE_BREAKS
 from ..stages import Stages
 
-__all__ = ["DEFAULT_VOCAB_SIZE", "Asked", "Learned", "Preset", "Recipe", "checked"]
+__all__ = ["DEFAULT_VOCAB_SIZE", "LearnedVocabulary", "Preset", "Recipe", "TrainingRequest", "checked"]
 
 DEFAULT_VOCAB_SIZE = 32_000  # what `train` takes where nothing is said
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrainingRequest:
     """What `train` was given beside the corpus and the preset; None is what was not given."""
 
     vocab_size: int
@@ -56,7 +56,7 @@ class Asked:
         unk_token: str | None,
         end_of_word: str | None,
         end_of_word_style: EndOfWordStyle | None,
-    ) -> Asked:
+    ) -> TrainingRequest:
         """Checks what `train` was given, as far as it is the same for every preset.
 
         Raises:
@@ -102,7 +102,7 @@ class Asked:
                 raise ConfigError(f"preset={preset!r} decides {option} itself; {instead}", option=option)
 
 
-class Learned(NamedTuple):
+class LearnedVocabulary(NamedTuple):
     """What the core returned; `merges` is None where the vocabulary has them."""
 
     vocabulary: _core.Vocabulary
@@ -132,7 +132,7 @@ class Recipe:
     tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, _core.Run], Learned]
+    learn: Callable[[Counts, _core.Run], LearnedVocabulary]
     definition: Definition
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class Preset:
 
     name: ClassVar[str]
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run that the preset and the other options of `train` describe.
 
         Raises:

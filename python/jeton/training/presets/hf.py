@@ -22,7 +22,7 @@ from ...errors import ConfigError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, checked, integer
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["Bert", "Hf"]
 
@@ -74,28 +74,28 @@ class Hf(Preset):
             if getattr(self, option) is not None:
                 spell(getattr(self, option), option)
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run; see `Preset.recipe`."""
-        suffix = _suffix(self.end_of_word_suffix, asked)
-        tie_break = asked.tie_break or "lowest_ids"
+        suffix = _suffix(self.end_of_word_suffix, request)
+        tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
             raise ConfigError(
                 f"tie_break={tie_break!r} compares strings, and with a prefix or a suffix Hugging Face compares ids",
                 option="tie_break",
             )
-        level, parts = self._split(asked, suffix)
+        level, parts = self._split(request, suffix)
         if level == "byte" and self.continuing_subword_prefix:
             raise ConfigError(
                 "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
             )
-        min_frequency = _one(asked.min_frequency, self.min_frequency, "min_frequency")
-        special = _special(asked.special_tokens, asked.unk_token)
-        initial = _units(self.initial_alphabet, level)
+        min_frequency = _one(request.min_frequency, self.min_frequency, "min_frequency")
+        special = _special(request.special_tokens, request.unk_token)
+        initial = _initial_symbols(self.initial_alphabet, level)
         _check_special(special, initial, level)
         options = {
             "byte_level": level == "byte",
             "tie_break": tie_break,
-            "vocab_size": _room(asked.vocab_size, special),
+            "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
             "min_frequency": min_frequency,
             "limit_alphabet": self.limit_alphabet,
@@ -108,28 +108,28 @@ class Hf(Preset):
             level=level,
             end_of_word=suffix,
             end_of_word_style="suffix" if suffix else "symbol",
-            unk_token=asked.unk_token,
+            unk_token=request.unk_token,
             continuing_subword_prefix=self.continuing_subword_prefix,
         )
         decoder: tuple[Part, ...] | None = None
         if self.continuing_subword_prefix:
             decoder = ({"type": "WordPiece", "prefix": self.continuing_subword_prefix, "cleanup": False},)
-        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), asked)
+        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), request)
 
-    def _split(self, asked: Asked, suffix: str | None) -> tuple[Level, tuple[Part, ...]]:
+    def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[Level, tuple[Part, ...]]:
         """The unit of a symbol, and the pre-tokenizer."""
         if self.pre_tokenizer is None:
-            level = asked.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
+            level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
             default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
-            part = Pattern.of(asked.pattern or default).part()
+            part = Pattern.of(request.pattern or default).part()
             return level, (part,) if part else ()
-        if asked.pattern is not None:
+        if request.pattern is not None:
             raise ConfigError("pattern= and pre_tokenizer= both split the text; pass one of them", option="pattern")
         parts = Stages.make(None, (), self.pre_tokenizer).pretokenizer
         level = "byte" if any(part.get("type") == "ByteLevel" for part in parts) else "char"
-        if asked.level not in (None, level):
+        if request.level not in (None, level):
             raise ConfigError(
-                f"level={asked.level!r}: this pre_tokenizer hands on {level}s; a ByteLevel part makes bytes",
+                f"level={request.level!r}: this pre_tokenizer hands on {level}s; a ByteLevel part makes bytes",
                 option="level",
             )
         return level, parts
@@ -171,9 +171,9 @@ class Bert(Preset):
         _check_alphabet(self.initial_alphabet)
         spell(self.wordpieces_prefix, "wordpieces_prefix")
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run; see `Preset.recipe`."""
-        asked.refuse(
+        request.refuse(
             self.name,
             {
                 "level": "entries are characters",
@@ -182,16 +182,16 @@ class Bert(Preset):
                 "end_of_word": "WordPiece marks what is inside a word: wordpieces_prefix=",
             },
         )
-        unk = asked.unk_token or "[UNK]"
-        special = _special(asked.special_tokens or BERT_TOKENS, unk)
-        initial = _units(self.initial_alphabet, "char")
+        unk = request.unk_token or "[UNK]"
+        special = _special(request.special_tokens or BERT_TOKENS, unk)
+        initial = _initial_symbols(self.initial_alphabet, "char")
         _check_special(special, initial, "char")
         options = {
             "byte_level": False,
             "tie_break": "lowest_ids",
-            "vocab_size": _room(asked.vocab_size, special),
+            "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
-            "min_frequency": _one(asked.min_frequency, self.min_frequency, "min_frequency"),
+            "min_frequency": _one(request.min_frequency, self.min_frequency, "min_frequency"),
             "limit_alphabet": self.limit_alphabet,
             "initial_alphabet": initial,
             "prefix": self.wordpieces_prefix,
@@ -213,14 +213,14 @@ class Bert(Preset):
             template=_bert_template(special),
             roles={role: token for role, token in (_BERT_ROLES | {"unk": unk}).items() if token in special},
         )
-        return _recipe("wordpiece", options, special, definition, asked)
+        return _recipe("wordpiece", options, special, definition, request)
 
 
 def _recipe(
-    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
+    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, request: TrainingRequest
 ) -> Recipe:
-    def learn(counts: Counts, run: _core.Run) -> Learned:
-        learned = Learned(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
+    def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+        learned = LearnedVocabulary(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
         ids = list(range(len(special)))
         added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
         return learned._replace(vocabulary=added)
@@ -237,15 +237,15 @@ def _recipe(
     )
 
 
-def _suffix(suffix: str | None, asked: Asked) -> str | None:
-    if asked.end_of_word is None:
+def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
+    if request.end_of_word is None:
         return suffix
-    if asked.end_of_word_style != "suffix":
+    if request.end_of_word_style != "suffix":
         raise ConfigError(
             "preset='hf' glues the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
             option="end_of_word_style",
         )
-    return str(_one(asked.end_of_word, suffix, "end_of_word", none=None))
+    return str(_one(request.end_of_word, suffix, "end_of_word", none=None))
 
 
 def _one(given: Any, own: Any, option: str, none: Any = 0) -> Any:
@@ -264,7 +264,7 @@ def _special(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str,
     return tuple(tokens)
 
 
-def _room(vocab_size: int, special: Sequence[str]) -> int:
+def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:
     room = vocab_size - len(special)
     if room < 1:
         raise ConfigError(
@@ -283,7 +283,7 @@ def _check_alphabet(alphabet: object) -> None:
             raise ConfigError(f"initial_alphabet holds {item!r}, not a character", option="initial_alphabet")
 
 
-def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
+def _initial_symbols(alphabet: Sequence[str] | None, level: Level) -> list[int]:
     """What the core counts: bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]

@@ -27,7 +27,7 @@ from ...errors import ConfigError, TrainingError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, checked, integer
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["SentencePiece"]
 
@@ -125,9 +125,9 @@ class SentencePiece(Preset):
         for symbol in (*self.control_symbols, *self.user_defined_symbols):
             spell(symbol, "user_defined_symbols")
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run; see `Preset.recipe`."""
-        asked.refuse(
+        request.refuse(
             self.name,
             {
                 "level": "symbols are characters",
@@ -139,11 +139,11 @@ class SentencePiece(Preset):
                 "end_of_word": "see treat_whitespace_as_suffix",
             },
         )
-        reserved = self._reserved(asked.vocab_size)
-        room = asked.vocab_size - len(reserved)
+        reserved = self._reserved(request.vocab_size)
+        room = request.vocab_size - len(reserved)
         if room < 1:
             raise ConfigError(
-                f"vocab_size={asked.vocab_size} has no room: {len(reserved)} pieces that are not learned take it all",
+                f"vocab_size={request.vocab_size} has no room: {len(reserved)} pieces that are not learned take it all",
                 option="vocab_size",
             )
         normalizer = self._normalizer()
@@ -169,9 +169,9 @@ class SentencePiece(Preset):
             roles=roles,
         )
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
-            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, run))
-            self._check_size(learned.vocabulary.next_id(), asked.vocab_size)
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+            learned = LearnedVocabulary(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, run))
+            self._check_size(learned.vocabulary.next_id(), request.vocab_size)
             return learned
 
         return Recipe(

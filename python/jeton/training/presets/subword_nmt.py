@@ -20,7 +20,7 @@ from ...definition import Bpe, Definition
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import DEFAULT_VOCAB_SIZE, Asked, Learned, Preset, Recipe, checked, integer
+from .base import DEFAULT_VOCAB_SIZE, LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["SubwordNmt"]
 
@@ -55,9 +55,9 @@ class SubwordNmt(Preset):
         if self.total_symbols and self.symbols is None:
             raise ConfigError("total_symbols takes characters off symbols; pass symbols=, too", option="total_symbols")
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run; see `Preset.recipe`."""
-        asked.refuse(
+        request.refuse(
             self.name,
             {
                 "level": "symbols are characters",
@@ -67,26 +67,26 @@ class SubwordNmt(Preset):
                 "special_tokens": "its words have none; add them afterwards with add_tokens",
             },
         )
-        if self.symbols is not None and asked.vocab_size != DEFAULT_VOCAB_SIZE:
+        if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size={asked.vocab_size} and symbols={self.symbols} both say where to stop; pass one of them",
+                f"vocab_size={request.vocab_size} and symbols={self.symbols} both say where to stop; pass one of them",
                 option="vocab_size",
             )
         min_frequency = self.min_frequency
-        if asked.min_frequency is not None and self.min_frequency == 2:
-            min_frequency = asked.min_frequency
-        special = () if asked.unk_token is None else (asked.unk_token,)
-        model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
+        if request.min_frequency is not None and self.min_frequency == 2:
+            min_frequency = request.min_frequency
+        special = () if request.unk_token is None else (request.unk_token,)
+        model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=request.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
             symbols = _core.alphabet_size(counts._core, "char", "suffix")
             vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
                 level="char",
                 end_of_word_style="suffix",
                 end_of_word=_END,
                 tie_break="highest_pair",
-                vocab_size=self._size(asked.vocab_size - len(special), symbols),
+                vocab_size=self._size(request.vocab_size - len(special), symbols),
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
@@ -94,7 +94,7 @@ class SubwordNmt(Preset):
             )
             for token in special:
                 vocabulary = vocabulary.with_added([vocabulary.next_id()], [token.encode()], [True])
-            return Learned(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
+            return LearnedVocabulary(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
 
         return Recipe(
             algorithm="bpe",
@@ -103,7 +103,7 @@ class SubwordNmt(Preset):
             stages=Stages.of(definition),
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: self._size(asked.vocab_size - len(special), num_symbols) - num_symbols,
+            num_merges=lambda num_symbols: self._size(request.vocab_size - len(special), num_symbols) - num_symbols,
             special_tokens=special,
             by_line=True,
         )

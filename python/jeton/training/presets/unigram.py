@@ -24,7 +24,7 @@ from ...definition import Unigram
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Recipe, integer
+from .base import LearnedVocabulary, Recipe, TrainingRequest, integer
 from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
@@ -87,19 +87,19 @@ class SentencePieceUnigram(SentencePiece):
                 option="max_sentencepiece_length",
             )
 
-    def recipe(self, asked: Asked) -> Recipe:
+    def recipe(self, request: TrainingRequest) -> Recipe:
         """The run; see `Preset.recipe`. Special tokens are control symbols here, and the unknown token a piece."""
-        if asked.special_tokens or asked.unk_token is not None:
-            symbols = dict.fromkeys((*self.control_symbols, *asked.special_tokens))
-            unk_piece = asked.unk_token or self.unk_piece
+        if request.special_tokens or request.unk_token is not None:
+            symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
+            unk_piece = request.unk_token or self.unk_piece
             symbols.pop(unk_piece, None)
             named = replace(self, control_symbols=tuple(symbols), unk_piece=unk_piece)
-            return named.recipe(replace(asked, special_tokens=(), unk_token=None))
-        recipe = super().recipe(asked)
-        reserved = self._reserved(asked.vocab_size)
+            return named.recipe(replace(request, special_tokens=(), unk_token=None))
+        recipe = super().recipe(request)
+        reserved = self._reserved(request.vocab_size)
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
-            return self._learn(counts, asked, reserved, run)
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+            return self._learn(counts, request, reserved, run)
 
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
@@ -113,30 +113,32 @@ class SentencePieceUnigram(SentencePiece):
             unit="pieces",
         )
 
-    def _learn(self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], run: _core.Run) -> Learned:
+    def _learn(
+        self, counts: Counts, request: TrainingRequest, reserved: list[tuple[int, int, str]], run: _core.Run
+    ) -> LearnedVocabulary:
         most = 0
 
         def progress(left: int) -> None:
             """How far the pieces have come down to those wanted."""
             nonlocal most
             most = max(most, left)
-            above = most - asked.vocab_size
+            above = most - request.vocab_size
             if run.progress is not None:
-                run.progress(asked.vocab_size * (most - left) // above if above > 0 else 0)
+                run.progress(request.vocab_size * (most - left) // above if above > 0 else 0)
 
         vocabulary, num_characters = _core.learn_unigram(
             counts._core,
-            self._unigram_options(asked.vocab_size, len(reserved), counts.stages),
+            self._unigram_options(request.vocab_size, len(reserved), counts.stages),
             reserved,
             threads=run.threads,
             progress=progress,
         )
         size = len(vocabulary)
-        self._check_size(size, asked.vocab_size)
+        self._check_size(size, request.vocab_size)
         stopped = None
-        if size < asked.vocab_size:
-            stopped = f"{size} of {asked.vocab_size} entries: there are no more pieces worth one"
-        return Learned(vocabulary, num_characters, [], ([], [], []), stopped)
+        if size < request.vocab_size:
+            stopped = f"{size} of {request.vocab_size} entries: there are no more pieces worth one"
+        return LearnedVocabulary(vocabulary, num_characters, [], ([], [], []), stopped)
 
     def _unigram_options(self, vocab_size: int, num_reserved: int, stages: Stages | None = None) -> str:
         names = (
