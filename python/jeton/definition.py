@@ -26,13 +26,13 @@ from .readonly import read_only
 __all__ = [
     "Bpe",
     "Chars",
+    "Component",
     "Definition",
     "EndOfWordStyle",
-    "Level",
     "Model",
-    "Part",
     "Pattern",
     "Pieces",
+    "SymbolLevel",
     "TieBreak",
     "TrainingFacts",
     "TrainingStep",
@@ -42,8 +42,8 @@ __all__ = [
     "Words",
 ]
 
-Part: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; never changed
-Level = Literal["byte", "char"]
+Component: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; never changed
+SymbolLevel = Literal["byte", "char"]
 TieBreak = Literal["first", "lowest_ids", "highest_pair", "shortest"]
 EndOfWordStyle = Literal["symbol", "suffix"]
 
@@ -95,7 +95,7 @@ class Pattern:
         _core.split_text("", pattern, is_regex=True)  # compiles it, so that the error comes here and not later
         return cls(pattern, True)
 
-    def part(self) -> Part | None:
+    def part(self) -> Component | None:
         """The pre-tokenizer that splits like this; None where there is nothing to split.
 
         Examples:
@@ -203,7 +203,7 @@ class Bpe:
     """
 
     type: ClassVar = "BPE"
-    level: Level = "byte"
+    level: SymbolLevel = "byte"
     ranks: Literal["merges", "tokens"] = "merges"
     whole_first: bool = False
     end_of_word: str | None = None
@@ -296,7 +296,7 @@ def ordered(part: Any) -> Any:
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
 
-def _parts(spelled: Any) -> tuple[Part, ...]:
+def _components(spelled: Any) -> tuple[Component, ...]:
     """Parts as a file has them: a list of objects with a type."""
     if not isinstance(spelled, list) or not all(
         isinstance(part, dict) and isinstance(part.get("type"), str) for part in spelled
@@ -354,15 +354,15 @@ class Definition:
     """
 
     model: Model = field(default_factory=Bpe)
-    normalizer: tuple[Part, ...] = ()
-    pretokenizer: tuple[Part, ...] = ()
-    decoder: tuple[Part, ...] | None = None
-    template: Part | None = None
+    normalizer: tuple[Component, ...] = ()
+    pretokenizer: tuple[Component, ...] = ()
+    decoder: tuple[Component, ...] | None = None
+    template: Component | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: Any = None
     training: TrainingFacts | None = None
-    truncation: Part | None = None
-    padding: Part | None = None
+    truncation: Component | None = None
+    padding: Component | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -421,9 +421,9 @@ class Definition:
             raise TypeError("the template is no object")
         return cls(
             kind(**options),
-            normalizer=_parts(facts["normalizer"]),
-            pretokenizer=_parts(facts["pretokenizer"]),
-            decoder=None if decoder is None else _parts(decoder),
+            normalizer=_components(facts["normalizer"]),
+            pretokenizer=_components(facts["pretokenizer"]),
+            decoder=None if decoder is None else _components(decoder),
             template=template,
             **others,
         )

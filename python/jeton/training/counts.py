@@ -21,7 +21,7 @@ from typing import Literal
 from .. import _core
 from ..arguments import file_path, integer, strings
 from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
-from ..definition import Part
+from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
@@ -112,8 +112,8 @@ def count_pretokens(
     corpus: CorpusLike,
     *,
     pattern: str | None = "o200k",
-    normalizer: Sequence[Part] = (),
-    pretokenizer: Sequence[Part] | None = None,
+    normalizer: Sequence[Component] = (),
+    pretokenizer: Sequence[Component] | None = None,
     special_tokens: Sequence[str] = (),
     documents: Literal["file", "line"] = "file",
     field: str = "text",

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ..arguments import file_path, wrong
 from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
-from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak
+from ..definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
 from ..threads import num_threads
@@ -42,7 +42,7 @@ def train(
     vocab_size: int = 32_000,
     *,
     algorithm: str = "bpe",
-    level: Level | None = None,
+    level: SymbolLevel | None = None,
     pattern: str | None = None,
     normalizer: None = None,
     tie_break: TieBreak | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..arguments import strings
-from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
+from ..definition import EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError
 from ..special import spell
 from ..tokenizer import MAX_ID
@@ -25,7 +25,7 @@ class Plan:
     """Options of `train` with every default filled in."""
 
     vocab_size: int
-    level: Level
+    level: SymbolLevel
     pattern: Pattern
     tie_break: TieBreak
     min_frequency: int
@@ -58,7 +58,7 @@ class Plan:
         cls,
         vocab_size: int,
         algorithm: str,
-        level: Level | None,
+        level: SymbolLevel | None,
         pattern: str | None,
         normalizer: object,
         tie_break: TieBreak | None,

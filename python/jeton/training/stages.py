@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import parts
-from ..definition import Definition, Part, Pattern, ordered
+from ..definition import Component, Definition, Pattern, ordered
 
 __all__ = ["Stages"]
 
@@ -39,8 +39,8 @@ class Stages:
         True
     """
 
-    normalizer: tuple[Part, ...] = ()
-    pretokenizer: tuple[Part, ...] = ()
+    normalizer: tuple[Component, ...] = ()
+    pretokenizer: tuple[Component, ...] = ()
     user_defined: tuple[str, ...] = ()
     byte_level: bool = True
     boundaries: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ class Stages:
     def make(
         cls,
         pattern: str | None,
-        normalizer: Sequence[Part] = (),
-        pretokenizer: Sequence[Part] | None = None,
+        normalizer: Sequence[Component] = (),
+        pretokenizer: Sequence[Component] | None = None,
     ) -> Stages:
         """What `count_pretokens` was given, checked.
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from ... import _core, arguments
-from ...definition import Definition, EndOfWordStyle, Level, TieBreak
+from ...definition import Definition, EndOfWordStyle, SymbolLevel, TieBreak
 from ...errors import ConfigError
 from ...special import spell
 from ...tokenizer import MAX_ID
@@ -30,7 +30,7 @@ class TrainingRequest:
     """What `train` was given beside the corpus and the preset; None is what was not given."""
 
     vocab_size: int
-    level: Level | None = None
+    level: SymbolLevel | None = None
     pattern: str | None = None
     tie_break: TieBreak | None = None
     min_frequency: int | None = None
@@ -47,7 +47,7 @@ class TrainingRequest:
     def make(
         cls,
         vocab_size: int,
-        level: Level | None,
+        level: SymbolLevel | None,
         pattern: str | None,
         normalizer: object,
         tie_break: TieBreak | None,
@@ -193,7 +193,7 @@ def checked(preset: Preset) -> None:
                 if "" in (found := arguments.strings(value, each.name)):
                     raise ConfigError(f"{each.name} holds an empty string", option=each.name)
                 object.__setattr__(preset, each.name, tuple(found))
-            case "Sequence[Part]":
+            case "Sequence[Component]":
                 arguments.parts(value, each.name)
             case "Mapping[str, str]":
                 pairs = arguments.instance(value, each.name, Mapping, "a mapping from string to string")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import _core
-from ...definition import Bpe, Definition, Level, Part, Pattern, WordPiece
+from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
 from ...errors import ConfigError
 from ...special import spell
 from ..counts import Counts
@@ -65,7 +65,7 @@ class Hf(Preset):
     continuing_subword_prefix: str | None = None
     end_of_word_suffix: str | None = None
     max_token_length: int | None = integer(None, 0)
-    pre_tokenizer: Sequence[Part] | None = None
+    pre_tokenizer: Sequence[Component] | None = None
 
     def __post_init__(self) -> None:
         checked(self)
@@ -111,12 +111,12 @@ class Hf(Preset):
             unk_token=request.unk_token,
             continuing_subword_prefix=self.continuing_subword_prefix,
         )
-        decoder: tuple[Part, ...] | None = None
+        decoder: tuple[Component, ...] | None = None
         if self.continuing_subword_prefix:
             decoder = ({"type": "WordPiece", "prefix": self.continuing_subword_prefix, "cleanup": False},)
         return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), request)
 
-    def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[Level, tuple[Part, ...]]:
+    def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
         """The unit of a symbol, and the pre-tokenizer."""
         if self.pre_tokenizer is None:
             level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
@@ -283,7 +283,7 @@ def _check_alphabet(alphabet: object) -> None:
             raise ConfigError(f"initial_alphabet holds {item!r}, not a character", option="initial_alphabet")
 
 
-def _initial_symbols(alphabet: Sequence[str] | None, level: Level) -> list[int]:
+def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list[int]:
     """What the core counts: bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]
@@ -301,7 +301,7 @@ def _initial_symbols(alphabet: Sequence[str] | None, level: Level) -> list[int]:
     return units
 
 
-def _check_special(special: Sequence[str], initial: Sequence[int], level: Level) -> None:
+def _check_special(special: Sequence[str], initial: Sequence[int], level: SymbolLevel) -> None:
     """There a special token that is also a symbol shares its id."""
     for token in special:
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
@@ -313,7 +313,7 @@ def _check_special(special: Sequence[str], initial: Sequence[int], level: Level)
             )
 
 
-def _bert_template(special: Sequence[str]) -> Part | None:
+def _bert_template(special: Sequence[str]) -> Component | None:
     """``[CLS] A [SEP] B [SEP]``, where there are such tokens."""
     if not {"[CLS]", "[SEP]"} <= set(special):
         return None

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ... import _core
-from ...definition import Definition, Part, Pieces
+from ...definition import Component, Definition, Pieces
 from ...errors import ConfigError, TrainingError
 from ...special import spell
 from ..counts import Counts
@@ -219,7 +219,7 @@ class SentencePiece(Preset):
             at[next_id] = (kind, symbol)
         return [(id, *entry) for id, entry in sorted(at.items())]
 
-    def _normalizer(self) -> Part:
+    def _normalizer(self) -> Component:
         rules = tuple(sorted((self.normalization_rules or {}).items()))
         return {
             "type": "SentencePiece",
@@ -230,7 +230,7 @@ class SentencePiece(Preset):
             "treat_whitespace_as_suffix": self.treat_whitespace_as_suffix,
         }
 
-    def _words(self) -> tuple[Part, ...]:
+    def _words(self) -> tuple[Component, ...]:
         """How a normalized line is split."""
         if not self.split_by_whitespace:
             return ()
