@@ -1,6 +1,6 @@
-"""The entries of a vocabulary as Python sees them: their kinds, and the mapping from ids to bytes.
+"""View of a vocabulary: the kinds of entries, and the mapping id -> bytes.
 
-Left out: the entries themselves, which the core holds, and how they are spelled in files (`spelling`).
+Left out: the entries themselves, which the core stores, and their spelling in files (`spelling`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 
 
 
 class HasVocabulary(Protocol):
-    """What the mapping needs of a tokenizer. Not the core alone, which cannot be pickled."""
+    """Members of a tokenizer that `VocabView` uses. It holds the tokenizer because the core cannot be pickled."""
 
     _core: Core
 
@@ -27,14 +27,14 @@ class HasVocabulary(Protocol):
 
 
 class VocabView(Mapping[int, bytes]):
-    """id -> bytes, read from the core as asked."""
+    """Mapping id -> bytes; each lookup reads from the core."""
 
     def __init__(self, tok: HasVocabulary) -> None:
         self._tok = tok
 
     def __getitem__(self, id: int) -> bytes:
         if not isinstance(id, int):
-            raise UnknownTokenError(f"{id!r} is no id; the vocabulary maps ids to bytes")
+            raise UnknownTokenError(f"{id!r} is not an id; the vocabulary maps ids to bytes")
         return self._tok.id_to_bytes(id)
 
     def __iter__(self) -> Iterator[int]:

@@ -1,7 +1,7 @@
-"""Documents on their way: in chunks as they are read, and in batches as they are worked on.
+"""Documents in transit: chunks as they are read, batches as they are processed.
 
-A document is a `bytes` object and nothing more: where it comes from is worked out when somebody asks, for a corpus may
-have a hundred million rows. Invariant: a batch holds documents of one source of the corpus.
+A document is a plain `bytes` object. Its source is computed on demand, because a corpus may have a hundred million
+rows. Invariant: all documents of a batch have the same weight group.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ __all__ = ["Batch", "Document", "DocumentChunk", "batched"]
 
 
 class Document(NamedTuple):
-    """One document: its UTF-8 bytes, and whence they come (``"a.txt"``, ``"rows.jsonl:12"``, ``"corpus[3]"``)."""
+    """One document: its UTF-8 bytes and its source (``"a.txt"``, ``"rows.jsonl:12"``, ``"corpus[3]"``)."""
 
     data: bytes
     source: str
 
 
 class DocumentChunk(NamedTuple):
-    """Documents that were read together.
+    """Consecutive documents read from one source at once.
 
     Attributes:
-        texts: their bytes.
-        name: the file they come from, or ``"corpus"``.
-        numbers: the line, row or index of each; None for a file that is one document.
-        weight_group: which of the corpus's sources they come from.
-        position: how far the corpus has been read with them, in bytes.
-        size: about how much memory they take, in bytes.
+        texts: bytes of each document.
+        name: their file, or ``"corpus"``.
+        numbers: line, row or index of each; None for a file that is one document.
+        weight_group: index of their weight group; see `ResolvedSource`.
+        position: bytes of the corpus read after these documents.
+        size: approximate memory, in bytes.
     """
 
     texts: list[bytes]
@@ -41,14 +41,14 @@ class DocumentChunk(NamedTuple):
     size: int
 
     def source(self, index: int) -> str:
-        """Where a document comes from."""
+        """Source of a document, as in `Document`."""
         if self.numbers is None:
             return self.name
         number = self.numbers[index]
         return f"corpus[{number}]" if self.name == "corpus" else f"{self.name}:{number}"
 
     def select(self, chosen: Sequence[int]) -> DocumentChunk:
-        """The same with some of its documents."""
+        """A chunk with some of the documents."""
         numbers = self.numbers
         kept = numbers if numbers is None else [numbers[index] for index in chosen]
         texts = [self.texts[index] for index in chosen]
@@ -57,13 +57,13 @@ class DocumentChunk(NamedTuple):
 
 
 class Batch:
-    """Documents to work on together, all of one source.
+    """Documents to process together, all of one weight group.
 
     Attributes:
-        texts: their bytes, checked to be UTF-8.
-        weight_group: which of the corpus's sources they come from, from 0.
-        weight: what their counts are multiplied by.
-        bytes_read: how far the corpus has been read with them; counted as `Corpus.total_bytes` is.
+        texts: bytes of each document, valid UTF-8.
+        weight_group: index of their weight group, from 0.
+        weight: factor of their counts.
+        bytes_read: bytes of the corpus read after these documents, on the scale of `Corpus.total_bytes`.
     """
 
     def __init__(self, chunks: list[DocumentChunk], weight: Fraction) -> None:
@@ -74,7 +74,7 @@ class Batch:
         self._starts: list[int] = []
 
     def source(self, index: int) -> str:
-        """Where a document comes from.
+        """Source of a document, as in `Document`.
 
         Examples:
             >>> from jeton.corpus import open_corpus
@@ -91,7 +91,7 @@ class Batch:
 
 
 def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
-    """Chunks in groups of about `size` bytes, none with documents of two sources."""
+    """Chunks in groups of about `size` bytes, none with two weight groups."""
     group: list[DocumentChunk] = []
     held = 0
     for chunk in chunks:

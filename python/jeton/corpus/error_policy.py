@@ -1,10 +1,10 @@
-"""What becomes of text that is not UTF-8 and of records that cannot be read: an error, a repair, or a count.
+"""Error policy for invalid text and unreadable records.
 
-``"strict"`` raises at the first; ``"replace"`` puts U+FFFD where bytes are not UTF-8, and raises for everything else;
-``"skip"`` leaves the record out. What was repaired or left out is counted, and told once, at the end: nothing is lost
-in silence. A record is what could have been one document: a row, a line, a file, or the rest of a file that is damaged.
+``"strict"`` raises at the first; ``"replace"`` replaces invalid UTF-8 by U+FFFD and raises for everything else;
+``"skip"`` skips the record. Replacements and skipped records are counted and reported once, at the end. A record is one
+potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: files that are missing or unreadable, which are errors whatever was asked.
+Left out: missing or unreadable files, which raise under every policy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["ErrorHandler", "ErrorPolicy", "Skipped"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 
-# The first bytes of what is often fed in by mistake, for a better hint than "byte 1 is not UTF-8".
+# First bytes of formats that are often passed by mistake -> name for the error message.
 MAGIC = {
     b"\x1f\x8b": "gzip (.gz)",
     b"BZh": "bzip2 (.bz2)",
@@ -34,17 +34,17 @@ MAGIC = {
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
-# What a caller can do besides
+# Appended to messages: the other policies
 HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Records of one kind that were left out.
+    """Skipped records with the same kind of error.
 
     Attributes:
-        count: how many.
-        places: the first of them, as a document's source is named.
+        count: number of records.
+        places: sources of the first of them, as in `Document.source`.
 
     Examples:
         >>> Skipped(2, ("rows.jsonl:3", "rows.jsonl:8")).count
@@ -56,11 +56,11 @@ class Skipped:
 
 
 class ErrorHandler:
-    """What was found, and what is done about it.
+    """Applies an error policy and counts replacements and skipped records.
 
     Attributes:
-        replaced: file (or ``"corpus"`` for documents in memory) -> places where U+FFFD was put.
-        skipped: kind -> records of that kind that were left out.
+        replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
+        skipped: kind of error -> skipped records.
 
     Examples:
         >>> handler = ErrorHandler("skip")
@@ -76,20 +76,20 @@ class ErrorHandler:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets what was found."""
+        """Clears the counts."""
         self.replaced: dict[str, int] = {}
         self.skipped: dict[str, Skipped] = {}
 
     @property
     def num_skipped(self) -> int:
-        """Records of all kinds that were left out."""
+        """Number of skipped records of all kinds."""
         return sum(kind.count for kind in self.skipped.values())
 
     def skip(self, kind: str, source: str, error: JetonError) -> None:
-        """Counts a record that cannot be read.
+        """Counts an unreadable record.
 
         Raises:
-            JetonError: `error`, unless records are to be skipped.
+            JetonError: `error`, unless the policy is ``"skip"``.
         """
         if self.policy != "skip":
             raise error from None
@@ -98,7 +98,7 @@ class ErrorHandler:
         self.skipped[kind] = Skipped(before.count + 1, places)
 
     def encode(self, text: str, source: str, *, file: str) -> bytes | None:
-        """A `str` as UTF-8, or None if it is left out; only a lone surrogate can stand in the way."""
+        """A `str` as UTF-8, or None if it is skipped; the only possible error is a lone surrogate."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -113,7 +113,7 @@ class ErrorHandler:
         return None
 
     def check(self, data: bytes, source: str, *, file: str, offset: int = 0) -> bytes | None:
-        """The bytes if they are UTF-8, or None if they are left out; `offset` is where they begin in their file."""
+        """The bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
         invalid = find_invalid_utf8(data)
         if invalid is None:
             return data
@@ -130,7 +130,7 @@ class ErrorHandler:
         return None
 
     def complaints(self) -> list[str]:
-        """What has to be told: a line for each file that was repaired, and one for all that was skipped."""
+        """Report lines: one for each file with replacements, and one for all skipped records."""
         lines = [f"{file}: {places} places that are not UTF-8 became U+FFFD" for file, places in self.replaced.items()]
         if self.skipped:
             kinds = [

@@ -1,7 +1,7 @@
-"""A corpus in two: what is learned from, and a share that is held out, to measure on text that nobody has seen.
+"""Held-out split of a corpus: documents to learn from, and unseen documents to measure on.
 
-Documents are held out whole, each or not by its index and the seed. A document over 64 KiB is first cut into blocks of
-about that size, at ends of lines, so that a corpus of a few large files has a share to hold out from all over it.
+The index of a document and the seed decide its side. A document over 64 KiB is first split into blocks of about that
+size at line ends, so that the held-out share of a few large files comes from all over them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .sample import BIN_BITS, bins_of, mixed
 __all__ = ["HeldOutSplit"]
 
 BLOCK_BYTES = 1 << 16
-# So that the share does not depend on which documents a sample with the same seed took.
+# Makes the split independent of a sample with the same seed.
 SALT = 0x5EED
 
 
 class HeldOutSplit:
-    """Which documents and blocks are held out.
+    """Assignment of documents and blocks to the two sides.
 
     Examples:
         >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
@@ -38,7 +38,7 @@ class HeldOutSplit:
     def side(
         self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
     ) -> Iterator[DocumentChunk]:
-        """One of the two sides; what belongs to the other is put `aside`, if somebody wants it."""
+        """Yields one of the two sides; appends the other side to `aside`, if given."""
         import numpy as np
 
         index = 0
@@ -53,7 +53,7 @@ class HeldOutSplit:
 
 
 def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
-    """The chunk with its long documents cut."""
+    """The chunk with its long documents split into blocks."""
     if all(len(text) <= BLOCK_BYTES for text in chunk.texts):
         return chunk
     blocks = [list(_blocks(text)) for text in chunk.texts]

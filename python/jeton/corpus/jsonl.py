@@ -1,7 +1,7 @@
-"""Rows → the text of one field of each: lines of JSON, and mappings (rows of `datasets`, or any `dict`).
+"""Rows → text of one field: JSON Lines, and mappings (rows of `datasets`, or any `dict`).
 
-LineBlock of JSON are read in blocks by the core. What it leaves aside is read by `json.loads`, which decides: whether the
-row is broken, and in what words.
+The core parses blocks of lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
+decision and supplies the error message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["field_text", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
-    """A row without a text: the kind of fault, and what is said about it."""
+    """A row without a text, with the kind of the error."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -28,7 +28,7 @@ class _BadRowError(Exception):
 def jsonl_texts(
     lines: LineBlock, field: str, name: str, handler: ErrorHandler
 ) -> tuple[list[bytes], range | list[int]]:
-    """The texts of lines of JSON, and the numbers of their lines. Blank lines are no rows."""
+    """The texts of JSON lines, with their line numbers. Blank lines are ignored."""
     texts = read_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
     if None not in texts:
@@ -44,7 +44,7 @@ def jsonl_texts(
 
 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
-    """The text of one row that is a mapping, or None if it is left out."""
+    """The text of a row that is a mapping, or None if it is skipped."""
     try:
         text = _text(row, field)
     except _BadRowError as bad:
@@ -54,7 +54,7 @@ def field_text(row: Mapping[str, object], field: str, source: str, handler: Erro
 
 
 def _look_again(line: bytes, number: int, field: str, name: str, handler: ErrorHandler, offset: int) -> bytes | None:
-    """What the core left aside: a blank line, a row that only Python reads, or a broken one."""
+    """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
     source = f"{name}:{number}"
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
@@ -92,6 +92,6 @@ def _text(row: object, field: str) -> str:
 
 
 def _json_type(value: object) -> str:
-    """JSON's word for a Python value."""
+    """Name of a Python value's type in JSON."""
     names = {dict: "object", list: "list", str: "string", bool: "truth value", type(None): "null"}
     return names.get(type(value), "number" if isinstance(value, int | float) else type(value).__name__)

@@ -1,7 +1,7 @@
-"""Parquet → the text of one column, row group by row group, some rows at a time.
+"""Parquet → text of one column, row group by row group, some rows at a time.
 
-Memory: the pages of one column of one row group, and the rows that are handed on. pyarrow decodes; its threads are not
-used, for reading stands beside counting, which has all cores.
+Memory: the pages of one column of one row group, and the rows of a batch. pyarrow decodes without its threads, because
+counting runs at the same time and uses all cores.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ BUFFER_BYTES = 1 << 20
 def column_texts(
     raw: BinaryIO, field: str, name: str, handler: ErrorHandler
 ) -> Iterator[tuple[list[bytes], range | list[int], float]]:
-    """Texts, the numbers of their rows (from 1), and the share of the file that has been read with them.
+    """Yields texts, their row numbers (from 1), and the share of the file read so far.
 
     Raises:
-        FormatError: not sound Parquet, no such column, or a column without text.
+        FormatError: corrupt Parquet, a missing column, or a column without text.
         MissingDependencyError: pyarrow is not installed.
     """
     try:
@@ -50,8 +50,8 @@ def column_texts(
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's own error; pyarrow raises OSError without a number for damaged data
-        raise FormatError(f"{name}: not sound Parquet data ({error})", format="parquet") from None
+            raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
+        raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
 
 
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str) -> None:
@@ -77,7 +77,7 @@ def _bytes(pa: Any, column: Any) -> list[bytes | None]:
 def _sound(
     texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler
 ) -> tuple[list[bytes], range | list[int]]:
-    """The texts that are not null and are UTF-8, with the numbers of their rows."""
+    """The texts that are neither null nor invalid UTF-8, with their row numbers."""
     whole = [text for text in texts if text is not None]
     if len(whole) == len(texts) and find_invalid_text(whole) is None:
         return whole, numbers

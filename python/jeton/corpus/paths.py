@@ -1,10 +1,9 @@
-"""Paths: paths, globs, folders and URLs → the files they name, and opening these.
+"""Path expansion (paths, globs, folders, URLs → files) and opening of files.
 
-What exists on this machine is meant first; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``,
-``https://``, ``hf://``, ``memory://``). Files come sorted by name, folder by folder, so that every machine reads them
-in the same order.
+A local path takes precedence; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``, ``https://``,
+``hf://``, ``memory://``). Files are sorted by name, folder by folder, so every machine reads them in the same order.
 
-Left out: credentials and caches, which fsspec's file systems have options and environment variables for.
+Left out: credentials and caches, which are configured by options and environment variables of fsspec.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ __all__ = ["file_name", "files_of", "open_path", "size_of"]
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
-REMOTE_BLOCK = 1 << 20  # bytes that a remote file is asked for at a time
-WAIT_S = 0.25  # between two looks whether a pipe has data
+REMOTE_BLOCK = 1 << 20  # bytes per request of a remote file
+WAIT_S = 0.25  # poll interval for a pipe without data
 WARN_AFTER_S = 2.0
 
 _log = logging.getLogger("jeton")
 
 
 def files_of(place: StrPath) -> list[str]:
-    """The files of one path, folder, glob or URL, sorted by name. Hidden ones are left out of folders.
+    """Files of one path, folder, glob or URL, sorted by name. Hidden files of folders are omitted.
 
     Raises:
-        FileNotFoundError: no such file, no match, or no file in it.
+        FileNotFoundError: no such file, no match, or a folder without files.
         MissingDependencyError: a URL, without fsspec or without the package for its protocol.
 
     Examples:
@@ -64,7 +63,7 @@ def files_of(place: StrPath) -> list[str]:
     elif _is_url(path):
         files = _remote_files(path)
     elif glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
-        # a set, for "**" matches both a folder and the files in it
+        # a set, because "**" matches both a folder and the files in it
         found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
         files = sorted(found, key=_sort_key)
         if not files:
@@ -78,10 +77,10 @@ def files_of(place: StrPath) -> list[str]:
 
 @contextmanager
 def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
-    """Opens a file that `files_of` named, to read its bytes; its ``tell()`` says how far it has been read.
+    """Opens a file from `files_of` for reading bytes; its ``tell()`` is the read position.
 
-    A named pipe may have no writer yet. It is waited for, and after some seconds the log says so; meanwhile `look` is
-    called, and ends the waiting by an exception.
+    For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it calls `look`
+    repeatedly, which can raise to stop.
 
     Raises:
         ConfigError: a device.
@@ -113,8 +112,8 @@ def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[Buf
 
 @contextmanager
 def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedReader]:
-    """A named pipe with data, or whose writer has closed it."""
-    # Without O_NONBLOCK `open` itself would wait for a writer, in silence and without an end.
+    """Opens a named pipe and waits until it has data or its writer has closed it."""
+    # Without O_NONBLOCK, `open` itself would block without a timeout until there is a writer.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     with ExitStack() as stack:
         raw = stack.enter_context(open(descriptor, "rb"))
@@ -132,7 +131,7 @@ def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedR
 
 
 def size_of(file: str) -> int | None:
-    """The bytes of a file as it lies there; None for a pipe, for one that is not there, and where nobody says."""
+    """Size of a file in bytes, before decompression; None for a pipe, a missing file, and an unknown remote size."""
     if _is_remote(file):
         system, path = _filesystem(file)
         size = _remote_call(file, lambda: system.info(path)).get("size")
@@ -140,12 +139,12 @@ def size_of(file: str) -> int | None:
     try:
         status = os.stat(file)
     except OSError:
-        return None  # opening it will say why
+        return None  # opening it raises the error
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def file_name(file: str) -> str:
-    """The name by which a file's format is known: a web address without what stands behind ``?``.
+    """File name whose suffix selects the format: a web address without query and fragment.
 
     Examples:
         >>> file_name("https://example.org/rows.jsonl.gz?raw=true")
@@ -155,21 +154,21 @@ def file_name(file: str) -> str:
 
 
 def _walk(folder: str) -> list[str]:
-    """All files below a folder, sorted; hidden ones and what is not a file (pipes, sockets) are left out."""
+    """All files below a folder, sorted, without hidden ones and special files (pipes, sockets)."""
 
     def fail(error: OSError) -> None:
-        raise error  # os.walk's own way is to leave out in silence what it may not read
+        raise error  # by default os.walk ignores folders that it cannot read
 
     files = []
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [os.path.join(parent, name) for name in names if not name.startswith(".")]
-    # a dangling link stays in the list: opening it says what is wrong
+    # a dangling link stays in the list: opening it raises the error
     return sorted((file for file in files if os.path.isfile(file) or not os.path.exists(file)), key=_sort_key)
 
 
 def _sort_key(path: str) -> tuple[str, ...]:
-    """Folder by folder, so that ``a/x`` comes before ``a-b/x`` whatever the separator's code is."""
+    """Sort key by path components: ``a/x`` before ``a-b/x``, independent of the separator's code point."""
     return Path(path).parts
 
 
@@ -183,7 +182,7 @@ def _is_remote(file: str) -> bool:
 
 
 def _remote_files(url: str) -> list[str]:
-    """The files that a URL names. A web address is one file unless it has a star: servers have no folders."""
+    """Files of a URL. A web address without ``*`` is one file: HTTP has no folders."""
     if url.startswith(WEB) and "*" not in url:
         return [url]
     system, path = _filesystem(url)
@@ -204,7 +203,7 @@ def _remote_files(url: str) -> list[str]:
 
 
 def _filesystem(url: str) -> tuple[Any, str]:
-    """The file system for a URL, and the path in it."""
+    """File system of a URL, and the path in it."""
     try:
         import fsspec
     except ImportError:
@@ -220,7 +219,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 
 def _remote_call(url: str, ask: Callable[[], T]) -> T:
-    """What a file system answers. Each has exceptions of its own (aiohttp's, botocore's): all become `OSError`."""
+    """Calls a remote file system; its own exceptions (aiohttp's, botocore's) become `OSError`."""
     try:
         return ask()
     except (OSError, ImportError, JetonError):
@@ -230,7 +229,7 @@ def _remote_call(url: str, ask: Callable[[], T]) -> T:
 
 
 class _Remote(io.RawIOBase):
-    """A file of fsspec's as a raw stream."""
+    """An fsspec file as a raw stream."""
 
     def __init__(self, opened: Any, url: str) -> None:
         self._opened, self._url = opened, url

@@ -1,9 +1,9 @@
-"""Reading ahead: a thread takes documents out of files while the caller works on those before.
+"""Prefetching: a background thread reads documents while the caller processes earlier ones.
 
-Decompressing and parsing leave the interpreter to others, and a network only makes one wait, so reading and counting
-overlap. What has been read and is not yet worked on is bounded in bytes; a file that is read in one chunk waits until
-there is space for it. The thread ends with the loop that reads, whatever ends that: at once, or, when it waits for a
-pipe or a network that gives nothing, with the next bytes.
+Decompression and parsing release the GIL, and network reads wait, so reading and counting overlap. A bounded queue
+limits the bytes that have been read and not yet processed; before reading a whole file, the thread waits for space. The
+thread ends when the consuming loop ends, for whatever reason: immediately, or, while it is blocked on a pipe or a
+network, with the next bytes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .batches import DocumentChunk
 
 __all__ = ["PrefetchQueue", "prefetch"]
 
-# How long the end waits for the thread: longer than any step of its own, and well within the second of Ctrl-C.
+# Timeout for joining the thread: longer than any of its steps, and well within one second after Ctrl-C.
 JOIN_S = 0.3
 
 
 class PrefetchQueue:
-    """How much may be read before somebody takes it."""
+    """Queue of chunks between one producer and one consumer, bounded in bytes."""
 
     def __init__(self, num_bytes: int) -> None:
         self._num_bytes = num_bytes
@@ -31,52 +31,52 @@ class PrefetchQueue:
         self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
-        """Waits until `size` bytes fit, or nothing is held: one file may be larger than the queue."""
+        """Blocks until `size` bytes fit or the queue is empty: a single file may exceed the limit."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self._num_bytes)
         self.raise_if_closed()
 
     def raise_if_closed(self) -> None:
-        """Ends the reading, by an exception, if nobody wants more."""
+        """Raises if the consumer has closed the queue."""
         if self._closed:
             raise _ClosedError
 
     def put(self, chunk: DocumentChunk | BaseException | None) -> None:
-        """Hands on a chunk, an error, or the end."""
+        """Appends a chunk, an exception, or None for the end."""
         with self._changed:
             self._held += chunk.size if isinstance(chunk, DocumentChunk) else 0
             self._chunks.append(chunk)
             self._changed.notify_all()
 
     def get(self) -> DocumentChunk | BaseException | None:
-        """The next chunk."""
+        """Removes and returns the next item; blocks until there is one."""
         with self._changed:
             self._changed.wait_for(lambda: self._chunks)
             return self._chunks.popleft()
 
     def release(self, size: int) -> None:
-        """Says that `size` bytes are no longer needed."""
+        """Frees `size` bytes of space."""
         with self._changed:
             self._held -= size
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the reading."""
+        """Stops the producer."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
 class _ClosedError(Exception):
-    """Nobody wants more."""
+    """The consumer has closed the queue."""
 
 
 def prefetch(read: Callable[[PrefetchQueue], Iterable[DocumentChunk]], num_bytes: int) -> Iterator[DocumentChunk]:
-    """The chunks that `read` gives, read in a thread of its own.
+    """Yields the chunks of `read`, which runs in a background thread.
 
     Args:
-        read: begins to read; asks the queue it gets before it reads much at once.
-        num_bytes: how much may be held.
+        read: starts reading; waits on the queue for space before it reads a large file at once.
+        num_bytes: capacity of the queue.
     """
     queue = PrefetchQueue(num_bytes)
 

@@ -1,6 +1,6 @@
-"""Each kind of source → chunks: files, streams, iterables of documents or rows, and `datasets`.
+"""Reading of each kind of source into chunks: files, streams, iterables of documents or rows, and `datasets`.
 
-The format of a file is known by its name: ``.parquet``, lines of JSON, else text.
+The suffix of a file selects its format: ``.parquet``, JSON Lines, else text.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from .streams import check_encoding, check_size, decoded, line_blocks, lines_of,
 __all__ = ["GROUP_BYTES", "ReadStats", "Reader", "ResolvedSource", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
-MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
-# Documents in memory are taken in groups of about this size, and at most so many at a time.
+MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
+# Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# How much larger a compressed text is than its file, to guess how much memory it takes.
+# Assumed compression ratio, to estimate the memory for a compressed file.
 EXPANSION = 4
 DATASET_ROWS = 1000
-# What a document costs beside its text, so that a batch of empty lines ends, too.
+# Overhead of a document in the size of a batch, so that a batch of empty lines is bounded, too.
 DOCUMENT_BYTES = 64
 
 
 @dataclass
 class ReadStats:
-    """What has been read so far."""
+    """Counters of the documents, files and bytes read so far."""
 
     num_files: int = 0
     num_documents: int = 0
     num_empty: int = 0
     bytes_done: int = 0
-    raw: BinaryIO | None = None  # the file being read, whose position is the progress inside it
+    raw: BinaryIO | None = None  # the open file; its position is the progress within it
 
     @property
     def bytes_read(self) -> int:
@@ -57,13 +57,13 @@ class ReadStats:
 
 @dataclass(frozen=True)
 class ResolvedSource:
-    """One source, looked up.
+    """A source with expanded paths and resolved options.
 
     Attributes:
-        source: what was given.
-        weight_group: which group of sources it belongs to: those of weight 1 that follow each other are one.
-        files: the files it names, when all of them can be known now; else None.
-        by_line, field, encoding, max_expansion: how its files and rows are read.
+        source: as given.
+        weight_group: index of its group of sources; consecutive sources of weight 1 share one.
+        files: its files, if all of them are known; else None.
+        by_line, field, encoding, max_expansion: reading options.
     """
 
     source: Source
@@ -85,7 +85,7 @@ class ResolvedSource:
         encoding: str,
         max_expansion: int | None,
     ) -> ResolvedSource:
-        """Looks a source up.
+        """Expands the paths of a source.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
@@ -94,14 +94,14 @@ class ResolvedSource:
         return cls(source, weight_group, _look_up(source.place), documents == "line", field, encoding, max_expansion)
 
     def size(self) -> int | None:
-        """The bytes of all its files; None when it cannot be known."""
+        """Total bytes of its files; None if unknown."""
         if self.files is None:
             return None
         sizes = [size_of(file) for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def is_readable_again(self) -> bool:
-        """Whether it can be read more than once; a pipe cannot."""
+        """True if it can be read more than once; False for a pipe, a stream or an iterator."""
         if self.files is not None:
             return self.size() is not None
         place = self.source.place
@@ -109,13 +109,13 @@ class ResolvedSource:
 
 
 class Reader:
-    """Reads sources; what it has read goes into `stats` and `handler`."""
+    """Reads sources into chunks and updates `stats` and `handler`."""
 
     def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
 
     def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """The chunks of one resolved."""
+        """Yields the chunks of a source."""
         place: Any = resolved.source.place
         if resolved.files is not None:
             for file in resolved.files:
@@ -123,7 +123,7 @@ class Reader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += sum(map(len, chunk.texts))  # for want of a file with a position
+                self._stats.bytes_done += sum(map(len, chunk.texts))  # a stream has no file position
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -149,7 +149,7 @@ class Reader:
                     with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
                         yield from read(stream, file, resolved)
-            except FormatError as error:  # of the file; those of rows have been taken care of
+            except FormatError as error:  # of the file; errors of rows have been handled
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
                 self._handler.skip(kind, file, error)
             finally:
@@ -161,7 +161,7 @@ class Reader:
         yield from self._documents(stream, name, resolved)
 
     def _documents(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """The documents of one stream of plain bytes."""
+        """Yields the documents of one decompressed stream."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
         if resolved.encoding != "utf-8":
             stream = transcoded(stream, resolved.encoding, name, self._handler)
@@ -182,20 +182,20 @@ class Reader:
         self._stats.num_empty += empty
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
-        self._stats.raw = None  # pyarrow reads here and there
+        self._stats.raw = None  # pyarrow seeks, so the position is not the progress
         for texts, numbers, share in column_texts(raw, resolved.field, file, self._handler):
             yield self._chunk(texts, file, numbers, resolved)._replace(
                 position=self._stats.bytes_done + int(size * share)
             )
 
     def _packed_table(self, stream: BinaryIO, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
+        """Yields the documents of compressed Parquet, decompressed to disk first: Parquet is read from its end."""
         with tempfile.TemporaryFile() as raw:
             shutil.copyfileobj(stream, raw, 1 << 20)
             yield from self._table(cast(BinaryIO, raw), file, resolved, size_of(file) or 0)
 
     def _dataset(self, dataset: Any, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """A `Dataset` or `IterableDataset` of the package datasets: columns, many rows at a time."""
+        """Yields the documents of a `Dataset` or `IterableDataset` (package datasets), many rows at a time."""
         names = getattr(dataset, "column_names", None)
         if names is not None and resolved.field not in names:
             found = ", ".join(map(repr, names[:8]))
@@ -211,7 +211,7 @@ class Reader:
             start += len(values)
 
     def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Documents, rows and paths, in groups; groups grow and shrink with the documents."""
+        """Yields documents, rows and files of an iterable in groups, whose length adapts to the size of documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
@@ -232,7 +232,7 @@ class Reader:
                 at_a_time = max(1, at_a_time // 4)
 
     def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
-        """A group as one chunk if all of it is sound `str`, which is what most corpora in memory are; else None."""
+        """Fast path: a group as one chunk if all items are valid `str`, as in most corpora in memory; else None."""
         try:
             texts = list(map(str.encode, group))
         except (TypeError, UnicodeEncodeError):
@@ -246,7 +246,7 @@ class Reader:
         return self._chunk([text for chunk in chunks for text in chunk.texts], "corpus", numbers, resolved)
 
     def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """One element of an iterable: a document, a row, or the place of some."""
+        """Yields one item of an iterable: a document, a row, or the documents of a path."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
             for file in files_of(item):
@@ -270,7 +270,7 @@ class Reader:
             yield self._chunk([data], "corpus", (index,), resolved)
 
     def _look(self) -> None:
-        """Ends a long read whose outcome nobody waits for any more."""
+        """Raises if the consumer has stopped, to end a long read."""
         if self._queue is not None:
             self._queue.raise_if_closed()
 
@@ -282,13 +282,13 @@ class Reader:
 
 
 def check_documents(documents: str) -> None:
-    """Whether `documents=` is one of its two words."""
+    """Checks the value of `documents=`."""
     if documents not in ("file", "line"):
         raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
 
 
 def check_expansion(max_expansion: int | None) -> None:
-    """Whether `max_expansion=` is a number or None."""
+    """Checks that `max_expansion=` is a positive integer or None."""
     is_number = isinstance(max_expansion, int) and not isinstance(max_expansion, bool) and max_expansion > 0
     if max_expansion is not None and not is_number:
         message = f"max_expansion={max_expansion!r} is not a positive integer, nor None"
@@ -296,7 +296,7 @@ def check_expansion(max_expansion: int | None) -> None:
 
 
 def _look_up(corpus: CorpusLike) -> list[str] | None:
-    """The files that were given, when all of them can be known now."""
+    """The files of a corpus argument, if it consists of paths only; else None."""
     if isinstance(corpus, str | PathLike):
         return files_of(corpus)
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):

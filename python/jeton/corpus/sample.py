@@ -1,12 +1,12 @@
-"""A sample of whole documents, spread over the corpus, the same however the documents are spread over files.
+"""Pseudorandom sample of whole documents of a corpus.
 
-Each document gets a number from its index in the corpus and the seed, as good as random: one of 2^20 bins. The sample
-is the documents of the lowest bins, as many bins as it takes to reach the size that was asked for. So it reaches that
-size and passes it by less than one bin, which is about one document, or in a very large corpus a millionth of it. Seeds
-give independent samples; a larger sample with the same seed holds the smaller one.
+The index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the lowest
+bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about one
+document, or in a very large corpus a millionth of it. The distribution of documents over files has no influence.
+Different seeds give independent samples; a larger sample with the same seed contains the smaller one.
 
-A corpus that can be read again is read twice, first for the sizes: memory is 8 MB. Of one that cannot (a generator, a
-stream) the documents that may still be in the sample are kept, which is about as much memory as the sample has bytes.
+Cost: a corpus that can be reread is read twice, first for the sizes, in 8 MB of memory. For a generator or a stream,
+the documents that may still be in the sample are kept: about as much memory as the sample has bytes.
 
 Source: bottom-k sampling by hash (Cohen & Kaplan 2007); the mixing function is SplitMix64's (Steele, Lea & Flood 2014).
 """
@@ -32,7 +32,7 @@ MASK = (1 << 64) - 1
 
 
 class Sample:
-    """Which documents are taken.
+    """Sample of about `num_bytes` bytes.
 
     Examples:
         >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
@@ -43,15 +43,15 @@ class Sample:
     def __init__(self, num_bytes: int, seed: int) -> None:
         self._num_bytes = integer(num_bytes, "sample_bytes", 1)
         self._start = mixed(seed)
-        self._last_bin: int | None = None  # the bin with which the sample is large enough, when it is known
+        self._last_bin: int | None = None  # the highest bin of the sample, once known
 
     @property
     def is_chosen(self) -> bool:
-        """Whether `choose` has been called."""
+        """True after `choose`."""
         return self._last_bin is not None
 
     def choose(self, chunks: Iterable[DocumentChunk]) -> None:
-        """Reads a corpus for its sizes."""
+        """Reads a corpus to sum the sizes of bins, and determines the last bin."""
         import numpy as np
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)
@@ -60,7 +60,7 @@ class Sample:
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """The sample of a corpus: as it was chosen, or of a corpus that can be read only once."""
+        """Yields the sample of a corpus: by the bin from `choose`, or in one pass if `choose` was not called."""
         if self._last_bin is None:
             yield from self._of_stream(chunks)
             return
@@ -72,7 +72,7 @@ class Sample:
                 yield chunk.select(chosen)
 
     def _of_stream(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """The documents that may be in the sample are kept until all have been read."""
+        """One pass: keeps the documents that may be in the sample until all have been read."""
         import heapq
 
         kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
@@ -110,7 +110,7 @@ class Sample:
 
 
 def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
-    """The bins of documents: SplitMix64 of their indices, its upper bits. Arithmetic of arrays is modulo 2^64."""
+    """Bins of documents: the upper bits of SplitMix64 of their indices. NumPy's uint64 arithmetic is modulo 2^64."""
     import numpy as np
 
     x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(start)
@@ -120,7 +120,7 @@ def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
 
 
 def mixed(seed: int) -> int:
-    """SplitMix64 of one integer, so that neighboring seeds are as far apart as any."""
+    """SplitMix64 of one integer, which makes adjacent seeds unrelated."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
