@@ -121,7 +121,7 @@ def test_digits_from_the_right() -> None:
     ("options", "message"),
     [
         ({"rules": ["on_script"]}, "no rule named"),
-        ({"rules": jeton.Rules(required=["two words"])}, "cut by the pattern"),
+        ({"rules": jeton.Rules(required=["two words"])}, "split by the pattern"),
         ({"rules": jeton.Rules(required=["it's"], one_class=True), "pattern": "none"}, "breaks another rule"),
         ({"rules": jeton.Rules(required=["東"]), "level": "char"}, "which the corpus does not have"),
         ({"rules": ["digits_from_right"], "pattern": "gpt2"}, "needs a pattern with"),

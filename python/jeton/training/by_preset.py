@@ -1,6 +1,6 @@
-"""corpus → counts → tokenizer, by the rules of a peer.
+"""corpus → counts → tokenizer, with the rules of a peer library.
 
-What is counted, learned and built is the preset's to say (`presets`); this is the run.
+The preset (`presets`) defines counting, learning and the tokenizer; this module runs it.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def train_by(
     kept: list[bytes] | None,
     trace: bool = False,
 ) -> tuple[Tokenizer, Counts]:
-    """Trains a tokenizer; the counts are handed back for those who want to see them.
+    """Trains a tokenizer; returns the counts, too.
 
     Args:
         preset: the rules.
         corpus: as for `train`.
-        request: what else `train` was given.
+        request: other arguments of `train`.
         threads, progress: as for `train`.
-        reading: how the corpus is read, the options of `open_corpus`.
-        limits: how counting uses memory and disk.
-        kept: gets the documents, where it is a list.
-        trace: whether the merges will be played back.
+        reading: options of `open_corpus`.
+        limits: limits of memory and disk.
+        kept: a list to which the documents are appended, or None.
+        trace: True if the merges will be replayed.
 
     Raises:
-        ConfigError: options that contradict, or counts that were made in another way.
+        ConfigError: contradicting options, or counts made with other stages.
         TrainingError: a corpus without text.
     """
     recipe = preset.recipe(request)
@@ -104,7 +104,11 @@ def train_by(
 
 
 def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
-    """Counts carry how they were made; made otherwise, the tokenizer would split otherwise."""
+    """Checks that counts were made with the stages of the preset.
+
+    Raises:
+        ConfigError: they were not.
+    """
     if counts.stages is not None and not counts.stages.is_same(recipe.stages):
         raise ConfigError(
             f"the counts were made with {counts.stages.describe()}, and preset={preset.name!r} counts with "
@@ -115,10 +119,10 @@ def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
 
 
 def _check_trace(definition: Definition, preset: Preset) -> None:
-    """Only merges of whole symbols can be played back.
+    """Checks that the merges can be replayed.
 
     Raises:
-        ConfigError: the tokenizer has other ones.
+        ConfigError: not BPE, or merges that strip a prefix.
     """
     if not isinstance(definition.model, Bpe) or definition.model.continuing_subword_prefix:
         raise ConfigError(f"trace= does not show what preset={preset.name!r} learns; log= does", option="trace")

@@ -1,4 +1,4 @@
-"""How much memory counting may take: what the caller says, or a quarter of what there is."""
+"""Memory limit of counting and learning: as passed by the caller, or a quarter of the available memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..machine import available
 
 __all__ = ["MemoryOptions", "make_memory", "parse_bytes"]
 
-# A limit as `parse_bytes` takes it, and the folder for what exceeds it
+# (limit as for `parse_bytes`, folder for spilled data)
 MemoryOptions: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
 
 UNITS = {
@@ -32,10 +32,10 @@ MIN_BYTES = 1 << 20
 
 
 def parse_bytes(limit: int | str | None) -> int:
-    """A limit in bytes: an integer, or a string as ``"500MB"`` or ``"2GiB"``; None is a quarter of `available`.
+    """Parses a limit in bytes: an integer, or a string such as ``"500MB"`` or ``"2GiB"``; None: `available` / 4.
 
     Raises:
-        ConfigError: it is neither, or under 1 MiB.
+        ConfigError: another type or syntax, or below 1 MiB.
 
     Examples:
         >>> parse_bytes("500MB"), parse_bytes("1.5GiB"), parse_bytes(1 << 30)
@@ -49,11 +49,12 @@ def parse_bytes(limit: int | str | None) -> int:
     else:
         value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
     if value is None or not MIN_BYTES <= value < 1 << 62:
-        message = f'memory_limit={limit!r} is no amount of memory from 1 MiB on, as in 500_000_000, "500MB" or "2GiB"'
+        example = 'expected at least 1 MiB, such as 500_000_000, "500MB" or "2GiB"'
+        message = f"memory_limit={limit!r} is not a valid amount of memory: {example}"
         raise ConfigError(message, option="memory_limit")
     return value
 
 
 def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
-    """A limit for what the core holds from now on, and the folder for what exceeds it."""
+    """Builds the core's memory limit, with the folder for memory-mapped files beyond it."""
     return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))

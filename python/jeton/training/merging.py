@@ -1,7 +1,7 @@
-"""counts → merges, as the options, `Rules` and `Superwords` ask.
+"""counts → merges, under the constraints of options, `Rules` and `Superwords`.
 
-Learned are first the merges inside pretokens, then, for superwords, those across them, on the same corpus cut less;
-last come the merges that required tokens still need.
+Three steps: merges inside pretokens; for superwords, merges across words, on the same corpus with a coarser pattern;
+and merges that complete required tokens.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Columns: TypeAlias = tuple[list[int], list[int], list[int]]  # pair counts, corp
 
 @dataclass(frozen=True)
 class LearnedMerges:
-    """What learning made.
+    """Result of learning.
 
     Attributes:
         vocabulary: alphabet and merges.
-        num_symbols: entries of the alphabet.
-        columns: of the training log.
-        asked: how many merges there was room for.
+        num_symbols: size of the alphabet.
+        columns: columns of the training log.
+        asked: requested number of merges.
     """
 
     vocabulary: Vocabulary
@@ -55,15 +55,15 @@ def learn_merges(
 
     Args:
         counts: the pretokens.
-        plan: how.
-        again: counts the same corpus by another pattern; None where it cannot be read twice.
-        limits: of memory; a checkpoint keeps the merges so far.
-        threads: at most so many.
-        report: gets the progress.
+        plan: options of training.
+        again: counts the same corpus with another pattern; None if it cannot be reread.
+        limits: limits of memory, and the checkpoint of merges.
+        threads: maximum number of threads.
+        report: called with progress events.
 
     Raises:
-        ConfigError: a corpus that cannot be read twice, where that is needed; no room for the alphabet or for required
-            tokens.
+        ConfigError: superwords with a corpus that cannot be reread; a vocabulary that is too small for the alphabet or
+            the required tokens.
     """
     room = plan.vocab_size - len(plan.special_tokens)
     first = room if plan.superwords is None else plan.superwords.first_size(room)
@@ -83,7 +83,7 @@ def learn_merges(
 def _inside(
     counts: Counts, plan: Plan, room: int, first: int, limits: Limits, threads: int, report: Reporter
 ) -> LearnedMerges:
-    """The merges inside pretokens."""
+    """Learns the merges inside pretokens."""
     rules = plan.rules.to_json(by_character=plan.level == "char")
     how = {
         "level": plan.level,
@@ -110,7 +110,7 @@ def _inside(
             run=run,
         )
     except ConfigError as error:
-        error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+        error.option = "vocab_size"  # the only error left: more characters in the corpus than entries
         raise
     return LearnedMerges(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
 
@@ -118,7 +118,7 @@ def _inside(
 def _across(
     learned: LearnedMerges, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
 ) -> LearnedMerges:
-    """More merges, on text cut by another pattern, from what the first ones make of it."""
+    """Learns merges on text split by another pattern, starting from the tokens that the first merges yield."""
     superwords = plan.superwords
     done = len(learned.columns[0])
     known = Tokenizer(Definition(Bpe(level=plan.level)), learned.vocabulary)
@@ -150,7 +150,7 @@ def _across(
 
 
 def _require(learned: LearnedMerges, plan: Plan, room: int) -> LearnedMerges:
-    """Merges for the tokens that must exist. Nobody counted their pairs: the log has 0 there."""
+    """Appends the merges of required tokens. Their pairs were not counted, so the log has 0 there."""
     if not plan.rules.required:
         return learned
     by_character = plan.level == "char"
@@ -164,13 +164,13 @@ def _require(learned: LearnedMerges, plan: Plan, room: int) -> LearnedMerges:
 
 
 def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
-    """Refuses required tokens that no text could become.
+    """Refuses required tokens that no text can yield.
 
     Raises:
-        ConfigError: the pattern cuts one, or another rule forbids it.
+        ConfigError: the pattern splits one, or another rule forbids it.
     """
     for text in rules.required:
         if len(pattern.split(text)) != 1:
-            raise ConfigError(f"the required token {text!r} is cut by the pattern", option="rules")
+            raise ConfigError(f"the required token {text!r} is split by the pattern", option="rules")
         if not rules.holds([text.encode()], by_character=by_character)[0]:
             raise ConfigError(f"the required token {text!r} breaks another rule", option="rules")

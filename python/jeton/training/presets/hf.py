@@ -1,9 +1,12 @@
 """Hugging Face's `BpeTrainer` and `WordPieceTrainer`.
 
-Where the trainer's own order is that of a hash map and differs from one process to the next, ours is defined: of
-characters equally frequent at the cut of `limit_alphabet` the lower code point stays, and symbols with a prefix or a
-suffix are sorted by their string. Everything else, ties included, is as there. Two things are ours: special tokens in
-the corpus cut it, where the trainer learns from their spelling, and counts have 64 bits, where it has 32.
+Merges and ids equal the trainer's, including ties, with these differences:
+
+- The trainer's order depends in two cases on a hash map and differs between processes. Here it is defined: among
+  equally frequent characters at the limit of `limit_alphabet` the lower code point stays, and symbols with a prefix or
+  a suffix are sorted by their string.
+- Special tokens split the corpus; the trainer learns from their spelling.
+- Counts have 64 bits; the trainer's have 32.
 
 Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and
 implementations/bert_wordpiece.py for BERT's defaults (facts).
@@ -35,16 +38,15 @@ class Hf(Preset):
     """`BpeTrainer`, by default over ``ByteLevel(add_prefix_space=False)`` with the whole byte alphabet.
 
     Attributes:
-        min_frequency: pairs less frequent than this are not merged.
-        limit_alphabet: the most initial symbols that are kept, the most frequent; what is not among them is left out
-            of its word.
-        initial_alphabet: characters that are kept though the corpus may lack them. None is all 256 bytes at byte level
-            (``ByteLevel.alphabet()``) and nothing at character level; ``()`` is nothing. Bytes are given by their
-            stand-ins in the byte alphabet, as there.
-        continuing_subword_prefix: what symbols inside a word begin with, as in ``"##"``; at character level.
-        end_of_word_suffix: what the last symbol of a word ends with, as in ``"</w>"``.
-        max_token_length: no token of more than two symbols is as long as this (as there: one less is the most).
-        pre_tokenizer: parts of a `tokenizer.json` that split the text; None splits by ``pattern=``.
+        min_frequency: pairs with a lower count are not merged.
+        limit_alphabet: maximum number of initial symbols; the most frequent are kept, others are removed from words.
+        initial_alphabet: characters that are kept even if the corpus lacks them. None: all 256 bytes at byte level
+            (``ByteLevel.alphabet()``), none at character level; ``()``: none. Bytes are spelled in the byte alphabet,
+            as in the trainer.
+        continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; at character level.
+        end_of_word_suffix: suffix of the last symbol of a word, such as ``"</w>"``.
+        max_token_length: exclusive maximum length of a token of more than two symbols, as in the trainer.
+        pre_tokenizer: components of a `tokenizer.json` that split the text; None splits by ``pattern=``.
 
     Examples:
         >>> import jeton
@@ -75,12 +77,12 @@ class Hf(Preset):
                 spell(getattr(self, option), option)
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """The run; see `Preset.recipe`."""
+        """Implements `Preset.recipe`."""
         suffix = _suffix(self.end_of_word_suffix, request)
         tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
             raise ConfigError(
-                f"tie_break={tie_break!r} compares strings, and with a prefix or a suffix Hugging Face compares ids",
+                f"tie_break={tie_break!r} compares strings; with a prefix or a suffix Hugging Face compares ids",
                 option="tie_break",
             )
         level, parts = self._split(request, suffix)
@@ -117,7 +119,7 @@ class Hf(Preset):
         return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), request)
 
     def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
-        """The unit of a symbol, and the pre-tokenizer."""
+        """The symbol level and the pre-tokenizer."""
         if self.pre_tokenizer is None:
             level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
             default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
@@ -129,7 +131,7 @@ class Hf(Preset):
         level = "byte" if any(part.get("type") == "ByteLevel" for part in parts) else "char"
         if request.level not in (None, level):
             raise ConfigError(
-                f"level={request.level!r}: this pre_tokenizer hands on {level}s; a ByteLevel part makes bytes",
+                f"level={request.level!r}: this pre_tokenizer outputs {level}s; a ByteLevel component outputs bytes",
                 option="level",
             )
         return level, parts
@@ -137,16 +139,16 @@ class Hf(Preset):
 
 @dataclass(frozen=True)
 class Bert(Preset):
-    """`BertWordPieceTokenizer`: `WordPieceTrainer`, and BERT's normalizer and pre-tokenizer.
+    """`BertWordPieceTokenizer`: `WordPieceTrainer` with BERT's normalizer and pre-tokenizer.
 
-    The trainer is `BpeTrainer` with a prefix, and of what it learns only the vocabulary is kept. Without
-    `special_tokens` the tokenizer gets BERT's five. What `WordPieceTrainer` has by itself is ``Bert(min_frequency=0,
+    The trainer is `BpeTrainer` with a prefix; only the learned vocabulary is kept, not the merges. Without
+    `special_tokens` the tokenizer gets BERT's five. `WordPieceTrainer`'s own defaults are ``Bert(min_frequency=0,
     limit_alphabet=None)``.
 
     Attributes:
         clean_text, handle_chinese_chars, strip_accents, lowercase: options of ``BertNormalizer``.
         min_frequency, limit_alphabet, initial_alphabet: as in `Hf`.
-        wordpieces_prefix: what entries inside a word begin with.
+        wordpieces_prefix: prefix of entries inside a word.
 
     Examples:
         >>> import jeton
@@ -172,14 +174,14 @@ class Bert(Preset):
         spell(self.wordpieces_prefix, "wordpieces_prefix")
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """The run; see `Preset.recipe`."""
+        """Implements `Preset.recipe`."""
         request.refuse(
             self.name,
             {
-                "level": "entries are characters",
+                "level": "symbols are characters",
                 "pattern": "BERT's pre-tokenizer splits",
                 "tie_break": "ties go to the lowest ids",
-                "end_of_word": "WordPiece marks what is inside a word: wordpieces_prefix=",
+                "end_of_word": "WordPiece marks entries inside a word: wordpieces_prefix=",
             },
         )
         unk = request.unk_token or "[UNK]"
@@ -242,14 +244,14 @@ def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
         return suffix
     if request.end_of_word_style != "suffix":
         raise ConfigError(
-            "preset='hf' glues the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
+            "preset='hf' appends the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
             option="end_of_word_style",
         )
     return str(_one(request.end_of_word, suffix, "end_of_word", none=None))
 
 
 def _one(given: Any, own: Any, option: str, none: Any = 0) -> Any:
-    """An option that both `train` and the preset have."""
+    """Value of an option that both `train` and the preset have."""
     if given is not None and own != none and given != own:
         raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
     return own if given is None else given
@@ -268,7 +270,7 @@ def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:
     room = vocab_size - len(special)
     if room < 1:
         raise ConfigError(
-            f"vocab_size={vocab_size} has no room: {len(special)} special tokens take it all", option="vocab_size"
+            f"vocab_size={vocab_size} is too small for {len(special)} special tokens", option="vocab_size"
         )
     return room
 
@@ -277,14 +279,14 @@ def _check_alphabet(alphabet: object) -> None:
     if alphabet is None:
         return
     if isinstance(alphabet, str) or not isinstance(alphabet, Sequence):
-        raise ConfigError(f"initial_alphabet is a list of characters, not {alphabet!r}", option="initial_alphabet")
+        raise ConfigError(f"initial_alphabet={alphabet!r} is not a list of characters", option="initial_alphabet")
     for item in alphabet:
         if not isinstance(item, str) or len(item) != 1 or "\ud800" <= item <= "\udfff":
-            raise ConfigError(f"initial_alphabet holds {item!r}, not a character", option="initial_alphabet")
+            raise ConfigError(f"initial_alphabet contains {item!r}, not a character", option="initial_alphabet")
 
 
 def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list[int]:
-    """What the core counts: bytes or code points."""
+    """The initial alphabet as bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:
@@ -294,7 +296,7 @@ def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list
         spelled = _core.read_bytes(char)
         if spelled is None:
             raise ConfigError(
-                f"initial_alphabet holds {char!r}, which stands for no byte in the byte alphabet",
+                f"initial_alphabet contains {char!r}, which is not in the byte alphabet",
                 option="initial_alphabet",
             )
         units += spelled
@@ -302,19 +304,19 @@ def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list
 
 
 def _check_special(special: Sequence[str], initial: Sequence[int], level: SymbolLevel) -> None:
-    """There a special token that is also a symbol shares its id."""
+    """Refuses a special token that is also an initial symbol; in HF both have one id."""
     for token in special:
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
         if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):
             raise ConfigError(
                 f"the special token {token!r} is also a symbol of the alphabet; Hugging Face gives both one id, which "
-                "is not carried: choose a longer token",
+                "is not supported: choose a longer token",
                 option="special_tokens",
             )
 
 
 def _bert_template(special: Sequence[str]) -> Component | None:
-    """``[CLS] A [SEP] B [SEP]``, where there are such tokens."""
+    """``[CLS] A [SEP] B [SEP]``, if these tokens exist."""
     if not {"[CLS]", "[SEP]"} <= set(special):
         return None
     cls, sep = special.index("[CLS]"), special.index("[SEP]")

@@ -1,11 +1,11 @@
 """subword-nmt's ``learn-bpe``.
 
-Words are what spaces separate in a line; the last character of a word carries ``</w>``. The most frequent pair is
-merged, ties go to the larger pair of strings, and pairs less frequent than `min_frequency` are not merged. The lines of
-its codes file are the merges in order.
+Spaces separate words in a line; the last character of a word has the suffix ``</w>``. Ties go to the larger pair of
+strings, and pairs with a count below `min_frequency` are not merged. The lines of its codes file are the merges in
+order.
 
-One thing differs on purpose: where a word holds a Unicode space that is no space (U+00A0, say), subword-nmt merges with
-a regex that takes it for the end of a symbol, and so counts pairs that it does not merge. Here a word is a word.
+One deliberate difference: in a word with a Unicode space other than U+0020 (such as U+00A0), subword-nmt's merging
+regex takes that space for the end of a symbol, so it counts pairs that it does not merge. Here they are merged.
 
 Source: rsennrich/subword-nmt 0.3.8, learn_bpe.py (facts).
 """
@@ -33,9 +33,10 @@ class SubwordNmt(Preset):
     """``subword-nmt learn-bpe``, under the names of its flags.
 
     Attributes:
-        symbols: how many merges, as there; None learns as many as `vocab_size` has room for.
-        min_frequency: pairs less frequent than this are not merged.
-        total_symbols: the characters, counted once inside and once at the end of words, are taken off `symbols`.
+        symbols: number of merges; None: as many as fit into `vocab_size`.
+        min_frequency: pairs with a lower count are not merged.
+        total_symbols: subtract the size of the alphabet from `symbols`; a character counts once inside and once at the
+            end of words.
 
     Examples:
         >>> import jeton
@@ -53,10 +54,10 @@ class SubwordNmt(Preset):
     def __post_init__(self) -> None:
         checked(self)
         if self.total_symbols and self.symbols is None:
-            raise ConfigError("total_symbols takes characters off symbols; pass symbols=, too", option="total_symbols")
+            raise ConfigError("total_symbols subtracts from symbols; pass symbols=, too", option="total_symbols")
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """The run; see `Preset.recipe`."""
+        """Implements `Preset.recipe`."""
         request.refuse(
             self.name,
             {
@@ -69,7 +70,7 @@ class SubwordNmt(Preset):
         )
         if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size={request.vocab_size} and symbols={self.symbols} both say where to stop; pass one of them",
+                f"vocab_size={request.vocab_size} and symbols={self.symbols} both limit the vocabulary; pass one",
                 option="vocab_size",
             )
         min_frequency = self.min_frequency
@@ -109,7 +110,7 @@ class SubwordNmt(Preset):
         )
 
     def _size(self, room: int, alphabet: int) -> int:
-        """Entries to learn, the alphabet included."""
+        """Number of entries to learn, including the alphabet."""
         if self.symbols is None:
             return room
         return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols
