@@ -125,9 +125,9 @@ def test_digits_from_the_right() -> None:
         ({"rules": jeton.Rules(required=["it's"], one_class=True), "pattern": "none"}, "breaks another rule"),
         ({"rules": jeton.Rules(required=["東"]), "level": "char"}, "which the corpus does not have"),
         ({"rules": ["digits_from_right"], "pattern": "gpt2"}, "needs a pattern with"),
-        ({"rules": ["one_class"], "end_of_word": "</w>"}, "without end_of_word"),
-        ({"rules": ["one_class"], "preset": "hf"}, "which has its own"),
-        ({"superwords": True, "preset": "hf"}, "which has its own"),
+        ({"rules": ["one_class"], "end_of_word": "</w>"}, "not supported together with end_of_word"),
+        ({"rules": ["one_class"], "preset": "hf"}, "has its own rules"),
+        ({"superwords": True, "preset": "hf"}, "has its own rules"),
         ({"superwords": True, "trace": True}, "does not show two stages"),
     ],
 )
