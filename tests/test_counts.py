@@ -114,8 +114,8 @@ def test_counts_of_different_stages_are_not_added() -> None:
     ("options", "words"),
     [
         ({"normalizer": [{"type": "Nothing"}]}, 'the normalizer "Nothing" is not known'),
-        ({"normalizer": {"type": "NFC"}}, "is not a list of parts"),
-        ({"pretokenizer": "gpt2"}, "is not a list of parts"),
+        ({"normalizer": {"type": "NFC"}}, "is not a list of components"),
+        ({"pretokenizer": "gpt2"}, "is not a list of components"),
         ({"pretokenizer": [{"type": "Nothing"}]}, "Nothing"),
     ],
 )

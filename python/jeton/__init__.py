@@ -1,4 +1,4 @@
-"""Jeton, the tokenizer workbench: train subword tokenizers, run them, see what they do.
+"""Jeton, the tokenizer workbench: train, run and inspect subword tokenizers.
 
     text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
     ids     ─ decode ─►  bytes / text

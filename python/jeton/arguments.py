@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from .errors import ConfigError
 
-__all__ = ["file_path", "flag", "instance", "integer", "items", "parts", "string", "strings", "wrong"]
+__all__ = ["components", "file_path", "flag", "instance", "integer", "items", "string", "strings", "wrong"]
 
 MAX_SHOWN = 80  # characters of a wrong value in a message
 
@@ -134,14 +134,14 @@ def items(value: Any, option: str, expected: str) -> list[Any]:
     return list(value)
 
 
-def parts(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
+def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
     """Components of a `Definition`: normalizers or pre-tokenizers.
 
     Examples:
-        >>> parts([{"type": "NFC"}], "normalizer")
+        >>> components([{"type": "NFC"}], "normalizer")
         ({'type': 'NFC'},)
     """
-    expected = 'a list of parts, as in [{"type": "NFC"}]'
+    expected = 'a list of components, as in [{"type": "NFC"}]'
     if isinstance(value, Mapping):
         raise wrong(option, value, expected)
     found = tuple(items(value, option, expected))

@@ -69,12 +69,12 @@ class _Files:
 FILES = _Files()
 
 # Kinds of entries that no merges build -> the note on their tree.
-_ALONE = {
-    ADDED: "an added token: it is matched whole, and no merges build it",
-    SPECIAL: "a special token: it is matched whole, and no merges build it",
-    UNUSED: "a piece that is not in use",
-    BYTE: "a byte: it stands for a part of characters that are no entries",
-    UNREACHABLE: "its spelling holds a character that stands for no byte, so no text becomes it",
+_NOT_MERGED = {
+    ADDED: "an added token: matched as a whole, not built by merges",
+    SPECIAL: "a special token: matched as a whole, not built by merges",
+    UNUSED: "an unused piece, which no text yields",
+    BYTE: "a byte token: it encodes part of a character that is not in the vocabulary",
+    UNREACHABLE: "its spelling has a character outside the byte alphabet, so no text yields it",
 }
 
 
@@ -84,7 +84,7 @@ class _Defaults:
     add_special_tokens: bool = False
 
 
-_PLAIN = _Defaults()
+_NO_OPTIONS = _Defaults()
 
 
 class Tokenizer:
@@ -109,7 +109,7 @@ class Tokenizer:
         self._definition = definition
         self._core = definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._defaults = _PLAIN
+        self._defaults = _NO_OPTIONS
 
     @classmethod
     def from_merges(
@@ -217,7 +217,7 @@ class Tokenizer:
             special is None
             and pair is None
             and add_special_tokens is None
-            and self._defaults is _PLAIN
+            and self._defaults is _NO_OPTIONS
             and not dropout
             and alpha is None
             and nbest is None
@@ -227,7 +227,7 @@ class Tokenizer:
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
         drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=drawn
+            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), noise=drawn
         )
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
@@ -282,10 +282,12 @@ class Tokenizer:
             [104, 105]
         """
         threads = _threads(text) if threads is None else num_threads(threads)
-        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
         else:
-            ids = self._core.encode_array(text, self._permission(special), threads, self._adds(add_special_tokens))
+            ids = self._core.encode_array(
+                text, self._permission(special), threads, self._uses_template(add_special_tokens)
+            )
         from_buffer, dtype = _numpy()
         return from_buffer(ids, dtype)
 
@@ -323,7 +325,7 @@ class Tokenizer:
             _list(texts, "texts", "str or bytes"),
             self._permission(special),
             num_threads(threads),
-            self._adds(add_special_tokens),
+            self._uses_template(add_special_tokens),
         )
         return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
 
@@ -367,7 +369,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         from .encoding import Encoding
 
         columns, pretokens, dropped = self._core.tokenize(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), most=most
+            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
         )
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_mask, sequence_ids = columns
         data = _bytes(text)
@@ -414,12 +416,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok._tokenize_in_chunks("hi", print)
             [104, 105] [b'h', b'i'] [(0, 1), (1, 2)] True
         """
-        template = self._adds(add_special_tokens)
+        template = self._uses_template(add_special_tokens)
         self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
 
     def _byte_spans(self, text: str | bytes, special: Special | None) -> memoryview:
         """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
-        return self._core.byte_spans(text, self._permission(special), template=self._adds(None))
+        return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
     def count(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
@@ -431,9 +433,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             2
         """
         threads = _threads(text)
-        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             return self._core.count(text, None, threads)
-        added = self._core.num_template_ids() if self._adds(add_special_tokens) else 0
+        added = self._core.num_template_ids() if self._uses_template(add_special_tokens) else 0
         return self._core.count(text, self._permission(special), threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
@@ -467,7 +469,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         told, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
         num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
         shown = self._tokenize(text, None, special, None, num_shown)[:num_shown]
-        num_tokens += self._core.num_template_ids() if self._adds(None) else 0
+        num_tokens += self._core.num_template_ids() if self._uses_template(None) else 0
         return Explanation(
             _bytes(text),
             LazySequence(told, num_pretokens, lambda: pretokens(sys.maxsize)[0]),
@@ -496,7 +498,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)
         model = self._definition.model
         merges = isinstance(model, Bpe | Pieces)
-        alone = _ALONE.get(self._core.kind(id), "" if merges else "this model has no merges")
+        alone = _NOT_MERGED.get(self._core.kind(id), "" if merges else "this model has no merges")
         merged = None if alone else self._core.explain_entry(id)
         listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
         return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
@@ -687,7 +689,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def fingerprint(self) -> str:
-        """``"j1:"`` + SHA-256 of exactly what can change ids or decoded bytes."""
+        """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
         digest = hashlib.sha256(self._definition.canonical())
         digest.update(self._core.canonical())
         return "j1:" + digest.hexdigest()
@@ -932,7 +934,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         model = self._definition.model
         return not isinstance(model, Bpe) or model.level == "char"
 
-    def _adds(self, add_special_tokens: bool | None) -> bool:
+    def _uses_template(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
@@ -976,7 +978,7 @@ def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     tok = Tokenizer.from_bytes(data)
-    tok._defaults = _PLAIN if defaults == _PLAIN else defaults
+    tok._defaults = _NO_OPTIONS if defaults == _NO_OPTIONS else defaults
     return tok
 
 

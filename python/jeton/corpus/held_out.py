@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import ConfigError
 from .batches import DocumentChunk
-from .sample import BIN_BITS, bins_of, mixed
+from .sample import BIN_BITS, bins_of, splitmix64
 
 __all__ = ["HeldOutSplit"]
 
@@ -33,7 +33,7 @@ class HeldOutSplit:
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
             raise ConfigError(f"held_out={share!r} is not a share between 0 and 1", option="held_out")
         self._end = max(1, round(share * (1 << BIN_BITS)))
-        self._start = mixed(seed ^ SALT)
+        self._start = splitmix64(seed ^ SALT)
 
     def side(
         self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None

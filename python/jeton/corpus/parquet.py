@@ -45,7 +45,7 @@ def column_texts(
                 texts = _bytes(pa, batch.column(field))
                 numbers = range(done + 1, done + 1 + len(texts))
                 done += len(texts)
-                yield *_sound(texts, numbers, field, name, handler), done / total
+                yield *_valid_texts(texts, numbers, field, name, handler), done / total
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
@@ -74,7 +74,7 @@ def _bytes(pa: Any, column: Any) -> list[bytes | None]:
     return texts
 
 
-def _sound(
+def _valid_texts(
     texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler
 ) -> tuple[list[bytes], range | list[int]]:
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""

@@ -76,11 +76,11 @@ def files_of(place: StrPath) -> list[str]:
 
 
 @contextmanager
-def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
+def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
     """Opens a file from `files_of` for reading bytes; its ``tell()`` is the read position.
 
-    For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it calls `look`
-    repeatedly, which can raise to stop.
+    For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it repeatedly calls
+    `check_canceled`, which can raise to stop.
 
     Raises:
         ConfigError: a device.
@@ -93,7 +93,7 @@ def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[Buf
     if not _is_remote(file):
         mode = os.stat(file).st_mode
         if stat.S_ISFIFO(mode):
-            with _open_pipe(file, look) as pipe:
+            with _open_pipe(file, check_canceled) as pipe:
                 yield pipe
             return
         with open(file, "rb") as raw:
@@ -111,7 +111,7 @@ def open_path(file: str, look: Callable[[], None] | None = None) -> Iterator[Buf
 
 
 @contextmanager
-def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedReader]:
+def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator[BufferedReader]:
     """Opens a named pipe and waits until it has data or its writer has closed it."""
     # Without O_NONBLOCK, `open` itself would block without a timeout until there is a writer.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
@@ -121,8 +121,8 @@ def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedR
         selector = stack.enter_context(selectors.DefaultSelector())
         selector.register(raw, selectors.EVENT_READ)
         while not selector.select(WAIT_S):
-            if look is not None:
-                look()
+            if check_canceled is not None:
+                check_canceled()
             waited += WAIT_S
             if waited == WARN_AFTER_S:
                 _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
@@ -187,7 +187,7 @@ def _remote_files(url: str) -> list[str]:
         return [url]
     system, path = _filesystem(url)
 
-    def look() -> list[str]:
+    def find() -> list[str]:
         found = system.glob(path) if glob.has_magic(path) else [path] if system.exists(path) else []
         folders = [name for name in found if system.isdir(name)]
         files = {name for name in found if name not in folders}
@@ -196,7 +196,7 @@ def _remote_files(url: str) -> list[str]:
             files |= {name for name, parts in inside if not any(part.startswith(".") for part in parts)}
         return sorted(files, key=lambda name: PurePosixPath(name).parts)
 
-    files = _remote_call(url, look)
+    files = _remote_call(url, find)
     if not files:
         raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
     return [str(system.unstrip_protocol(file)) for file in files]

@@ -24,7 +24,16 @@ from .parquet import column_texts
 from .paths import file_name, files_of, open_path, size_of
 from .prefetch import PrefetchQueue
 from .source import CorpusLike, Source
-from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
+from .streams import (
+    check_encoding,
+    check_size,
+    decoded,
+    line_blocks,
+    max_file_bytes,
+    read_whole,
+    split_lines,
+    transcoded,
+)
 
 __all__ = ["GROUP_BYTES", "ReadStats", "Reader", "ResolvedSource", "check_documents", "check_expansion"]
 
@@ -138,14 +147,14 @@ class Reader:
         is_whole = not (is_table or resolved.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
         if self._queue is not None and is_whole:
             self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
-        with open_path(file, self._look) as raw:
+        with open_path(file, self._check_canceled) as raw:
             self._stats.raw = raw
             try:
                 if is_table and not suffix:
                     yield from self._table(raw, file, resolved, size)
                 else:
                     if is_whole and not suffix:
-                        check_size(size, file, most_of_file())
+                        check_size(size, file, max_file_bytes())
                     with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
                         yield from read(stream, file, resolved)
@@ -166,7 +175,7 @@ class Reader:
         if resolved.encoding != "utf-8":
             stream = transcoded(stream, resolved.encoding, name, self._handler)
         if not rows and not resolved.by_line:
-            data = read_whole(stream, name, self._look)
+            data = read_whole(stream, name, self._check_canceled)
             self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
             yield self._chunk([] if checked is None else [checked], name, None, resolved)
@@ -177,7 +186,7 @@ class Reader:
             if rows:
                 texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
             else:
-                texts, numbers = lines_of(lines, name, self._handler)
+                texts, numbers = split_lines(lines, name, self._handler)
             yield self._chunk(texts, name, numbers, resolved, len(lines.data))
         self._stats.num_empty += empty
 
@@ -269,7 +278,7 @@ class Reader:
             self._stats.bytes_done += len(data)
             yield self._chunk([data], "corpus", (index,), resolved)
 
-    def _look(self) -> None:
+    def _check_canceled(self) -> None:
         """Raises if the consumer has stopped, to end a long read."""
         if self._queue is not None:
             self._queue.raise_if_closed()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BIN_BITS", "Sample", "bins_of", "mixed"]
+__all__ = ["BIN_BITS", "Sample", "bins_of", "splitmix64"]
 
 BIN_BITS = 20
 GOLDEN = 0x9E3779B97F4A7C15
@@ -42,7 +42,7 @@ class Sample:
 
     def __init__(self, num_bytes: int, seed: int) -> None:
         self._num_bytes = integer(num_bytes, "sample_bytes", 1)
-        self._start = mixed(seed)
+        self._start = splitmix64(seed)
         self._last_bin: int | None = None  # the highest bin of the sample, once known
 
     @property
@@ -119,7 +119,7 @@ def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
     return (x ^ (x >> np.uint64(31))) >> np.uint64(64 - BIN_BITS)
 
 
-def mixed(seed: int) -> int:
+def splitmix64(seed: int) -> int:
     """SplitMix64 of one integer, which makes adjacent seeds unrelated."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK

@@ -29,9 +29,9 @@ __all__ = [
     "check_size",
     "decoded",
     "line_blocks",
-    "lines_of",
-    "most_of_file",
+    "max_file_bytes",
     "read_whole",
+    "split_lines",
     "transcoded",
 ]
 
@@ -71,24 +71,24 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
         raise FormatError(message, format="text", place=f"byte {most}")
 
 
-def most_of_file() -> int:
+def max_file_bytes() -> int:
     """Maximum bytes of a file that is one document."""
     return available() // 2
 
 
-def read_whole(stream: BinaryIO, name: str, look: Callable[[], None]) -> bytes:
-    """Reads a whole stream. Calls `look` after each read, which can raise to stop.
+def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None]) -> bytes:
+    """Reads a whole stream. Calls `check_canceled` after each read, which can raise to stop.
 
     Raises:
         FormatError: as `check_size`.
     """
     # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
     # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
-    whole, most = io.BytesIO(), most_of_file()
+    whole, most = io.BytesIO(), max_file_bytes()
     while data := _as_bytes(_read_some(stream), name):
         whole.write(data)
         check_size(whole.tell(), name, most)
-        look()
+        check_canceled()
     return whole.getvalue()
 
 
@@ -121,7 +121,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[LineBlock]:
         raise failed
 
 
-def lines_of(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
     """The lines as documents, without line ends, and their numbers."""
     data = lines.data
     texts = data.split(b"\n")
@@ -129,7 +129,7 @@ def lines_of(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[b
         texts.pop()
     numbers: range | list[int] = range(lines.first, lines.first + len(texts))
     if not is_utf8(data):
-        texts, numbers = _sound(lines, texts, name, handler)
+        texts, numbers = _valid_lines(lines, texts, name, handler)
     if b"\r" in data:
         texts = [text.removesuffix(b"\r") for text in texts]
     return texts, numbers
@@ -140,7 +140,10 @@ def is_utf8(data: bytes) -> bool:
     return data.isascii() or find_invalid_utf8(data) is None
 
 
-def _sound(lines: LineBlock, texts: list[bytes], name: str, handler: ErrorHandler) -> tuple[list[bytes], list[int]]:
+def _valid_lines(
+    lines: LineBlock, texts: list[bytes], name: str, handler: ErrorHandler
+) -> tuple[list[bytes], list[int]]:
+    """The lines that are valid UTF-8 or repaired, and their numbers."""
     kept, numbers, offset = [], [], lines.offset
     for number, text in enumerate(texts, start=lines.first):
         checked = handler.check(text, f"{name}:{number}", file=name, offset=offset)

@@ -28,7 +28,7 @@ program that just looks it up fails with `KeyError: '冬'`, without its position
 >>> to_ids("今天的冬天", learned.alphabet)
 Traceback (most recent call last):
     ...
-ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept what is unknown
+ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept unknown characters
 
 Or else an *unknown token* replaces each such character, and its id is a special token's id, above the rest. It keeps
 the program running, and it loses the text: the id does not tell which character it was.
@@ -122,7 +122,7 @@ def to_ids(text: Iterable[str], strings: Mapping[int, bytes], unk: int | None = 
         id = id_of.get(letter.encode("utf-8"), unk)
         if id is None:
             name = f"character {letter!r} (U+{ord(letter):04X})" if len(letter) == 1 else repr(letter)
-            raise ValueError(f"{name} at index {index} is not in the alphabet; pass unk= to accept what is unknown")
+            raise ValueError(f"{name} at index {index} is not in the alphabet; pass unk= to accept unknown characters")
         ids.append(id)
     return ids
 

@@ -21,10 +21,10 @@ from .facts import why_stopped, with_facts
 from .log import TrainingLog
 from .presets import Preset, Recipe, TrainingRequest
 
-__all__ = ["train_by"]
+__all__ = ["train_with_preset"]
 
 
-def train_by(
+def train_with_preset(
     preset: Preset,
     corpus: CorpusLike | Mapping[str, int] | Counts,
     request: TrainingRequest,
@@ -78,9 +78,7 @@ def train_by(
         try:
             learned = recipe.learn(counts, run)
         except ConfigError as error:
-            error.option = (
-                "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
-            )
+            error.option = "vocab_size"  # the only error left: more characters in the corpus than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))

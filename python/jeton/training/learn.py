@@ -21,7 +21,7 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .by_preset import train_by
+from .by_preset import train_with_preset
 from .counts import Counts, Limits, count
 from .counts_file import counts_of
 from .facts import why_stopped, with_facts
@@ -155,7 +155,7 @@ def train(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
-        tok, counts = train_by(
+        tok, counts = train_with_preset(
             peer, corpus, request, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
             trace=bool(trace),
         )  # fmt: skip

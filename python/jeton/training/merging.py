@@ -65,23 +65,23 @@ def learn_merges(
         ConfigError: superwords with a corpus that cannot be reread; a vocabulary that is too small for the alphabet or
             the required tokens.
     """
-    room = plan.vocab_size - len(plan.special_tokens)
-    first = room if plan.superwords is None else plan.superwords.first_size(room)
+    max_entries = plan.vocab_size - len(plan.special_tokens)
+    first = max_entries if plan.superwords is None else plan.superwords.first_size(max_entries)
     if plan.superwords is not None and again is None:
         raise ConfigError(
             "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
             option="superwords",
         )
-    learned = _inside(counts, plan, room, first, limits, threads, report)
+    learned = _learn_inside(counts, plan, max_entries, first, limits, threads, report)
     if plan.superwords is not None and again is not None:
         second = again(Pattern.of(plan.superwords.pattern))
-        learned = _across(learned, second, plan, room, limits.of_stage("across"), threads, report)
+        learned = _learn_across(learned, second, plan, max_entries, limits.of_stage("across"), threads, report)
     report(ProgressEvent("merge", len(learned.columns[0]), len(learned.columns[0]), "merges"))
-    return _require(learned, plan, room)
+    return _append_required(learned, plan, max_entries)
 
 
-def _inside(
-    counts: Counts, plan: Plan, room: int, first: int, limits: Limits, threads: int, report: Reporter
+def _learn_inside(
+    counts: Counts, plan: Plan, max_entries: int, first: int, limits: Limits, threads: int, report: Reporter
 ) -> LearnedMerges:
     """Learns the merges inside pretokens."""
     rules = plan.rules.to_json(by_character=plan.level == "char")
@@ -94,7 +94,7 @@ def _inside(
         "rules": rules,
     }
     run = checkpointed_run(
-        counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, room, "merges"))
+        counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, max_entries, "merges"))
     )
     try:
         vocabulary, num_symbols, *columns = counts._core.learn(
@@ -112,11 +112,11 @@ def _inside(
     except ConfigError as error:
         error.option = "vocab_size"  # the only error left: more characters in the corpus than entries
         raise
-    return LearnedMerges(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
+    return LearnedMerges(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), max_entries - num_symbols)
 
 
-def _across(
-    learned: LearnedMerges, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
+def _learn_across(
+    learned: LearnedMerges, counts: Counts, plan: Plan, max_entries: int, limits: Limits, threads: int, report: Reporter
 ) -> LearnedMerges:
     """Learns merges on text split by another pattern, starting from the tokens that the first merges yield."""
     superwords = plan.superwords
@@ -131,14 +131,14 @@ def _across(
         "rules": rules_json,
     }
     run = checkpointed_run(
-        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, room, "merges"))
+        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, max_entries, "merges"))
     )
     vocabulary, *columns = learn_more(
         counts._core,
         known._core,
         learned.vocabulary,
         tie_break=plan.tie_break,
-        num_merges=room - learned.num_symbols - done,
+        num_merges=max_entries - learned.num_symbols - done,
         min_frequency=plan.min_frequency,
         by_character=plan.level == "char",
         rules_json=rules_json,
@@ -149,12 +149,12 @@ def _across(
     return replace(learned, vocabulary=vocabulary, columns=joined)
 
 
-def _require(learned: LearnedMerges, plan: Plan, room: int) -> LearnedMerges:
+def _append_required(learned: LearnedMerges, plan: Plan, max_entries: int) -> LearnedMerges:
     """Appends the merges of required tokens. Their pairs were not counted, so the log has 0 there."""
     if not plan.rules.required:
         return learned
     by_character = plan.level == "char"
-    vocabulary, kept = add_required(learned.vocabulary, plan.rules.required, room, by_character=by_character)
+    vocabulary, kept = add_required(learned.vocabulary, plan.rules.required, max_entries, by_character=by_character)
     added = len(vocabulary.columns()[3]) - kept
     counted, tokens, in_use = (column[:kept] for column in learned.columns)
     counted += [0] * added

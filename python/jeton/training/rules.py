@@ -156,14 +156,14 @@ class Rules:
 
 
 def add_required(
-    vocabulary: Vocabulary, required: Sequence[str], room: int, *, by_character: bool
+    vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
     """Makes each text one token: appends merges of the tokens that the learned merges leave of it.
 
     Args:
         vocabulary: the alphabet and the learned merges.
         required: the texts.
-        room: maximum number of entries; learned merges are removed from the end to make space.
+        max_entries: maximum number of entries; learned merges are removed from the end to make space.
         by_character: at character level.
 
     Returns:
@@ -187,11 +187,11 @@ def add_required(
     kept = len(merges)
     while True:
         added = _merges_of(texts, {(left, right): new for left, right, new in merges[:kept]}, first + kept)
-        over = num_symbols + kept + len(added) - room
+        over = num_symbols + kept + len(added) - max_entries
         if over <= 0:
             break
         if kept == 0:
-            raise ConfigError(f"there is no room for the {len(required)} required tokens", option="vocab_size")
+            raise ConfigError(f"vocab_size is too small for the {len(required)} required tokens", option="vocab_size")
         kept = max(0, kept - over)
     all_merges = [*merges[:kept], *added]
     ids, kinds, contents = ids[: num_symbols + kept], kinds[: num_symbols + kept], contents[: num_symbols + kept]

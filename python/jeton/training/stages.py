@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import parts
+from ..arguments import components
 from ..definition import Component, Definition, Pattern, ordered
 
 __all__ = ["Stages"]
@@ -80,8 +80,8 @@ class Stages:
         Raises:
             ConfigError: components that are not a list of objects with a type.
         """
-        cut = cls.of(pattern).pretokenizer if pretokenizer is None else parts(pretokenizer, "pretokenizer")
-        return cls(parts(normalizer, "normalizer"), cut)
+        cut = cls.of(pattern).pretokenizer if pretokenizer is None else components(pretokenizer, "pretokenizer")
+        return cls(components(normalizer, "normalizer"), cut)
 
     @property
     def pattern(self) -> Pattern | None:

@@ -63,6 +63,8 @@ class Superwords:
         """The options, as saved with the tokenizer."""
         return asdict(self)
 
-    def first_size(self, room: int) -> int:
-        """Number of entries, out of `room`, that the first stage learns."""
-        return min(room, self.from_size if isinstance(self.from_size, int) else round(room * self.from_size))
+    def first_size(self, max_entries: int) -> int:
+        """Number of entries, out of `max_entries`, that the first stage learns."""
+        return min(
+            max_entries, self.from_size if isinstance(self.from_size, int) else round(max_entries * self.from_size)
+        )

@@ -194,7 +194,7 @@ def checked(preset: Preset) -> None:
                     raise ConfigError(f"{each.name} contains an empty string", option=each.name)
                 object.__setattr__(preset, each.name, tuple(found))
             case "Sequence[Component]":
-                arguments.parts(value, each.name)
+                arguments.components(value, each.name)
             case "Mapping[str, str]":
                 pairs = arguments.instance(value, each.name, Mapping, "a mapping from string to string")
                 if not all(isinstance(text, str) for pair in pairs.items() for text in pair):

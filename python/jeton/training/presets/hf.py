@@ -90,7 +90,7 @@ class Hf(Preset):
             raise ConfigError(
                 "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
             )
-        min_frequency = _one(request.min_frequency, self.min_frequency, "min_frequency")
+        min_frequency = _given_or_own(request.min_frequency, self.min_frequency, "min_frequency")
         special = _special(request.special_tokens, request.unk_token)
         initial = _initial_symbols(self.initial_alphabet, level)
         _check_special(special, initial, level)
@@ -193,7 +193,7 @@ class Bert(Preset):
             "tie_break": "lowest_ids",
             "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
-            "min_frequency": _one(request.min_frequency, self.min_frequency, "min_frequency"),
+            "min_frequency": _given_or_own(request.min_frequency, self.min_frequency, "min_frequency"),
             "limit_alphabet": self.limit_alphabet,
             "initial_alphabet": initial,
             "prefix": self.wordpieces_prefix,
@@ -247,10 +247,10 @@ def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
             "preset='hf' appends the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
             option="end_of_word_style",
         )
-    return str(_one(request.end_of_word, suffix, "end_of_word", none=None))
+    return str(_given_or_own(request.end_of_word, suffix, "end_of_word", none=None))
 
 
-def _one(given: Any, own: Any, option: str, none: Any = 0) -> Any:
+def _given_or_own(given: Any, own: Any, option: str, none: Any = 0) -> Any:
     """Value of an option that both `train` and the preset have."""
     if given is not None and own != none and given != own:
         raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
@@ -267,12 +267,12 @@ def _special(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str,
 
 
 def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:
-    room = vocab_size - len(special)
-    if room < 1:
+    max_entries = vocab_size - len(special)
+    if max_entries < 1:
         raise ConfigError(
             f"vocab_size={vocab_size} is too small for {len(special)} special tokens", option="vocab_size"
         )
-    return room
+    return max_entries
 
 
 def _check_alphabet(alphabet: object) -> None:

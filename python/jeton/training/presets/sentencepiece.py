@@ -139,8 +139,8 @@ class SentencePiece(Preset):
             },
         )
         reserved = self._reserved(request.vocab_size)
-        room = request.vocab_size - len(reserved)
-        if room < 1:
+        max_entries = request.vocab_size - len(reserved)
+        if max_entries < 1:
             raise ConfigError(
                 f"vocab_size={request.vocab_size} is too small for {len(reserved)} reserved pieces",
                 option="vocab_size",
@@ -169,7 +169,9 @@ class SentencePiece(Preset):
         )
 
         def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
-            learned = LearnedVocabulary(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, run))
+            learned = LearnedVocabulary(
+                *_core.learn_sentencepiece(counts._core, self._options(max_entries), reserved, run)
+            )
             self._check_size(learned.vocabulary.next_id(), request.vocab_size)
             return learned
 
@@ -180,7 +182,7 @@ class SentencePiece(Preset):
             stages=stages,
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: room - num_symbols,
+            num_merges=lambda num_symbols: max_entries - num_symbols,
             by_line=True,
         )
 
@@ -240,13 +242,13 @@ class SentencePiece(Preset):
         behavior = "MergedWithPrevious" if self.treat_whitespace_as_suffix else "MergedWithNext"
         return ({"type": "Split", "pattern": {"String": _SPACE}, "behavior": behavior, "invert": False},)
 
-    def _options(self, room: int) -> str:
+    def _options(self, max_entries: int) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_by_whitespace", "split_digits", "treat_whitespace_as_suffix",
             "allow_whitespace_only_pieces",
         )  # fmt: skip
-        return json.dumps({"vocab_size": room} | {name: getattr(self, name) for name in names})
+        return json.dumps({"vocab_size": max_entries} | {name: getattr(self, name) for name in names})
 
     def _check_size(self, size: int, vocab_size: int) -> None:
         if self.hard_vocab_limit and size < vocab_size:

@@ -109,8 +109,8 @@ class SubwordNmt(Preset):
             by_line=True,
         )
 
-    def _size(self, room: int, alphabet: int) -> int:
+    def _size(self, max_entries: int, alphabet: int) -> int:
         """Number of entries to learn, including the alphabet."""
         if self.symbols is None:
-            return room
+            return max_entries
         return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols
