@@ -103,9 +103,9 @@ class TestPlaces:
     def test_a_folder_without_files_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / ".hidden").write_text("x")
-        with pytest.raises(FileNotFoundError, match="holds no files"):
+        with pytest.raises(FileNotFoundError, match="contains no files"):
             open_corpus(tmp_path)
-        with pytest.raises(FileNotFoundError, match="hold no files"):
+        with pytest.raises(FileNotFoundError, match="contain no files"):
             open_corpus(tmp_path / "s*")
 
     def test_a_dangling_link_is_not_left_out_in_silence(self, folder: Path) -> None:

@@ -154,7 +154,8 @@ class Tokenizer:
                 continue  # fast path: checking ids one by one takes longer than everything else here
             for id in ids:
                 if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
-                    raise ConfigError(f"{option}: {id!r} is no id: ids are integers from 0 to {MAX_ID}", option=option)
+                    message = f"{option}: {id!r} is not an id: expected an integer from 0 to {MAX_ID}"
+                    raise ConfigError(message, option=option)
         vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), merges)
         clash = sorted(set(vocab) & set(special.values()))
         if clash:
@@ -873,7 +874,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
-        """Reads what `to_bytes` wrote.
+        """Reads the output of `to_bytes`.
 
         Examples:
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")

@@ -131,7 +131,7 @@ class ErrorHandler:
 
     def complaints(self) -> list[str]:
         """Report lines: one for each file with replacements, and one for all skipped records."""
-        lines = [f"{file}: {places} places that are not UTF-8 became U+FFFD" for file, places in self.replaced.items()]
+        lines = [f"{file}: replaced invalid UTF-8 at {num} places by U+FFFD" for file, num in self.replaced.items()]
         if self.skipped:
             kinds = [
                 f"{found.count:,} {kind} ({', '.join(found.places)}{', …' if found.count > len(found.places) else ''})"

@@ -57,7 +57,7 @@ def files_of(place: StrPath) -> list[str]:
     if os.path.isdir(path):
         files = _walk(path)
         if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folder holds no files (hidden ones are left out)", path)
+            raise FileNotFoundError(errno.ENOENT, "the folder contains no files (hidden files are ignored)", path)
     elif os.path.lexists(path):
         files = [path]
     elif _is_url(path):
@@ -67,7 +67,7 @@ def files_of(place: StrPath) -> list[str]:
         found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
         files = sorted(found, key=_sort_key)
         if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches hold no files", path)
+            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches contain no files", path)
     else:
         shown = path if len(path) <= 80 else path[:77] + "..."
         hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"

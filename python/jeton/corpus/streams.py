@@ -242,5 +242,5 @@ def _as_bytes(data: object, name: str) -> bytes:
     if isinstance(data, bytes):
         return data
     hint = "open it in binary mode, or pass sys.stdin.buffer"
-    message = f"the stream {name} gives {type(data).__name__}: expected bytes; {hint}"
+    message = f"the stream {name} returns {type(data).__name__}: expected bytes; {hint}"
     raise ConfigError(message, option="corpus")

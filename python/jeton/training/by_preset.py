@@ -123,4 +123,4 @@ def _check_trace(definition: Definition, preset: Preset) -> None:
         ConfigError: not BPE, or merges that strip a prefix.
     """
     if not isinstance(definition.model, Bpe) or definition.model.continuing_subword_prefix:
-        raise ConfigError(f"trace= does not show what preset={preset.name!r} learns; log= does", option="trace")
+        raise ConfigError(f"trace= is not supported for preset={preset.name!r}; log= is", option="trace")

@@ -217,7 +217,7 @@ def count(
     if counts.dropped is not None:
         _log.warning(
             "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
-            "by no more than it stands in these",
+            "by at most its occurrences in these",
             *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )

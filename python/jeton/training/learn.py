@@ -226,9 +226,9 @@ def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
         ConfigError: they were not.
     """
     if counts.stages is not None and not counts.stages.is_same(Stages.of(plan.pattern)):
-        asked = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
+        given = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
         raise ConfigError(
-            f"the counts were made with {counts.stages.describe()}, and {asked} is another; pass the same",
+            f"the counts were made with {counts.stages.describe()}, which differs from {given}; pass the same",
             option="pattern",
         )
     uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
