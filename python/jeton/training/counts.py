@@ -177,7 +177,6 @@ def count_pretokens(
     stages = Stages.make(pattern, normalizer, pretokenizer)
     for token in strings(special_tokens, "special_tokens"):
         spell(token)
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     opened = open_corpus(
         corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
         encoding=encoding, max_expansion=max_expansion,
