@@ -336,12 +336,12 @@ def test_what_is_wrong_inside_is_named() -> None:
     small = {97: b"a", 98: b"b", 256: b"ab"}
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"vocab": {0: "a"}}, r"vocab\[0\]='a' is not bytes"),
-        ({"vocab": {"a": b"a"}}, "vocab: 'a' is no id"),
-        ({"vocab": {True: b"a"}}, "vocab: True is no id"),
+        ({"vocab": {"a": b"a"}}, "vocab: 'a' is not an id"),
+        ({"vocab": {True: b"a"}}, "vocab: True is not an id"),
         ({"merges": [[97, 98, 256]]}, r"merges\[0\]=\[97, 98, 256\] is not a tuple"),
         ({"merges": [(97, 98, 256), (97, 98)]}, r"merges\[1\]=\(97, 98\) is not a tuple"),
-        ({"merges": [(97, "98", 256)]}, "merges: '98' is no id"),
-        ({"special_tokens": {"<s>": "300"}}, "special_tokens: '300' is no id"),
+        ({"merges": [(97, "98", 256)]}, "merges: '98' is not an id"),
+        ({"special_tokens": {"<s>": "300"}}, "special_tokens: '300' is not an id"),
         ({"special_tokens": {300: 300}}, "special_tokens=300 is not a token"),
         ({"pattern": 7}, "pattern=7 is not a string"),
     ]

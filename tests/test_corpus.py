@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.compression import decompressed
-from jeton.corpus import Corpus, Source, open_corpus, places, streams
+from jeton.corpus import Corpus, Source, open_corpus, paths, streams
 from jeton.errors import ConfigError, FormatError, InvalidTextError
 
 TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
@@ -103,9 +103,9 @@ class TestPlaces:
     def test_a_folder_without_files_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / ".hidden").write_text("x")
-        with pytest.raises(FileNotFoundError, match="holds no files"):
+        with pytest.raises(FileNotFoundError, match="contains no files"):
             open_corpus(tmp_path)
-        with pytest.raises(FileNotFoundError, match="hold no files"):
+        with pytest.raises(FileNotFoundError, match="contain no files"):
             open_corpus(tmp_path / "s*")
 
     def test_a_dangling_link_is_not_left_out_in_silence(self, folder: Path) -> None:
@@ -477,8 +477,8 @@ class TestPipesAndDevices:
     def test_a_named_pipe_is_waited_for_and_the_log_says_so(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        monkeypatch.setattr(places, "WAIT_S", 0.05)
-        monkeypatch.setattr(places, "TOLD_AFTER_S", 0.1)
+        monkeypatch.setattr(paths, "WAIT_S", 0.05)
+        monkeypatch.setattr(paths, "WARN_AFTER_S", 0.1)
         pipe = tmp_path / "pipe.txt"
         os.mkfifo(pipe)
 

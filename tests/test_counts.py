@@ -19,7 +19,7 @@ from jeton import _core
 from jeton.definition import Pattern
 from jeton.errors import ConfigError
 from jeton.training import Dropped, Stages
-from jeton.training.memory import memory
+from jeton.training.memory_limit import make_memory
 
 TEXTS = [
     "To be, or not to be: that is the question.",
@@ -114,8 +114,8 @@ def test_counts_of_different_stages_are_not_added() -> None:
     ("options", "words"),
     [
         ({"normalizer": [{"type": "Nothing"}]}, 'the normalizer "Nothing" is not known'),
-        ({"normalizer": {"type": "NFC"}}, "is not a list of parts"),
-        ({"pretokenizer": "gpt2"}, "is not a list of parts"),
+        ({"normalizer": {"type": "NFC"}}, "is not a list of components"),
+        ({"pretokenizer": "gpt2"}, "is not a list of components"),
         ({"pretokenizer": [{"type": "Nothing"}]}, "Nothing"),
     ],
 )
@@ -293,10 +293,10 @@ def hostile_run(*entries: tuple[int, bytes, int, int], length: int | None = None
 def test_hostile_entries(run: bytes, words: str, tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(run)
     with pytest.raises(jeton.FormatError, match=words):
-        _core.Counts.from_run(str(tmp_path / "run"), 0, 50, memory())
+        _core.Counts.from_run(str(tmp_path / "run"), 0, 50, make_memory())
     good = tmp_path / "good"
     good.write_bytes(hostile_run((0, b"a", 2, 1), (1, b"b", 3, 0)))
-    assert _core.Counts.from_run(str(good), 0, 50, memory()).items() == [(b"ab", 3), (b"a", 2)]
+    assert _core.Counts.from_run(str(good), 0, 50, make_memory()).items() == [(b"ab", 3), (b"a", 2)]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ TOK = jeton.train(["low lower"], 260, special_tokens=["<s>"], progress=False)._w
 
 
 def test_roles() -> None:
-    with pytest.raises(TypeError, match="belongs to a tokenizer, which does not change"):
+    with pytest.raises(TypeError, match="belongs to a tokenizer and is read-only"):
         TOK.roles["eos"] = "<s>"  # type: ignore[index]
     assert TOK.roles == {"bos": "<s>"}
     assert json.dumps(TOK.roles) == '{"bos": "<s>"}'

@@ -176,7 +176,7 @@ def test_our_own_facts_do_not_overrule_the_pipeline() -> None:
 
 def test_counts_that_were_not_cut_at_a_special_token() -> None:
     counts = jeton.count_pretokens(["<s>a<s>a"], pattern="none")
-    with pytest.raises(jeton.ConfigError, match="not cut"):
+    with pytest.raises(jeton.ConfigError, match="not split"):
         jeton.train(counts, 260, pattern="none", special_tokens=["<s>"])
     counts = jeton.count_pretokens(["<s>a<s>a"], pattern="none", special_tokens=["<s>"])
     assert jeton.train(counts, 260, pattern="none", special_tokens=["<s>"], progress=False).merges == ()

@@ -121,13 +121,13 @@ def test_digits_from_the_right() -> None:
     ("options", "message"),
     [
         ({"rules": ["on_script"]}, "no rule named"),
-        ({"rules": jeton.Rules(required=["two words"])}, "cut by the pattern"),
+        ({"rules": jeton.Rules(required=["two words"])}, "split by the pattern"),
         ({"rules": jeton.Rules(required=["it's"], one_class=True), "pattern": "none"}, "breaks another rule"),
         ({"rules": jeton.Rules(required=["東"]), "level": "char"}, "which the corpus does not have"),
         ({"rules": ["digits_from_right"], "pattern": "gpt2"}, "needs a pattern with"),
-        ({"rules": ["one_class"], "end_of_word": "</w>"}, "without end_of_word"),
-        ({"rules": ["one_class"], "preset": "hf"}, "which has its own"),
-        ({"superwords": True, "preset": "hf"}, "which has its own"),
+        ({"rules": ["one_class"], "end_of_word": "</w>"}, "not supported together with end_of_word"),
+        ({"rules": ["one_class"], "preset": "hf"}, "has its own rules"),
+        ({"superwords": True, "preset": "hf"}, "has its own rules"),
         ({"superwords": True, "trace": True}, "does not show two stages"),
     ],
 )
@@ -153,7 +153,7 @@ def test_rules_that_cannot_be_meant(options: dict[str, Any]) -> None:
 
 
 def test_no_room_for_required_tokens() -> None:
-    with pytest.raises(jeton.ConfigError, match="no room"):
+    with pytest.raises(jeton.ConfigError, match="too small for the"):
         train(["ab"], 258, pattern="none", rules=jeton.Rules(required=["abcdefgh"]))
 
 

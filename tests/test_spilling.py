@@ -25,8 +25,8 @@ import jeton
 from jeton import _core, machine
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
+from jeton.training import checkpoint, memory_limit, spilling
 from jeton.training import counts as counting
-from jeton.training import memory, resuming, spilling
 from jeton.training.spilling import Position, Spill
 from jeton.training.stages import Stages
 
@@ -117,7 +117,7 @@ def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "memory.max").write_text("123000000\n")
     monkeypatch.setattr(machine, "CGROUP", tmp_path)
     assert machine.available() == 123_000_000
-    assert memory.bytes_of(None) == 30_750_000
+    assert memory_limit.parse_bytes(None) == 30_750_000
     (tmp_path / "memory.max").write_text("max\n")
     assert machine.available() > 123_000_000
 
@@ -182,7 +182,7 @@ def test_a_run_that_is_gone_or_damaged(texts: list[str], tmp_path: Path) -> None
     with pytest.raises(FormatError, match="damaged"):
         counted(texts[:2], checkpoint=tmp_path)
     run.unlink()
-    with pytest.raises(FormatError, match=r"run-000001\.jtr is gone"):
+    with pytest.raises(FormatError, match=r"run-000001\.jtr is missing"):
         counted(texts[:2], checkpoint=tmp_path)
 
 
@@ -273,7 +273,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(plain: jeton.Counts, tmp
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "OSError" in said.decode()
-    assert "what the checkpoint has is whole" in said.decode()
+    assert "the checkpoint is still valid" in said.decode()
     assert not list(tmp_path.glob("*.tmp")), "no half of a run"
     process = start(tmp_path)
     _, said = process.communicate(timeout=120)
@@ -319,12 +319,12 @@ def test_a_batch_that_ends_in_time_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_
         called.append(lambda: None)
         raise KeyboardInterrupt
 
-    class Run(counting._Run):
+    class Run(counting._CountingRun):
         def __init__(self, corpus: object, counter: _core.Counter, *rest: object) -> None:
             super().__init__(corpus, Interrupting(counter), *rest)  # type: ignore[arg-type]
 
     old = signal.signal(signal.SIGALRM, interrupt)
-    monkeypatch.setattr(counting, "_Run", Run)
+    monkeypatch.setattr(counting, "_CountingRun", Run)
     monkeypatch.setattr(counting, "PATIENCE", 60.0)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -480,8 +480,8 @@ def test_learning_goes_on_from_its_merges(
     given = {"pattern": "gpt2", "progress": False, **options}
     plain = jeton.train(texts, 900, **given)  # type: ignore[arg-type]
     saves = []
-    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
-    real = resuming.write_atomically
+    monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
+    real = checkpoint.write_atomically
 
     def write(path: Path) -> Any:
         saves.append(path)
@@ -489,7 +489,7 @@ def test_learning_goes_on_from_its_merges(
             raise KeyboardInterrupt
         return real(path)
 
-    monkeypatch.setattr(resuming, "write_atomically", write)
+    monkeypatch.setattr(checkpoint, "write_atomically", write)
     stopped = 0
     while True:
         try:
@@ -512,14 +512,14 @@ def test_a_checkpoint_of_merges_serves_every_size(texts: list[str], tmp_path: Pa
 def test_merges_of_something_else_are_refused_by_name(
     texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     counts = counted(texts[:2])
     trained(counts, 400, checkpoint=tmp_path)
     with pytest.raises(ConfigError, match="were learned with tie_break"):
         trained(counts, 400, checkpoint=tmp_path, tie_break="first")
     with pytest.raises(ConfigError, match="were learned with counts"):
         trained(counted(texts[:3]), 400, checkpoint=tmp_path)
-    path = tmp_path / resuming.NAME
+    path = tmp_path / checkpoint.FILE_NAME
     whole = path.read_bytes()
     for damaged in (b"", b"{}\n", whole[:-1], whole[:-40] + b"\0" * 40, b"[1]\n" + whole):
         path.write_bytes(damaged)
@@ -529,10 +529,10 @@ def test_merges_of_something_else_are_refused_by_name(
 
 def test_merges_that_no_learner_made(texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with the right checksum and wrong merges: an error, whatever stands in them."""
-    monkeypatch.setattr(resuming, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SAVE_EVERY_S", 0.0)
     counts = counted(texts[:2])
     trained(counts, 400, checkpoint=tmp_path)
-    path = tmp_path / resuming.NAME
+    path = tmp_path / checkpoint.FILE_NAME
     first, _, merges = path.read_bytes().partition(b"\n")
     rng = random.Random(3)
     for _ in range(30):
@@ -552,8 +552,8 @@ def learner(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
         import sys, os
         sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
         from test_spilling import words, trained
-        from jeton.training import resuming
-        resuming.SAVE_EVERY = 0.02
+        from jeton.training import checkpoint
+        checkpoint.SAVE_EVERY_S = 0.02
         texts = [words(seed, 60_000) for seed in range(24)]
         {then}
         trained(texts, 6000, checkpoint={os.fspath(folder)!r}).save({os.fspath(folder / "out.json")!r})
@@ -564,7 +564,7 @@ def learner(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
 def test_kill_9_while_learning(texts: list[str], tmp_path: Path) -> None:
     """Killed again and again when it has saved more merges, until it gets to its end."""
     trained(texts, 6000).save(tmp_path / "plain.json")
-    path, killed = tmp_path / resuming.NAME, 0
+    path, killed = tmp_path / checkpoint.FILE_NAME, 0
     for attempt in numbers():
         process = learner(tmp_path)
         before = path.stat().st_size if path.exists() else 0

@@ -1,4 +1,4 @@
-"""Jeton, the tokenizer workbench: train subword tokenizers, run them, see what they do.
+"""Jeton, the tokenizer workbench: train, run and inspect subword tokenizers.
 
     text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
     ids     ─ decode ─►  bytes / text
@@ -13,8 +13,8 @@ Examples:
 
 from __future__ import annotations
 
-# Modules are loaded when something of theirs is used: a program that only counts tokens need not wait for training.
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of this
+# Modules are imported on first use: a program that only counts tokens does not import training.
+TYPE_CHECKING = False  # not imported from `typing`, which takes longer to load than this whole module
 if TYPE_CHECKING:
     # understanding
     from .analysis.compare import Comparison as Comparison
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     # text → ids → text
     from .encoding import Encoding, Token, TokenBatch
 
-    # what can go wrong
+    # errors
     from .errors import (
         ChatTemplateError,
         ConfigError,
@@ -106,7 +106,7 @@ __all__ = [
     "train",
 ]
 
-# module -> what it has for everybody
+# module -> its public names
 _NAMES = {
     "analysis": (
         "Comparison",

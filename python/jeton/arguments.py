@@ -1,9 +1,9 @@
-"""Checks of arguments: a value of a wrong type raises a `ConfigError` that names the argument and what it takes.
+"""Argument checks: a value of a wrong type raises a `ConfigError` that names the argument and the accepted values.
 
-A public function checks its arguments in its first lines, before it opens a file or starts work, so that a mistake of
-the caller is never a `TypeError` or an `AttributeError` from deep inside. Each check returns the value, or raises.
+A public function checks its arguments first, before it opens a file or starts work. A wrong argument therefore never
+causes a `TypeError` or an `AttributeError` further down. Each check returns the value, or raises.
 
-Left out: which options go together; the function whose options they are decides that.
+Left out: combinations of options, which each function checks itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from .errors import ConfigError
 
-__all__ = ["file_path", "flag", "instance", "integer", "items", "parts", "string", "strings", "wrong"]
+__all__ = ["components", "file_path", "flag", "instance", "integer", "items", "string", "strings", "wrong"]
 
 MAX_SHOWN = 80  # characters of a wrong value in a message
 
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
-    """The error about a value: what was given for which argument, and what the argument takes.
+    """Builds the error for a value: argument, given value, expected value.
 
     Args:
         option: the argument, or an item of it: ``"sizes[1]"``.
-        value: what was given.
-        expected: what is taken, with its article.
+        value: the given value.
+        expected: the accepted values, with an article.
 
     Examples:
         >>> wrong("top", "x", "an integer from 0 on")
@@ -41,7 +41,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
 
 
 def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
-    """An integer in a range; True and False are none.
+    """An integer in a range; `bool` is refused.
 
     Examples:
         >>> integer(3, "top", 0)
@@ -105,7 +105,7 @@ def string(value: Any, option: str) -> str:
 
 
 def file_path(value: Any, option: str) -> str:
-    """A path, as `str` or `os.PathLike`, that the file system can have.
+    """A path, as `str` or `os.PathLike`, without NUL bytes or lone surrogates.
 
     Examples:
         >>> file_path(7, "path")
@@ -123,7 +123,7 @@ def file_path(value: Any, option: str) -> str:
 
 
 def items(value: Any, option: str, expected: str) -> list[Any]:
-    """The items of an iterable that is no string.
+    """The items of an iterable other than `str` and `bytes`.
 
     Examples:
         >>> items((1, 2), "sizes", "a list of integers")
@@ -134,14 +134,14 @@ def items(value: Any, option: str, expected: str) -> list[Any]:
     return list(value)
 
 
-def parts(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
-    """Parts of a `Definition`: normalizers or pre-tokenizers.
+def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
+    """Components of a `Definition`: normalizers or pre-tokenizers.
 
     Examples:
-        >>> parts([{"type": "NFC"}], "normalizer")
+        >>> components([{"type": "NFC"}], "normalizer")
         ({'type': 'NFC'},)
     """
-    expected = 'a list of parts, as in [{"type": "NFC"}]'
+    expected = 'a list of components, as in [{"type": "NFC"}]'
     if isinstance(value, Mapping):
         raise wrong(option, value, expected)
     found = tuple(items(value, option, expected))
@@ -151,7 +151,7 @@ def parts(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def strings(value: Any, option: str) -> list[str]:
-    """A list of strings; one string alone is a common slip.
+    """A list of strings; a single string, a common mistake, is refused.
 
     Examples:
         >>> strings("<s>", "special_tokens")

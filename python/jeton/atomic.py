@@ -1,8 +1,8 @@
-"""Files that are whole or not there.
+"""Atomic writing of files.
 
-What is written goes to a new file beside the target, is flushed to the disk, and takes the target's name in one step.
-Whatever happens before, a full disk or a killed process, the old file stays as it was. A temporary file belongs to a
-process as long as that holds its lock; what a killed process left is removed by the next one that writes the target.
+Data is written to a temporary file in the target's folder, flushed to disk (fsync), and renamed to the target. If the
+disk is full or the process is killed before the rename, the old file stays unchanged. A process holds a lock on its
+temporary file. A stale temporary file of a killed process is removed by the next process that writes the target.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
+except ImportError:  # Windows: an open file cannot be removed, so no lock is needed
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["write_atomically"]
 
-_MOST_CHARS = 50  # of a name in that of its temporary file: file systems permit 255 bytes
+_MOST_CHARS = 50  # of the target's name in a temporary file's name: file systems permit 255 bytes
 
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which becomes ``path`` when the block ends without an error.
+    """Opens a temporary file that replaces ``path`` when the block ends without an error.
 
     Raises:
-        OSError: the folder is not there or cannot be written, or the disk is full; names ``path``, which is as it was.
+        OSError: the folder is missing or not writable, or the disk is full; names ``path``, which is unchanged.
 
     Examples:
         >>> import tempfile, pathlib
@@ -38,7 +38,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         >>> path.read_bytes()
         b'whole'
     """
-    target = os.path.realpath(path)  # a link stays a link, to the new content
+    target = os.path.realpath(path)  # a symbolic link stays a link
     folder, name = os.path.split(target)
     name = name[:_MOST_CHARS]
     temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
@@ -46,7 +46,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         descriptor = _create(temporary)
         try:
-            lock = os.dup(descriptor) if fcntl else None  # held until the file has its name
+            lock = os.dup(descriptor) if fcntl else None  # held until the rename
             _remove_left(folder, name, temporary)
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -62,15 +62,15 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.filename != temporary:
             raise
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # its subclass follows from the number
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # errno selects the subclass
     finally:
         if lock is not None:
             os.close(lock)
 
 
 def _create(path: str) -> int:
-    """A new file, locked where the system has locks."""
-    # Not tempfile: its files are the owner's alone, where `open` would make one that the user's umask decides.
+    """Creates a file, locked if the system supports locks."""
+    # Not tempfile: its files have mode 0600; files made by `open` respect the umask.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:
         descriptor = os.open(path, flags, 0o666)
@@ -80,11 +80,11 @@ def _create(path: str) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.path.exists(path):
             return descriptor
-        os.close(descriptor)  # another process took it for a left one before it was locked
+        os.close(descriptor)  # another process removed it as stale before it was locked
 
 
 def _remove_left(folder: str, name: str, own: str) -> None:
-    """Removes the temporary files for this name whose processes are gone."""
+    """Removes stale temporary files for this name: those of processes that have ended."""
     is_temporary = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp").fullmatch
     with suppress(OSError):
         for entry in os.listdir(folder or "."):

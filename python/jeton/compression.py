@@ -1,11 +1,11 @@
-"""Reading compressed files: gzip, bzip2, xz and Zstandard, known by suffix, opened as one stream of plain bytes.
+"""Streaming decompression of gzip, bzip2, xz and Zstandard files, selected by suffix.
 
-Whatever a library raises for damaged data becomes one `FormatError` that names the file; a file that ends too early
-is an error and never a shorter text. Every read is bounded: it decompresses what it returns and at most one block more
-(900 KB for bzip2, 128 KiB for Zstandard). A file that expands more than `MAX_EXPANSION`-fold is refused, unless the
-caller allows it: a bomb of some kilobytes that holds gigabytes, which no text does.
+All errors of the decompression libraries become one `FormatError` that names the file. A truncated file is an error,
+never a shorter text. Every read is bounded: it decompresses the bytes that it returns and at most one more block
+(900 KB for bzip2, 128 KiB for Zstandard). A file that expands more than `MAX_EXPANSION`-fold is refused as a
+decompression bomb, unless the caller allows it.
 
-Cost: the decompressor's window in memory, and nothing is written to disk.
+Cost: the decompressor's window in memory; nothing is written to disk.
 
 Left out: archives (.zip, .tar), which hold files and not a text, and writing.
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_EXPANSION", "decompressed", "position", "split_suffix"]
 
-# Text compresses 3- to 6-fold, tables and logs up to 60-fold. gzip's bound is 1,032, the others' 10,000 and more.
+# Text compresses 3- to 6-fold, tables and logs up to 60-fold. gzip's maximum is 1,032, the others' 10,000 and more.
 MAX_EXPANSION = 100
-# So many bytes may come of any file: small ones of one repeated line are harmless.
+# Any file may expand to this many bytes: small files of one repeated line are harmless.
 HARMLESS = 4 << 20
-# What is decompressed at a time.
+# Bytes decompressed at a time.
 BUFFER_BYTES = 1 << 18
 
 
 def split_suffix(name: str) -> tuple[str, str]:
-    """Takes the suffix of a compression off a file's name; the suffix is empty when the file is not compressed.
+    """Splits the compression suffix off a file name; the suffix is empty for an uncompressed file.
 
     Examples:
         >>> split_suffix("rows.jsonl.gz"), split_suffix("notes.txt")
@@ -52,7 +52,7 @@ def split_suffix(name: str) -> tuple[str, str]:
 
 
 def position(raw: BinaryIO) -> int:
-    """How far a file has been read, in bytes; 0 for a pipe, which does not say.
+    """Read position of a file, in bytes; 0 for a pipe, which has none.
 
     Examples:
         >>> import io
@@ -64,15 +64,15 @@ def position(raw: BinaryIO) -> int:
 
 @contextmanager
 def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None = MAX_EXPANSION) -> Iterator[BinaryIO]:
-    """The plain bytes of an open file, whose name says how it is compressed.
+    """The decompressed bytes of an open file; the suffix of its name selects the format.
 
     Args:
-        raw: the file as it lies on disk; its ``tell()`` goes on saying how much of the disk file has been read.
-        name: its name, for the suffix and for the error.
-        max_expansion: how many times its size the text may have, beyond the first 4 MiB; None allows any size.
+        raw: the compressed file; its ``tell()`` still returns the position in the compressed data.
+        name: its name, for the suffix and for errors.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; None: no limit.
 
     Raises:
-        FormatError: inside the block, when the data is truncated or corrupt, or expands more than that.
+        FormatError: inside the block, if the data is truncated, corrupt, or expands more than that.
         MissingDependencyError: for ``.zst`` without the package ``zstandard``.
 
     Examples:
@@ -88,7 +88,7 @@ def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None
         return
     label, opener = _OPENERS[suffix]
     try:
-        if not raw.peek(1):  # gzip reads an empty file as an empty text; none of the four formats has an empty form
+        if not raw.peek(1):  # gzip accepts an empty file; an empty file is not valid in any of the four formats
             raise EOFError
         counted = _Counted(raw)
         with (
@@ -101,17 +101,17 @@ def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
     except (OSError, zlib.error, lzma.LZMAError, _CorruptError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's own error, not the data's: gzip and bz2 raise OSError without a number for bad data
-        message = f"{name}: not sound {label} data ({error})"
+            raise  # an I/O error: for bad data gzip and bz2 raise OSError without errno
+        message = f"{name}: corrupt {label} data ({error})"
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
 
 
 class _CorruptError(Exception):
-    """Zstandard data that cannot be read."""
+    """Corrupt Zstandard data."""
 
 
 class _Counted:
-    """A compressed file, and how much of it was read. A pipe does not say it itself."""
+    """A compressed file that counts the bytes read, since a pipe has no position."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -124,7 +124,7 @@ class _Counted:
 
 
 class _Bounded(io.RawIOBase):
-    """Plain bytes that end in an error where they become too many for what was read of the compressed file."""
+    """Decompressed stream that raises when the expansion exceeds its limit."""
 
     def __init__(
         self, stream: BinaryIO, compressed: _Counted, name: str, label: str, max_expansion: int | None
@@ -143,7 +143,7 @@ class _Bounded(io.RawIOBase):
         if most is not None and self._num_bytes > max(HARMLESS, most * self._compressed.num_bytes):
             message = (
                 f"{self._name}: {self._compressed.num_bytes:,} bytes of {self._label} data expand to more than "
-                f"{self._num_bytes:,}, over {most} times as many; if that is right, raise max_expansion= "
+                f"{self._num_bytes:,}, over {most} times as many; if that is expected, raise max_expansion= "
                 "(None for any size), or decompress the file first"
             )
             raise FormatError(message, format=self._label, place=f"byte {self._compressed.num_bytes}")
@@ -151,11 +151,11 @@ class _Bounded(io.RawIOBase):
 
 
 class _ZstdReader(io.RawIOBase):
-    """A Zstandard file as a raw stream, block after block.
+    """Zstandard file as a raw stream, decompressed block by block.
 
-    The package's own ``stream_reader`` ends quietly where a frame is cut off, and its ``decompressobj`` has no bound
-    for what comes of a piece of input. So this class finds the blocks itself, which decompress to at most 128 KiB, and
-    hands them over one by one.
+    The package's ``stream_reader`` reports no error for a truncated frame, and its ``decompressobj`` does not bound the
+    output for a given input. This class therefore parses the block headers and passes blocks, which decompress to at
+    most 128 KiB, one by one.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -186,7 +186,7 @@ class _ZstdReader(io.RawIOBase):
         return taken
 
     def _decompress(self) -> Iterator[bytes]:
-        """The plain bytes of each block of each frame; a file may end only between frames."""
+        """Decompressed bytes of each block of each frame; a file may end only between frames."""
         while magic := self._raw.read(4):
             if len(magic) < 4:
                 raise EOFError
@@ -199,7 +199,7 @@ class _ZstdReader(io.RawIOBase):
                 raise _CorruptError(str(error)) from None
 
     def _frame(self, magic: bytes) -> Iterator[bytes]:
-        # Frame_Header_Descriptor: sizes of the fields, which follow it, and whether there is a checksum.
+        # Frame_Header_Descriptor: sizes of the fields that follow it, and the checksum flag.
         descriptor = self._read(1)
         is_single, has_checksum = descriptor[0] >> 5 & 1, descriptor[0] >> 2 & 1
         sizes = (not is_single, (0, 1, 2, 4)[descriptor[0] & 3], (is_single, 2, 4, 8)[descriptor[0] >> 6])
@@ -210,12 +210,12 @@ class _ZstdReader(io.RawIOBase):
             header = self._read(3)  # Last_Block, 2 bits of Block_Type, 21 of Block_Size
             is_last, kind, size = header[0] & 1, header[0] >> 1 & 3, int.from_bytes(header, "little") >> 3
             if kind == 3 or size > 1 << 17:
-                raise _CorruptError("a block of a type or size that there is not")
+                raise _CorruptError("invalid block type or size")
             yield frame.decompress(header + self._read(1 if kind == 1 else size))
         if has_checksum:
             yield frame.decompress(self._read(4))
         if not frame.eof:
-            raise _CorruptError("a frame that goes on after its last block")
+            raise _CorruptError("data after the last block of a frame")
 
     def _read(self, size: int) -> bytes:
         data = self._raw.read(size)
@@ -244,7 +244,7 @@ def _open_zstd(raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, _ZstdReader(raw))
 
 
-# suffix -> (the format's name, how to open it)
+# suffix -> (format name, opener)
 _OPENERS: dict[str, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     ".gz": ("gzip", _open_gzip),
     ".bz2": ("bzip2", _open_bzip2),

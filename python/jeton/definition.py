@@ -1,13 +1,11 @@
-"""What a tokenizer is, beside its vocabulary: the neutral form between files, training and the core.
-
-How it was trained is part of it, though it changes no id.
+"""`Definition`: all options of a tokenizer other than its vocabulary, independent of any file format.
 
 Every format reads into a `Definition` and a core vocabulary, and writes from them. Vocabulary entries and merges stay
-in the core; Python never looks inside.
+in the core; Python does not read them. Facts of the training run are included, though they change no id.
 
-The stages around the model are lists of *parts*: JSON objects with a ``"type"``, in the words of Hugging Face's
-`tokenizer.json` for what that has, and a few of our own for what it lacks: ``Pattern`` (a split in tiktoken's dialect,
-by name or regex), ``SentencePiece`` (the whole of its normalizer, and its decoder), ``Join`` (tokens with a separator).
+The stages around the model are lists of components: JSON objects with a ``"type"``. Names and fields are those of
+Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (a split in tiktoken's dialect, by name or regex),
+``SentencePiece`` (its whole normalizer; its decoder) and ``Join`` (joins tokens with a separator).
 """
 
 from __future__ import annotations
@@ -26,13 +24,13 @@ from .readonly import read_only
 __all__ = [
     "Bpe",
     "Chars",
+    "Component",
     "Definition",
     "EndOfWordStyle",
-    "Level",
     "Model",
-    "Part",
     "Pattern",
     "Pieces",
+    "SymbolLevel",
     "TieBreak",
     "TrainingFacts",
     "TrainingStep",
@@ -42,19 +40,19 @@ __all__ = [
     "Words",
 ]
 
-Part: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; never changed
-Level = Literal["byte", "char"]
+Component: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; read-only
+SymbolLevel = Literal["byte", "char"]
 TieBreak = Literal["first", "lowest_ids", "highest_pair", "shortest"]
 EndOfWordStyle = Literal["symbol", "suffix"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """How text is split: a name, or a regex in tiktoken's dialect.
+    """Pre-tokenization pattern: a name, or a regex in tiktoken's dialect.
 
     Attributes:
-        text: one of the names of `Pattern.names`, or the regex.
-        is_regex: which of the two it is.
+        text: a name from `Pattern.names`, or the regex.
+        is_regex: True for a regex.
 
     Examples:
         >>> Pattern.of("o200k").is_regex, Pattern.of(r"\\w+|\\s+").is_regex
@@ -66,16 +64,16 @@ class Pattern:
 
     @staticmethod
     def names() -> list[str]:
-        """The patterns that have a name."""
+        """Names of the built-in patterns."""
         return _core.pattern_names()
 
     @classmethod
     def of(cls, pattern: str | None) -> Pattern:
-        """A name where it is one, else a regex; None is ``"none"``.
+        """Parses a pattern: a known name, else a regex. None is ``"none"``.
 
         Raises:
-            ConfigError: the regex does not compile, or a bare word is no name. (A regex of letters only would split
-                text at that word; nobody has wanted that yet, and a misspelled name is common.)
+            ConfigError: the regex does not compile, or a word of letters, digits, ``_`` and ``-`` is not a known name.
+                (As a regex it would split only at that literal word; a misspelled name is more likely.)
         """
         if pattern is None:
             return cls("none", False)
@@ -83,7 +81,8 @@ class Pattern:
         try:
             pattern.encode()
         except UnicodeEncodeError:
-            raise ConfigError("the pattern holds a lone surrogate and is no Unicode text", option="pattern") from None
+            message = "the pattern holds a lone surrogate; expected valid Unicode text"
+            raise ConfigError(message, option="pattern") from None
         names = cls.names()
         if pattern in names:
             return cls(pattern, False)
@@ -92,11 +91,11 @@ class Pattern:
             raise ConfigError(
                 f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
             )
-        _core.split_text("", pattern, is_regex=True)  # compiles it, so that the error comes here and not later
+        _core.split_text("", pattern, is_regex=True)  # compiles it: report a bad regex here, not on first use
         return cls(pattern, True)
 
-    def part(self) -> Part | None:
-        """The pre-tokenizer that splits like this; None where there is nothing to split.
+    def part(self) -> Component | None:
+        """The pre-tokenizer component for this pattern; None for ``"none"``.
 
         Examples:
             >>> Pattern.of("o200k").part()
@@ -107,7 +106,7 @@ class Pattern:
         return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
-        """The byte ranges of the pretokens of a text, in its UTF-8.
+        """Byte ranges of the pretokens of a text, in UTF-8.
 
         Examples:
             >>> Pattern.of("gpt2").split("two words")
@@ -121,7 +120,7 @@ class Pattern:
 
 
 class TrainingStep(NamedTuple):
-    """One merge, and the corpus after it: a row of the training log."""
+    """One merge and the state of the corpus after it: a row of the training log."""
 
     rank: int
     id: int
@@ -136,21 +135,21 @@ class TrainingStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainingFacts:
-    """How a tokenizer was trained. Saved with it, save for what differs from run to run.
+    """Facts of a training run. Saved with the tokenizer, except `seconds` and `log`.
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        preset_options: what was said to the preset beyond its defaults; None is nothing.
-        preset, tie_break, min_frequency: as asked; Unigram has no ties.
-        rules, superwords: the rules of merging and the second stage, as asked; None is none.
-        vocab_size: as asked; the tokenizer may have stopped short of it.
-        num_merges: how many were learned.
-        stopped: why training ended before `vocab_size`, or None.
-        documents, corpus_bytes, pretokens, distinct_pretokens: what was counted.
-        special_tokens_found: how often a special token stood in the corpus, where it cut the document.
-        records_skipped: records of the corpus that could not be read and were left out (``errors="skip"``).
-        sample_bytes, seed: the sample of the corpus that was asked for; None: all of it.
-        seconds: counting and learning, wall time; only in the process that trained.
+        preset_options: options of the preset that differ from its defaults; None: none.
+        preset, tie_break, min_frequency: as passed to `train`; Unigram has no ties.
+        rules, superwords: merge rules and the superword stage, as passed to `train`; None: none.
+        vocab_size: as passed to `train`; training may have stopped below it.
+        num_merges: number of learned merges.
+        stopped: reason why training ended before `vocab_size`, or None.
+        documents, corpus_bytes, pretokens, distinct_pretokens: totals of counting.
+        special_tokens_found: occurrences of special tokens in the corpus; each split its document.
+        records_skipped: unreadable records of the corpus that were skipped (``errors="skip"``).
+        sample_bytes, seed: the requested sample of the corpus; None: all of it.
+        seconds: wall time of counting and learning; only in the process that trained.
         log: every merge; only in the process that trained.
 
     Examples:
@@ -188,22 +187,22 @@ class TrainingFacts:
 
 @dataclass(frozen=True, slots=True)
 class Bpe:
-    """Byte-pair encoding by a list of merges, or by the ids of what pairs make.
+    """Byte-pair encoding; a pair's rank comes from a list of merges or from the id of the merged token.
 
     Attributes:
-        level: the unit of an initial symbol.
-        ranks: what gives a pair its rank: the list of merges, or the id of the token it makes (tiktoken).
-        whole_first: a pretoken that is an entry is that entry, whatever the merges say (``ignore_merges`` in HF).
-        end_of_word: how the mark at the end of a word is spelled; None when there is none.
-        end_of_word_style: whether that mark is a symbol of its own or glued to the last unit.
-        unk_token: what stands in for characters that are not in the vocabulary; None raises instead.
-        fuse_unk: neighboring unknown characters are one token.
-        byte_fallback: characters that are not in the vocabulary become bytes, ``<0x0A>``.
-        continuing_subword_prefix: what symbols inside a word begin with.
+        level: unit of initial symbols, bytes or characters.
+        ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
+        whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
+        end_of_word: spelling of the end-of-word mark; None: no mark.
+        end_of_word_style: ``"symbol"``: the mark is a symbol of its own; ``"suffix"``: it is part of the last unit.
+        unk_token: replaces characters that are not in the vocabulary; None raises instead.
+        fuse_unk: adjacent unknown characters are one token.
+        byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
+        continuing_subword_prefix: prefix of every symbol but the first of a word.
     """
 
     type: ClassVar = "BPE"
-    level: Level = "byte"
+    level: SymbolLevel = "byte"
     ranks: Literal["merges", "tokens"] = "merges"
     whole_first: bool = False
     end_of_word: str | None = None
@@ -216,7 +215,7 @@ class Bpe:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """SentencePiece's BPE: neighbors merge when together they are a piece, the best score first."""
+    """SentencePiece's BPE: adjacent symbols merge if their concatenation is a piece, highest score first."""
 
     type: ClassVar = "Pieces"
     unk_token: str | None
@@ -225,14 +224,14 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Unigram:
-    """The segmentation whose scores add up to most.
+    """Unigram model: Viterbi, the segmentation with the highest sum of scores.
 
     Attributes:
-        unk_token: what stands in for characters that no piece covers; None raises instead.
-        byte_fallback: these characters become bytes instead, ``<0x0A>``.
-        fuse_unk: neighboring unknown characters are one token.
-        single_precision: scores are added in 32 bits, as SentencePiece does, and user-defined pieces always win; HF
-            adds in 64 bits.
+        unk_token: replaces characters that no piece covers; None raises instead.
+        byte_fallback: these characters become byte tokens instead, ``<0x0A>``.
+        fuse_unk: adjacent unknown characters are one token.
+        single_precision: adds scores in f32 and always prefers user-defined pieces, as SentencePiece does. HF adds in
+            f64.
     """
 
     type: ClassVar = "Unigram"
@@ -244,7 +243,7 @@ class Unigram:
 
 @dataclass(frozen=True, slots=True)
 class WordPiece:
-    """Greedy, the longest entry first; a word that cannot be covered is one unknown token."""
+    """Greedy longest match from the left; a word that entries cannot cover is one unknown token."""
 
     type: ClassVar = "WordPiece"
     unk_token: str
@@ -254,7 +253,7 @@ class WordPiece:
 
 @dataclass(frozen=True, slots=True)
 class WordLevel:
-    """Pretokens are entries, or unknown (HF)."""
+    """One token per pretoken: its entry, or unknown (HF)."""
 
     type: ClassVar = "WordLevel"
     unk_token: str | None
@@ -262,7 +261,7 @@ class WordLevel:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """SentencePiece's word model: what stands between white space is an entry, or unknown."""
+    """SentencePiece's word model: one token per white-space-separated word: its entry, or unknown."""
 
     type: ClassVar = "Words"
     unk_token: str | None
@@ -271,7 +270,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """SentencePiece's character model."""
+    """SentencePiece's character model: one token per character."""
 
     type: ClassVar = "Chars"
     unk_token: str | None
@@ -285,7 +284,7 @@ _MODELS: dict[str, type[Model]] = {
 
 
 def ordered(part: Any) -> Any:
-    """JSON with its keys in one order: ``"type"`` first, then by name.
+    """JSON with sorted keys, ``"type"`` first.
 
     Examples:
         >>> ordered({"content": "", "type": "Strip"})
@@ -296,16 +295,16 @@ def ordered(part: Any) -> Any:
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
 
-def _parts(spelled: Any) -> tuple[Part, ...]:
-    """Parts as a file has them: a list of objects with a type."""
+def _components(spelled: Any) -> tuple[Component, ...]:
+    """Validates the components of a stage as read from a file: a list of objects with a type."""
     if not isinstance(spelled, list) or not all(
         isinstance(part, dict) and isinstance(part.get("type"), str) for part in spelled
     ):
-        raise TypeError("the parts of a stage are a list of objects with a type")
+        raise TypeError("a stage must be a list of objects with a type")
     return tuple(spelled)
 
 
-# what options of models are
+# Option of a model -> its type
 _TYPES: dict[str, Any] = {
     "level": str,
     "ranks": str,
@@ -321,7 +320,7 @@ _TYPES: dict[str, Any] = {
 }
 _CHOICES = {"level": ("byte", "char"), "ranks": ("merges", "tokens"), "end_of_word_style": ("symbol", "suffix")}
 
-# what the core calls options
+# Option -> its name in the core
 _SHORT = {
     "continuing_subword_prefix": "prefix",
     "max_chars_per_word": "max_chars",
@@ -334,17 +333,17 @@ class Definition:
 
     Attributes:
         model: pretoken → ids.
-        normalizer: parts that rewrite text, in order.
-        pretokenizer: parts that cut it, in order.
-        decoder: parts that make text of tokens, in order; None joins what the tokens spell.
-        template: what is added around one text or a pair: ``{"single": [...], "pair": [...]}`` of items ``{"sequence":
-            "A", "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, and how offsets are trimmed.
+        normalizer: components that rewrite text, in order.
+        pretokenizer: components that split it, in order.
+        decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
+        template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
+            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, and the trimming of offsets.
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
-        chat_template: Jinja source, as its file has it. Changes no id.
-        training: how it was trained, where that is known. Changes no id.
-        truncation: what its `tokenizer.json` says of it, kept for the next file. Nothing here applies it.
-        padding: likewise.
-        config: what its `tokenizer_config.json` says beside, kept for the next folder: ``{"model_max_length": 512}``.
+        chat_template: Jinja source, as read from its file. Changes no id.
+        training: facts of the training run, if known. Changes no id.
+        truncation: truncation settings of its `tokenizer.json`, kept for saving and never applied.
+        padding: likewise, for padding.
+        config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
 
     Examples:
         >>> import jeton
@@ -354,25 +353,25 @@ class Definition:
     """
 
     model: Model = field(default_factory=Bpe)
-    normalizer: tuple[Part, ...] = ()
-    pretokenizer: tuple[Part, ...] = ()
-    decoder: tuple[Part, ...] | None = None
-    template: Part | None = None
+    normalizer: tuple[Component, ...] = ()
+    pretokenizer: tuple[Component, ...] = ()
+    decoder: tuple[Component, ...] | None = None
+    template: Component | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: Any = None
     training: TrainingFacts | None = None
-    truncation: Part | None = None
-    padding: Part | None = None
+    truncation: Component | None = None
+    padding: Component | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What tokenizers hand out cannot be changed: the core has been built from it.
+        # Read-only: the core has been built from these values.
         for name in ("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern, where splitting is by one pattern alone, ``none`` included; else None."""
+        """The pattern, if the pre-tokenizer is one pattern or ``none``; else None."""
         match self.pretokenizer:
             case ():
                 return Pattern("none", False)
@@ -384,12 +383,12 @@ class Definition:
 
     @property
     def is_byte_level(self) -> bool:
-        """Whether the model's units are bytes, so that its entries need not be UTF-8."""
+        """True if the model's units are bytes; entries are then arbitrary bytes, not UTF-8."""
         return isinstance(self.model, Bpe) and self.model.level == "byte"
 
     @property
     def _suffix(self) -> str | None:
-        """The mark that is glued to the last unit of a word, if there is one."""
+        """The end-of-word mark that is part of the last unit of a word, if any."""
         if isinstance(self.model, Bpe) and self.model.end_of_word_style == "suffix":
             return self.model.end_of_word or None
         return None
@@ -406,35 +405,35 @@ class Definition:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], **others: Any) -> Definition:
-        """Reads what `to_json` wrote.
+        """Reads the output of `to_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: it did not write that.
+            KeyError, TypeError, ValueError: not the output of `to_json`.
         """
         options = dict(facts["model"])
         kind = _MODELS[options.pop("type")]
         for name, value in options.items():
             if not isinstance(value, _TYPES[name]) or (name in _CHOICES and value not in _CHOICES[name]):
-                raise ValueError(f"{name}={value!r} is no option of a model")
+                raise ValueError(f"{name}={value!r} is not a valid option of a model")
         decoder, template = facts["decoder"], facts["template"]
         if template is not None and not isinstance(template, dict):
-            raise TypeError("the template is no object")
+            raise TypeError("the template is not an object")
         return cls(
             kind(**options),
-            normalizer=_parts(facts["normalizer"]),
-            pretokenizer=_parts(facts["pretokenizer"]),
-            decoder=None if decoder is None else _parts(decoder),
+            normalizer=_components(facts["normalizer"]),
+            pretokenizer=_components(facts["pretokenizer"]),
+            decoder=None if decoder is None else _components(decoder),
             template=template,
             **others,
         )
 
     def canonical(self) -> bytes:
-        """What of it can change ids or decoded bytes, as JSON with sorted keys."""
+        """The options that can change ids or decoded bytes, as JSON with sorted keys; input of the fingerprint."""
         facts = self.to_json()
-        if isinstance(self.model, Bpe):  # how the mark is spelled changes nothing
+        if isinstance(self.model, Bpe):  # the spelling of the end-of-word mark changes no id
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
-            if self._suffix and self.decoder is not None:  # its parts see the mark
+            if self._suffix and self.decoder is not None:  # the decoder reads the mark
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
@@ -442,12 +441,12 @@ class Definition:
         """The core's tokenizer for this definition.
 
         Raises:
-            ConfigError: the vocabulary does not fit, a part is not what its type needs, or the template adds an id
-                that is not in the vocabulary.
+            ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
+                is not in the vocabulary.
         """
         facts = self.to_json()
         model = facts["model"]
-        unk = model.pop("unk_token")  # a file may name one that it does not have: then the unknown is an error
+        unk = model.pop("unk_token")  # a file may name a token that it lacks: unknown characters are then errors
         model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
         if model["unk"] is None and isinstance(self.model, WordPiece | Pieces | Words | Chars):
             raise ConfigError(f"the unknown token {unk!r} is not in the vocabulary", option="unk_token")
@@ -458,7 +457,7 @@ class Definition:
             model["precision"] = "f32" if model.pop("single_precision") else "f64"
         if isinstance(self.model, Bpe):
             model["end_of_word"] = self.model.end_of_word_style if self.model.end_of_word else None
-        if facts["decoder"]:  # copies: the parts are the definition's own
+        if facts["decoder"]:  # copied: the definition keeps its components unchanged
             unk = {"unk": model["unk"]}
             facts["decoder"] = [
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]

@@ -1,7 +1,7 @@
-"""What encoding returns when ids alone are not enough: tokens with their places, and batches of ids.
+"""Results of encoding: `Encoding`, tokens with spans; `TokenBatch`, ids of many texts.
 
-Half-open ranges everywhere; the unit is in the name. `byte_span`s are in order and disjoint and tile the input wherever
-the tokenizer drops nothing.
+All ranges are half-open, with the unit in the name. `byte_span`s are ordered, disjoint, and tile the input if the
+tokenizer drops nothing.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Token(NamedTuple):
 
     Attributes:
         id: its id.
-        bytes: what the id adds to decoded text.
-        byte_span: the bytes of the text it covers, half-open; empty for a token without bytes of its own.
-        char_span: the smallest range of characters that covers these bytes; tokens inside one character share it.
+        bytes: bytes that the id adds to decoded text.
+        byte_span: range of bytes of the text that it covers, half-open; empty for a token that covers none.
+        char_span: smallest range of characters that covers these bytes; tokens inside one character share it.
 
     Examples:
         >>> Token(104, b"h", (0, 1), (0, 1)).bytes
@@ -44,23 +44,24 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Encoding(Sequence[Token]):
-    """The tokens of one text: a sequence of `Token`, and the same facts as columns.
+    """Tokens of one text: a sequence of `Token`, also available as columns.
 
     Attributes:
         ids: list of n ids.
         tokens: list of n byte strings.
         byte_spans, char_spans: n half-open ranges.
-        pretokens: the pretokens and added tokens the text was cut into, as ranges of bytes.
-        dropped: ranges of bytes that no token covers (white space, where words are what is kept).
-        type_ids: n integers, which part of the input each token belongs to, by the tokenizer's template.
-        special_mask: n times whether the template put the token there.
-        sequence_ids: n times which text the token comes from: 0, 1 for a pair's second, None for the template's own.
-        hf_offsets: n ranges of characters as Hugging Face counts them (``offset_mapping``): tokens of one character
-            share it, and a template may trim white space.
-        text, pair_text: the bytes of the text, and of a pair's second.
+        pretokens: byte ranges of the pretokens and added tokens of the text.
+        dropped: byte ranges that no token covers (white space, if the tokenizer keeps words only).
+        type_ids: n integers, the segment of each token, by the tokenizer's template.
+        special_mask: n booleans, True for a token that the template added.
+        sequence_ids: n values: 0 for a token of the text, 1 for one of the second text of a pair, None for one of the
+            template.
+        hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): tokens of one character share
+            it, and a template may trim white space.
+        text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling of the tokenizer's special tokens.
 
-    Of a pair, spans count in the token's own text; `pretokens` and `dropped` are those of the first.
+    For a pair, each span is relative to the token's own text; `pretokens` and `dropped` are those of the first text.
 
     Examples:
         >>> import jeton
@@ -99,10 +100,10 @@ class Encoding(Sequence[Token]):
         return Token(self.ids[index], self.tokens[index], self.byte_spans[index], self.char_spans[index])
 
     def drawing(self) -> Drawing:
-        """What the tokens look like, for a terminal, a notebook or a page.
+        """Drawing of the tokens, for a terminal, a notebook or a page.
 
-        Of a pair, places count in the two texts put one after the other. A template's token stands at the edge of the
-        text it frames.
+        For a pair, positions refer to the concatenation of the two texts. A template's token is placed at the edge of
+        the adjacent text.
 
         Examples:
             >>> import jeton
@@ -119,7 +120,7 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Spans in the texts put one after the other; a template's token stands behind the text before it."""
+        """Spans in the concatenated texts; a template's token is placed at the end of the preceding text."""
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []
@@ -148,7 +149,7 @@ class Encoding(Sequence[Token]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TokenBatch(Sequence["NDArray[np.uint32]"]):
-    """The ids of many texts, one after the other; a sequence of one array a text.
+    """Ids of many texts, concatenated; a sequence with one array per text.
 
     Attributes:
         ids: uint32[n], the ids of all texts.

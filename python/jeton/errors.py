@@ -1,12 +1,10 @@
-"""Every error that Jeton raises, in one tree.
+"""Exception hierarchy of Jeton.
 
-Each class is also the builtin that fits, so ``except ValueError`` keeps working for whoever does not know Jeton. The
-message says what was given, what was expected and what to do; the facts in it are attributes too. All facts are
-keyword-only and optional: the Rust binding makes an error from its message alone and sets attributes afterwards, and
-pickling needs nothing else.
+Each class also derives from a matching builtin, so generic code such as ``except ValueError`` works. A message states
+the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
+and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
-Left out: files that are missing or unreadable stay plain `OSError`, as everywhere in Python. This module imports
-nothing of ours.
+Left out: missing or unreadable files raise plain `OSError`. This module imports no other module of Jeton.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ __all__ = [
 
 
 class JetonError(Exception):
-    """The root of the tree: ``except jeton.JetonError`` catches all that Jeton raises on purpose.
+    """Base class: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
 
     Examples:
         >>> issubclass(ConfigError, JetonError) and issubclass(ConfigError, ValueError)
@@ -38,10 +36,10 @@ class JetonError(Exception):
 
 
 class ConfigError(JetonError, ValueError):
-    """An option or a combination of options that cannot work.
+    """Invalid option or combination of options.
 
     Attributes:
-        option: the option's name as the caller wrote it (``"vocab_size"``), if one alone is to blame.
+        option: name of the option (``"vocab_size"``), if a single one is invalid.
 
     Examples:
         >>> ConfigError("vocab_size=100 is below the 256 bytes of the alphabet", option="vocab_size").option
@@ -54,11 +52,11 @@ class ConfigError(JetonError, ValueError):
 
 
 class FormatError(JetonError, ValueError):
-    """A file that is not what its format says: truncated, corrupt, contradictory or hostile.
+    """File that violates its format: truncated, corrupt, contradictory or hostile.
 
     Attributes:
-        format: the format's name (``"tokenizer.json"``, ``"gzip"``, ``"jsonl"``).
-        place: where in the file: a line, a byte or a JSON path, in words.
+        format: name of the format (``"tokenizer.json"``, ``"gzip"``, ``"jsonl"``).
+        place: location in the file: a line, a byte or a JSON path.
 
     Examples:
         >>> FormatError("no such token", format="tokenizer.json", place="model.merges[3]").place
@@ -72,13 +70,13 @@ class FormatError(JetonError, ValueError):
 
 
 class UnsupportedFeatureError(FormatError):
-    """A sound file with a feature that Jeton does not carry; refused by name, for a wrong id would be worse.
+    """Valid file with a feature that Jeton does not support; refused by name instead of producing wrong ids.
 
     Attributes:
-        feature: the feature's name as the format spells it.
+        feature: name of the feature in the format.
 
     Examples:
-        >>> UnsupportedFeatureError("Parquet is not carried yet", format="parquet", feature="parquet").feature
+        >>> UnsupportedFeatureError("Parquet is not supported yet", format="parquet", feature="parquet").feature
         'parquet'
     """
 
@@ -90,11 +88,11 @@ class UnsupportedFeatureError(FormatError):
 
 
 class UnknownTokenError(JetonError, KeyError):
-    """An id outside the vocabulary or in one of its holes, or a token that is not in it.
+    """Id outside the vocabulary or in a gap, or token that is not in the vocabulary.
 
     Attributes:
-        id: the id, when an id was given.
-        position: its index in the sequence that was given.
+        id: the id, if an id was given.
+        position: its index in the given sequence.
 
     Examples:
         >>> print(UnknownTokenError("id 999 at position 2 is not in the vocabulary", id=999, position=2))
@@ -106,16 +104,16 @@ class UnknownTokenError(JetonError, KeyError):
         self.id = id
         self.position = position
 
-    # KeyError prints the repr of its only argument; a sentence in quotes with escapes is not for people.
+    # KeyError prints the repr of its only argument, which quotes and escapes the message.
     __str__ = Exception.__str__
 
 
 class SpecialTokenError(JetonError, ValueError):
-    """A special token's spelling in a text that must not hold one, or a special token that the tokenizer does not have.
+    """Forbidden special token in a text, or special token that the tokenizer does not have.
 
     Attributes:
-        token: the special token's spelling.
-        position: where it begins in the text, in characters for `str` and in bytes for `bytes`.
+        token: spelling of the special token.
+        position: its start in the text, in characters for `str` and in bytes for `bytes`.
         index: the text's index in a batch.
 
     Examples:
@@ -133,11 +131,11 @@ class SpecialTokenError(JetonError, ValueError):
 
 
 class InvalidTextError(JetonError, ValueError):
-    """Text that is not Unicode: invalid UTF-8, a lone surrogate, or a character the tokenizer cannot express.
+    """Invalid text: invalid UTF-8, a lone surrogate, or a character that the tokenizer cannot encode.
 
     Attributes:
-        position: where: the byte for `bytes` and files, the character for `str`.
-        source: the file (or document of a corpus) that holds it, if it is known.
+        position: the byte for `bytes` and files, the character for `str`.
+        source: the file or document of a corpus, if known.
         index: the text's index in a batch.
 
     Examples:
@@ -155,10 +153,10 @@ class InvalidTextError(JetonError, ValueError):
 
 
 class ChatTemplateError(JetonError, ValueError):
-    """A chat template that is broken, missing or hostile, or that refuses the messages.
+    """Chat template that is broken, missing or hostile, or that refuses the messages.
 
     Attributes:
-        line: the line of the template, where one is known.
+        line: line of the template, if known.
 
     Examples:
         >>> ChatTemplateError("the chat template refuses in line 3: roles must alternate", line=3).line
@@ -171,10 +169,10 @@ class ChatTemplateError(JetonError, ValueError):
 
 
 class DecodeError(JetonError, ValueError):
-    """Ids whose bytes are not UTF-8, where ``errors="strict"`` asked for text.
+    """Ids whose bytes are not UTF-8, decoded with ``errors="strict"``.
 
     Attributes:
-        position: the first byte of the decoded bytes that is not UTF-8.
+        position: index of the first decoded byte that is not UTF-8.
 
     Examples:
         >>> DecodeError("the bytes of these ids are not UTF-8 at byte 2", position=2).position
@@ -187,11 +185,11 @@ class DecodeError(JetonError, ValueError):
 
 
 class DownloadError(JetonError, OSError):
-    """A tokenizer that has a name, is not on this machine, and cannot be downloaded; the message says what to do.
+    """Named tokenizer that is not on this machine and cannot be downloaded; the message says what to do.
 
     Attributes:
-        url: where it was looked for.
-        path: where the file belongs on this machine, if it belongs at one place.
+        url: URL of the failed download.
+        path: expected location of the file on this machine, if there is exactly one.
 
     Examples:
         >>> issubclass(DownloadError, OSError)
@@ -205,7 +203,7 @@ class DownloadError(JetonError, OSError):
 
 
 class TrainingError(JetonError, RuntimeError):
-    """Training that cannot go on: an empty corpus, a count that does not fit.
+    """Training that cannot continue: an empty corpus, an overflowing count.
 
     Examples:
         >>> issubclass(TrainingError, RuntimeError)
@@ -214,7 +212,7 @@ class TrainingError(JetonError, RuntimeError):
 
 
 class MissingDependencyError(JetonError, ImportError):
-    """An optional package that is needed here and not installed; the message says which extra brings it.
+    """Required optional package that is not installed; the message names the extra to install.
 
     Attributes:
         extra: the extra to install (``pip install 'jeton[data]'``).
@@ -230,7 +228,7 @@ class MissingDependencyError(JetonError, ImportError):
 
 
 class LossyConversionWarning(UserWarning):
-    """A conversion that lost something the caller accepted by name; the file records it too.
+    """Conversion with a loss that the caller accepted by name; the file records the loss, too.
 
     Examples:
         >>> issubclass(LossyConversionWarning, UserWarning)

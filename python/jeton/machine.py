@@ -1,4 +1,4 @@
-"""How much memory there is.
+"""Available memory of this machine, container and process.
 
 Source of the limits of containers: the kernel's cgroup-v1 and cgroup-v2 documentation.
 """
@@ -10,12 +10,12 @@ from pathlib import Path
 
 __all__ = ["available"]
 
-FALLBACK = 8 << 30  # where the system does not say how much memory it has
+FALLBACK = 8 << 30  # if the system does not report its memory
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """The bytes of memory that this process may have: the machine's, or its container's or its own where that is less.
+    """Bytes of memory that this process may use: the least of the limits of machine, container and process.
 
     Examples:
         >>> available() > 1 << 20
@@ -29,7 +29,7 @@ def available() -> int:
 
 
 def _own_limit() -> list[int]:
-    """What ``ulimit -v`` allows, where that is limited."""
+    """Limit of ``ulimit -v``, if set."""
     try:
         import resource
     except ImportError:  # Windows
@@ -39,7 +39,7 @@ def _own_limit() -> list[int]:
 
 
 def _container_limits() -> list[int]:
-    """What the cgroups of this process allow, where they are limited."""
+    """Memory limits of this process's cgroups, if set."""
     limits = []
     for path in _limit_files():
         try:
@@ -52,7 +52,7 @@ def _container_limits() -> list[int]:
 
 
 def _limit_files() -> list[Path]:
-    """Where the limits of this process's cgroup and of those above it stand."""
+    """Files that may hold the memory limits of this process's cgroup and its ancestors."""
     files = [CGROUP / "memory.max", CGROUP / "memory" / "memory.limit_in_bytes"]
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()

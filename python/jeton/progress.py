@@ -1,10 +1,11 @@
-"""Progress: events that long work reports, and the reporters that draw them or hand them on.
+"""Progress events of long operations, and the reporters that display or forward them.
 
-``with make_reporter(progress) as report: … report(ProgressEvent("count", done, total, "B"))``. Whatever ``progress``
-was, ``report`` may be called: it draws a bar on standard error, calls the caller's own function, or does nothing.
-Bars are throttled by their own clock, so that a loop may report as often as it likes.
+``with make_reporter(progress) as report: … report(ProgressEvent("count", done, total, "B"))``. For every value of
+``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or does nothing.
+Bars throttle themselves, so a loop may report at any rate.
 
-Left out: deciding when to report (the work knows), and a bar for notebooks (tqdm's plain bar reads well there too).
+Left out: the points in time to report, which each operation chooses; a bar for notebooks (tqdm's text bar is readable
+there, too).
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "ProgressEvent", "Reporter", "json_lines", "make_reporter"]
 
-# Ten a second is as fast as an eye follows and slow enough for a log on a network disk.
+# Ten updates a second: as fast as the eye follows, and slow enough for a log on a network disk.
 INTERVAL_S = 0.1
-# Work that is over before anybody could read its bar draws none.
+# An operation that ends within this time draws no bar.
 DELAY_S = 0.3
 
-# What a person reads for each stage; a stage that is not here is shown by its name.
+# Stage -> label of its bar; other stages are shown by name.
 STAGE_WORDS = {
     "read": "reading",
     "sample": "choosing a sample",
@@ -42,14 +43,14 @@ STAGE_WORDS = {
 
 
 class ProgressEvent(NamedTuple):
-    """How far one stage of a long work has come.
+    """Progress of one stage of a long operation.
 
     Attributes:
-        stage: which stage: ``"count"``, ``"merge"``, …
-        done: units done so far, from the beginning of the stage.
-        total: units in all, or None when nobody can know (standard input).
-        unit: what is counted: ``"B"`` for bytes, else a plural noun (``"merges"``).
-        message: a line worth keeping beside the bar, usually empty.
+        stage: name of the stage: ``"count"``, ``"merge"``, …
+        done: units done since the beginning of the stage.
+        total: units in all, or None if unknown (standard input).
+        unit: ``"B"`` for bytes, else a plural noun (``"merges"``).
+        message: a line to print above the bar, usually empty.
 
     Examples:
         >>> ProgressEvent("merge", 500, 1000, "merges")
@@ -69,17 +70,17 @@ Progress: TypeAlias = bool | Reporter | None
 
 @contextmanager
 def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
-    """Turns the ``progress=`` of a public function into something that can be called with each event.
+    """Converts the ``progress=`` argument of a public function into a reporter.
 
     Args:
-        progress: None draws a bar when standard error is a terminal; True draws it anyway; False is silent; a
-            function gets every event, in the thread that does the work, and what it raises stops the work.
+        progress: None draws a bar if standard error is a terminal; True always draws it; False is silent; a function is
+            called with every event, in the working thread, and an exception that it raises stops the operation.
 
     Yields:
-        The reporter; leaving the block closes the bar, whatever happened inside.
+        The reporter; leaving the block closes the bar, also after an exception.
 
     Raises:
-        ConfigError: none of these.
+        ConfigError: another type.
 
     Examples:
         >>> seen = []
@@ -103,14 +104,14 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
 
 
 def json_lines(stream: TextIO | None = None, interval_s: float = INTERVAL_S) -> Reporter:
-    """A reporter that writes one JSON object per line, for logs that programs read.
+    """A reporter that writes one JSON object per line, for machine-readable logs.
 
-    The first and the last event of a stage and every event with a message are written; between them at most one for
-    each interval.
+    It writes the first and the last event of a stage, every event with a message, and between them at most one event
+    per interval.
 
     Args:
-        stream: where to write; standard error when None.
-        interval_s: the least time between two ordinary lines, in seconds.
+        stream: output; None: standard error.
+        interval_s: minimum time between two ordinary lines, in seconds.
 
     Examples:
         >>> import io
@@ -135,11 +136,11 @@ def json_lines(stream: TextIO | None = None, interval_s: float = INTERVAL_S) -> 
 
 
 def _silent(event: ProgressEvent) -> None:
-    """Reports to nobody."""
+    """Ignores the event."""
 
 
 class _Bars:
-    """One tqdm bar for each stage, on standard error; a stage that begins closes the bar of the one before."""
+    """One tqdm bar per stage, on standard error; a new stage closes the bar of the previous one."""
 
     def __init__(self) -> None:
         self._stage: str | None = None
@@ -155,18 +156,18 @@ class _Bars:
             self._bar.write(event.message, file=sys.stderr)
 
     def close(self) -> None:
-        """Leaves the last bar where it stands."""
+        """Closes the current bar and leaves it on the screen."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
 
 def _bar(event: ProgressEvent) -> tqdm[None]:
-    """A new bar for the event's stage. tqdm is imported here, for most programs never draw one."""
+    """A new bar for the event's stage. tqdm is imported lazily: most programs never draw a bar."""
     from tqdm import tqdm
 
     class Bar(tqdm):  # type: ignore[type-arg]
-        # tqdm's monitor thread and its lock between processes would outlive us in every `fork` of the caller's program.
+        # No monitor thread and no inter-process lock: forked children of the caller's program would inherit them.
         monitor_interval = 0
 
     Bar.set_lock(RLock())

@@ -1,7 +1,7 @@
-"""Dicts and lists that cannot be changed, for what belongs to a tokenizer and is handed out.
+"""Read-only subclasses of `dict` and `list`, for values that a tokenizer exposes.
 
-They are a `dict` and a `list` to whatever reads them: JSON, ``==``, ``isinstance``, ``match``. `types.MappingProxyType`
-is no `dict`, so ``json.dumps`` refuses it, and there is nothing like it for lists.
+As subclasses they work with JSON, ``==``, ``isinstance`` and ``match``. `types.MappingProxyType` is not a `dict`, so
+``json.dumps`` refuses it, and it has no counterpart for lists.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["ReadOnlyDict", "ReadOnlyList", "read_only"]
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     kind = "dict" if isinstance(self, dict) else "list"
-    raise TypeError(f"this {kind} belongs to a tokenizer, which does not change; {kind}(…) makes a copy that does")
+    raise TypeError(f"this {kind} belongs to a tokenizer and is read-only; {kind}(…) makes a copy to change")
 
 
 class ReadOnlyDict(dict[Any, Any]):
-    """A `dict` that raises `TypeError` where one is changed.
+    """A `dict` whose mutating methods raise `TypeError`.
 
     Examples:
         >>> roles = ReadOnlyDict({"eos": "</s>"})
@@ -26,7 +26,7 @@ class ReadOnlyDict(dict[Any, Any]):
         >>> roles["eos"] = "<s>"
         Traceback (most recent call last):
             ...
-        TypeError: this dict belongs to a tokenizer, which does not change; dict(…) makes a copy that does
+        TypeError: this dict belongs to a tokenizer and is read-only; dict(…) makes a copy to change
     """
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class ReadOnlyDict(dict[Any, Any]):
 
 
 class ReadOnlyList(list[Any]):
-    """A `list` that raises `TypeError` where one is changed.
+    """A `list` whose mutating methods raise `TypeError`.
 
     Examples:
         >>> ReadOnlyList([1, 2]) == [1, 2]
@@ -53,7 +53,7 @@ class ReadOnlyList(list[Any]):
 
 
 def read_only(value: Any) -> Any:
-    """A copy of JSON whose dicts and lists cannot be changed, at any depth; tuples stay tuples.
+    """A deep copy of JSON with read-only dicts and lists; tuples stay tuples.
 
     Examples:
         >>> part = read_only({"type": "Split", "pieces": [{"a": 1}]})

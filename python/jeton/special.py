@@ -1,7 +1,7 @@
-"""Special tokens: what a caller permits, in the form the core takes.
+"""Permission for special tokens, converted to the core's form.
 
-A text never becomes control by itself: a special token's spelling is plain text unless the caller of `encode` says
-otherwise. That policy is here; finding the tokens is the core's.
+A special token's spelling is plain text unless the caller of `encode` permits the token. This module holds that
+policy; the core matches the tokens.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ Special: TypeAlias = Literal["none", "all", "raise"] | Collection[str]
 
 
 def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["all", "raise"] | list[int] | None:
-    """What the core is told.
+    """Permitted special tokens, in the core's form.
 
     Args:
         special: ``"none"``, ``"all"``, ``"raise"``, or exactly the special tokens that may be matched.
-        special_tokens: the tokenizer's, spelling to id.
+        special_tokens: the tokenizer's, spelling -> id.
+
+    Returns:
+        None for no tokens, ``"all"``, ``"raise"``, or the permitted ids.
 
     Raises:
-        SpecialTokenError: a token was named that the tokenizer does not have.
+        SpecialTokenError: the tokenizer does not have one of the named tokens.
         ConfigError: ``special`` is none of these.
 
     Examples:
@@ -56,7 +59,7 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
     """The bytes of an added token.
 
     Raises:
-        ConfigError: it is no string, empty, or holds a lone surrogate.
+        ConfigError: not a string, empty, or with a lone surrogate.
 
     Examples:
         >>> spell("<|end|>")
@@ -67,4 +70,5 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
     try:
         return token.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{option}: {token!r} holds a lone surrogate and is no Unicode text", option=option) from None
+        message = f"{option}: {token!r} holds a lone surrogate; expected valid Unicode text"
+        raise ConfigError(message, option=option) from None

@@ -1,9 +1,9 @@
-"""How tokens are spelled for people and in files: from an id to its spelling, and back.
+"""Spelling of tokens for display and in files: id ↔ spelling.
 
-An entry is spelled as the model matches it; one that ends a word has the end-of-word mark after it. Where a string is
-wanted, byte-level entries are in GPT-2's byte alphabet.
+The spelling of an entry is its content as the model matches it, followed by the end-of-word mark if it ends a word. As
+a string, a byte-level entry is spelled in GPT-2's byte alphabet.
 
-Left out: what an id adds to decoded text (`Tokenizer.id_to_bytes`), and how each format spells (`formats`).
+Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rules of each format (`formats`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from ._core import read_bytes, spell_bytes
 from .definition import Bpe, Definition
-from .entries import ENDS_WORD, TOKEN, UNREACHABLE
 from .errors import UnknownTokenError
+from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
 
 __all__ = ["Spelling"]
 
 
-class TokenizerLike(Protocol):
-    """What a spelling needs of a tokenizer. Not the core alone, which cannot be pickled."""
+class HasSpelling(Protocol):
+    """Members of a tokenizer that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
 
     _core: Core
 
@@ -32,9 +32,9 @@ class TokenizerLike(Protocol):
 
 
 class Spelling:
-    """The spelling of one tokenizer's tokens; called with an id, its bytes.
+    """Spellings of one tokenizer's tokens; calling it with an id returns the spelling's bytes.
 
-    An `Explanation` keeps it, so it can be compared and pickled: two are equal if they are of the same object.
+    An `Explanation` holds one, so it can be compared and pickled. Two are equal if they hold the same tokenizer object.
 
     Examples:
         >>> import jeton
@@ -43,11 +43,11 @@ class Spelling:
         (b' the', 'Ġthe', 7)
     """
 
-    def __init__(self, tok: TokenizerLike) -> None:
+    def __init__(self, tok: HasSpelling) -> None:
         self._tok = tok
 
     def __call__(self, id: int) -> bytes:
-        """The bytes of an entry as the model matches it, with the mark where it ends a word."""
+        """Bytes of an entry as the model matches it, with the end-of-word mark if it ends a word."""
         content = self._tok._core.content(id) or b""
         mark = self._end_of_word
         return content + mark.encode() if mark and self._tok._core.kind(id) == ENDS_WORD else content
@@ -59,7 +59,7 @@ class Spelling:
         return hash(self._tok)
 
     def token(self, id: int) -> str:
-        """An id's spelling in `tokenizer.json`; the id is in the vocabulary."""
+        """Spelling of an id in `tokenizer.json`; the id must be in the vocabulary."""
         spelled = self(id)
         core = self._tok._core
         if self._tok.definition.is_byte_level and core.kind(id) in (TOKEN, ENDS_WORD):
@@ -71,7 +71,7 @@ class Spelling:
         """The id of a token, by its bytes or by its spelling (`token`).
 
         Raises:
-            UnknownTokenError: there is no such token.
+            UnknownTokenError: the token is not in the vocabulary.
         """
         if not isinstance(token, bytes | str):
             raise TypeError(f"a token is bytes or str, not {type(token).__name__}")
@@ -84,14 +84,14 @@ class Spelling:
             try:
                 found = self._tok._added.get(token.encode())
             except UnicodeEncodeError:
-                raise UnknownTokenError(f"the token {token!r} is no Unicode text") from None
+                raise UnknownTokenError(f"the token {token!r} holds a lone surrogate") from None
             found = self.entry(token) if found is None else found
         if found is None:
             raise UnknownTokenError(f"the token {token!r} is not in the vocabulary")
         return found
 
     def entry(self, token: str) -> int | None:
-        """The id of the model's entry with this spelling; None where there is none."""
+        """Id of the model's entry with this spelling, or None."""
         mark = self._end_of_word
         ends_word = mark is not None and token.endswith(mark)
         text = token[: -len(mark)] if mark and ends_word else token

@@ -1,4 +1,4 @@
-"""How many threads work may use."""
+"""Number of threads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .arguments import integer
 
 __all__ = ["num_threads"]
 
-# More threads than this no machine here has use for; it keeps a slip of the keyboard from starting a million.
+# Guards against a mistyped number: no supported machine benefits from more threads.
 MAX_THREADS = 256
 
 
 def num_threads(threads: int | None) -> int:
-    """How many threads to use: as asked, else RAYON_NUM_THREADS, else every core this process may run on.
+    """Number of threads: as passed, else RAYON_NUM_THREADS, else the cores this process may run on.
 
     Raises:
-        ConfigError: fewer than one, or no integer.
+        ConfigError: below 1, or not an integer.
     """
     if threads is None:
         asked = os.environ.get("RAYON_NUM_THREADS", "")

@@ -1,13 +1,13 @@
-"""`Tokenizer`: text → ids → text, and what the tokenizer is.
+"""`Tokenizer`: encoding, decoding, and properties of a tokenizer.
 
-It holds one core tokenizer and one `Definition`, and is immutable: no method changes it, so threads, forks and caches
-are safe. Policy is here (what is permitted, which default, which error); every loop over text is the core's.
+It holds one core tokenizer and one `Definition`. It is immutable, so threads, forks and caches can share it. This
+module holds the policy: permissions, defaults, errors. The core runs every loop over text.
 
-What draws and explains is imported when it is asked for: it would take as long as loading a vocabulary.
+Drawing and explaining are imported on first use: importing them takes as long as loading a vocabulary.
 
-Left out: how a token is spelled (`spelling`), which options of chance a model takes (`chance`), what an explanation
-says (`explanation`); and files. `save`, `load` and the bytes that pickling uses come from `formats`, which stands above
-and announces itself to `FILES`.
+Left out: spellings of tokens (`spelling`), validation of sampling options (`sampling`), contents of explanations
+(`explanation`), and files. `formats` is a layer above; on import it registers `save`, `to_bytes`, `from_bytes` and the
+pickle format in `FILES`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, Self, TypeVar
 
 from . import _core
 from .arguments import instance, items, wrong
-from .chance import noise
 from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
-from .entries import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, Entries
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .readonly import ReadOnlyDict
+from .sampling import sampling_options
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
+from .vocab_view import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, VocabView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,16 +49,16 @@ __all__ = ["FILES", "Tokenizer"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# As in the core: above it, arrays indexed by id would be far larger than any embedding.
+# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
 MAX_ID = (1 << 24) - 1
 
-# Texts under this length are never worth a second thread; the core decides from there on.
+# Texts under this length never use a second thread; above it the core decides.
 LONG_TEXT = 1 << 18
 
 
 @dataclass
 class _Files:
-    """What `formats` puts here when it is imported, so that this module need not know it."""
+    """Functions that `formats` registers on import, which keeps this module independent of it."""
 
     save: Callable[[Tokenizer, Any, str | None, Collection[str]], None] | None = None
     to_bytes: Callable[[Tokenizer], bytes] | None = None
@@ -68,13 +68,13 @@ class _Files:
 
 FILES = _Files()
 
-# Kinds of entries that no merges build, and what is said of them.
-_ALONE = {
-    ADDED: "an added token: it is matched whole, and no merges build it",
-    SPECIAL: "a special token: it is matched whole, and no merges build it",
-    UNUSED: "a piece that is not in use",
-    BYTE: "a byte: it stands for a part of characters that are no entries",
-    UNREACHABLE: "its spelling holds a character that stands for no byte, so no text becomes it",
+# Kinds of entries that no merges build -> the note on their tree.
+_NOT_MERGED = {
+    ADDED: "an added token: matched as a whole, not built by merges",
+    SPECIAL: "a special token: matched as a whole, not built by merges",
+    UNUSED: "an unused piece, which no text yields",
+    BYTE: "a byte token: it encodes part of a character that is not in the vocabulary",
+    UNREACHABLE: "its spelling has a character outside the byte alphabet, so no text yields it",
 }
 
 
@@ -84,11 +84,11 @@ class _Defaults:
     add_special_tokens: bool = False
 
 
-_PLAIN = _Defaults()
+_NO_OPTIONS = _Defaults()
 
 
 class Tokenizer:
-    """A tokenizer. Make one with `jeton.train`, `jeton.load` or `Tokenizer.from_merges`.
+    """Immutable tokenizer. Make one with `jeton.train`, `jeton.load` or `Tokenizer.from_merges`.
 
     Examples:
         >>> import jeton
@@ -100,16 +100,16 @@ class Tokenizer:
     """
 
     def __init__(self, definition: Definition, vocabulary: _core.Vocabulary) -> None:
-        """From parts, as readers of files and training have them. Users call `jeton.load` and the like.
+        """Builds the core tokenizer. For readers of files and for training; users call `jeton.load` and the like.
 
         Args:
             definition: all options.
-            vocabulary: entries and merges, the added tokens among them.
+            vocabulary: entries and merges, including added tokens.
         """
         self._definition = definition
         self._core = definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._defaults = _PLAIN
+        self._defaults = _NO_OPTIONS
 
     @classmethod
     def from_merges(
@@ -120,16 +120,16 @@ class Tokenizer:
         pattern: str | None = "none",
         special_tokens: Mapping[str, int] | None = None,
     ) -> Self:
-        """A byte-level tokenizer from its entries and merges. Ids may have holes.
+        """Builds a byte-level tokenizer from its entries and merges. Ids may have gaps.
 
         Args:
-            vocab: id -> bytes; the single bytes among them are the alphabet.
-            merges: (left id, right id, new id) in order of rank; the new id's bytes must be the others' joined.
+            vocab: id -> bytes; its single bytes are the alphabet.
+            merges: (left id, right id, new id) by rank; the new id's bytes must be those of left and right, joined.
             pattern: a name or a regex.
             special_tokens: spelling -> id.
 
         Raises:
-            ConfigError: entries or merges that contradict each other.
+            ConfigError: contradicting entries or merges.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -151,10 +151,11 @@ class Tokenizer:
             ("merges", [*chain(*merges)]),
         ):
             if {*map(type, ids)} <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) <= MAX_ID:
-                continue  # a look at each id takes longer than all else
+                continue  # fast path: checking ids one by one takes longer than everything else here
             for id in ids:
                 if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
-                    raise ConfigError(f"{option}: {id!r} is no id: ids are integers from 0 to {MAX_ID}", option=option)
+                    message = f"{option}: {id!r} is not an id: expected an integer from 0 to {MAX_ID}"
+                    raise ConfigError(message, option=option)
         vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), merges)
         clash = sorted(set(vocab) & set(special.values()))
         if clash:
@@ -182,25 +183,26 @@ class Tokenizer:
         """The ids of a text.
 
         Args:
-            text: any `str`; `bytes` too: any bytes at byte level, else UTF-8.
-            pair: a second text, put after the first as the tokenizer's template for pairs says; without one, as it is.
-            special: which special tokens the text may contain: ``"none"`` (their spelling is plain text; the default),
-                ``"all"``, ``"raise"`` (an error where ``"all"`` would give one), or a set of exactly those permitted.
-                Added tokens that are not special are always matched.
-            add_special_tokens: what the tokenizer's template adds; without a template, nothing.
-            dropout: probability with which each merge is left out (BPE).
-            alpha: draw a segmentation with probability proportional to its probability to the power of this (Unigram);
-                0 draws evenly, large values come near to the best one.
-            nbest: draw among the n best segmentations only; None among all.
-            seed: makes chance repeat, on any machine; without it every call differs.
+            text: any `str`, or `bytes`: any bytes at byte level, else UTF-8.
+            pair: a second text. The tokenizer's pair template joins the two; without a template they are concatenated.
+            special: permitted special tokens: ``"none"`` (their spelling is plain text; the default), ``"all"``,
+                ``"raise"`` (an error where ``"all"`` would yield one), or a set of exactly those permitted. Added
+                tokens that are not special are always matched.
+            add_special_tokens: applies the tokenizer's template; without a template, no effect.
+            dropout: BPE-dropout: probability of skipping each merge (BPE).
+            alpha: subword regularization: samples a segmentation with probability ∝ P(segmentation)^alpha (Unigram).
+                0 samples uniformly; large values approach the best segmentation.
+            nbest: samples among the n best segmentations only; None: among all.
+            seed: makes sampling reproducible on any machine; None: a new seed for each call.
 
         Returns:
-            n ≥ 0 ids below `vocab_size`. Same text, same ids, on every machine.
+            n ≥ 0 ids below `vocab_size`. The same text has the same ids on every machine.
 
         Raises:
             InvalidTextError: a lone surrogate, bytes that are not UTF-8 where text is needed, or a character that is
                 not in the vocabulary of a tokenizer without unknown token; with its position.
-            SpecialTokenError: ``special="raise"`` and the text holds one; or a named token is not the tokenizer's.
+            SpecialTokenError: ``special="raise"`` and the text holds one; or the set names a token that the tokenizer
+                does not have.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
@@ -212,11 +214,11 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        if (  # a text alone: what follows would take as long as encoding a short one
+        if (  # fast path: the checks below take as long as encoding a short text
             special is None
             and pair is None
             and add_special_tokens is None
-            and self._defaults is _PLAIN
+            and self._defaults is _NO_OPTIONS
             and not dropout
             and alpha is None
             and nbest is None
@@ -224,9 +226,9 @@ class Tokenizer:
         ):
             return self._core.encode_text(text)
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
-        drawn = noise(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
+        drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), noise=drawn
+            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), noise=drawn
         )
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
@@ -234,15 +236,15 @@ class Tokenizer:
 
         Args:
             text: as `encode`.
-            n: how many, at most.
+            n: maximum number of segmentations.
             special: as `encode`.
 
         Returns:
-            Up to n pairs of ids and score, the natural logarithm of a probability. Where very many segmentations have
-            one score this takes up to a millisecond a character.
+            Up to n pairs of ids and score. A score is a log-probability (natural log). Texts with very many
+            segmentations of equal score take up to a millisecond per character.
 
         Raises:
-            ConfigError: the model has but one segmentation of a text.
+            ConfigError: the model is not Unigram and has one segmentation per text.
 
         Examples:
             >>> pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
@@ -269,7 +271,7 @@ class Tokenizer:
 
         Args:
             text: as `encode`.
-            threads: how many threads a long text may use; None is all cores, or what RAYON_NUM_THREADS says.
+            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -281,10 +283,12 @@ class Tokenizer:
             [104, 105]
         """
         threads = _threads(text) if threads is None else num_threads(threads)
-        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
         else:
-            ids = self._core.encode_array(text, self._permission(special), threads, self._adds(add_special_tokens))
+            ids = self._core.encode_array(
+                text, self._permission(special), threads, self._uses_template(add_special_tokens)
+            )
         from_buffer, dtype = _numpy()
         return from_buffer(ids, dtype)
 
@@ -305,7 +309,7 @@ class Tokenizer:
             add_special_tokens: as `encode`.
 
         Returns:
-            All ids in one array, and where each text's begin.
+            All ids in one array, with the offset of each text.
 
         Examples:
             >>> batch = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_batch(["hi", "h"])
@@ -322,7 +326,7 @@ class Tokenizer:
             _list(texts, "texts", "str or bytes"),
             self._permission(special),
             num_threads(threads),
-            self._adds(add_special_tokens),
+            self._uses_template(add_special_tokens),
         )
         return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
 
@@ -334,7 +338,7 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> Encoding:
-        """The tokens of a text with their places in it.
+        """The tokens of a text with their spans.
 
         Args:
             text: as `encode`.
@@ -358,15 +362,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None,
         most: int = sys.maxsize,
     ) -> Encoding:
-        """`tokenize`, or of a long text only the pretokens that have its first `most` tokens.
+        """`tokenize`, limited to the pretokens that hold the first `most` tokens.
 
-        Then `text` ends a few bytes after the last token, so that a character that is cut there is whole. What the
-        template adds stands after these tokens, too.
+        The `text` of a limited result ends up to 4 bytes after the last token, which completes a split character.
+        Tokens that the template appends follow the limited tokens, too.
         """
         from .encoding import Encoding
 
         columns, pretokens, dropped = self._core.tokenize(
-            text, self._permission(special), pair=pair, template=self._adds(add_special_tokens), most=most
+            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
         )
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_mask, sequence_ids = columns
         data = _bytes(text)
@@ -396,51 +400,51 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> None:
-        """Calls a function with the tokens of a text in order, some thousands at a time, in memory that does not grow.
+        """Calls `each` with the tokens of a text, in order, some thousands at a time. Memory is bounded.
 
         Args:
             text: as `encode`.
-            each: called with n ids, n times the token's bytes, n byte spans, and whether they are the text's tokens or
-                the template's. A span of the template's is the empty range at the edge of the text it frames.
+            each: called with n ids, the bytes of each token, n byte spans, and True for tokens of the text, False for
+                tokens of the template. The span of a template's token is the empty range at the edge of its text.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
         Raises:
-            InvalidTextError, SpecialTokenError: as `encode`; after the calls with the tokens before that place.
+            InvalidTextError, SpecialTokenError: as `encode`, after the calls for the tokens before the error.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
             >>> tok._tokenize_in_chunks("hi", print)
             [104, 105] [b'h', b'i'] [(0, 1), (1, 2)] True
         """
-        template = self._adds(add_special_tokens)
+        template = self._uses_template(add_special_tokens)
         self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
 
     def _byte_spans(self, text: str | bytes, special: Special | None) -> memoryview:
         """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
-        return self._core.byte_spans(text, self._permission(special), template=self._adds(None))
+        return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
     def count(
         self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int:
-        """How many ids `encode` gives, without making them.
+        """Number of ids that `encode` returns, without building them.
 
         Examples:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
         threads = _threads(text)
-        if special is None and add_special_tokens is None and self._defaults is _PLAIN:  # as in `encode`
+        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             return self._core.count(text, None, threads)
-        added = self._core.num_template_ids() if self._adds(add_special_tokens) else 0
+        added = self._core.num_template_ids() if self._uses_template(add_special_tokens) else 0
         return self._core.count(text, self._permission(special), threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """How a text becomes tokens. Print it, or take `.json` or `.html`.
+        """Explanation of an encoding, step by step. Print it, or take `.json` or `.html`.
 
-        For BPE it has every merge, its rank, and what competed; for Unigram the lattice of each pretoken with the
-        scores, the best way through it and the next best; for WordPiece the longest entries and what was tried before
-        them. Where one pattern cuts the text, it names the part of the pattern that made each pretoken.
+        BPE: every merge, its rank, and the competing pairs. Unigram: the lattice of each pretoken with scores, the best
+        path and the second best. WordPiece: each longest match and the candidates tried before it. If one pattern
+        splits the text, each pretoken names the regex alternative that matched it.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -464,9 +468,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             return told, (num_pretokens, num_merges, num_tokens, added)
 
         told, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
-        num_shown = limits.MAX_TOKENS_SHOWN + 4  # a character is cut in 4 at most
+        num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
         shown = self._tokenize(text, None, special, None, num_shown)[:num_shown]
-        num_tokens += self._core.num_template_ids() if self._adds(None) else 0
+        num_tokens += self._core.num_template_ids() if self._uses_template(None) else 0
         return Explanation(
             _bytes(text),
             LazySequence(told, num_pretokens, lambda: pretokens(sys.maxsize)[0]),
@@ -477,10 +481,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
 
     def tree(self, id: int) -> Tree:
-        """The merges that build a token, from its own bytes up: a tree to walk, draw or take as JSON.
+        """Merge tree of a token, from its bytes up, to walk, draw or take as JSON.
 
-        An entry that no merges reach says so in the tree's `note`, and shows what merges make of its bytes; an added
-        token, and one of a model without merges, is a node alone.
+        For an entry that no merges build, the tree's `note` says so and the tree shows the merges of its bytes. An
+        added token, or an entry of a model without merges, is a single node.
 
         Raises:
             UnknownTokenError: the id is not in the vocabulary.
@@ -495,7 +499,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)
         model = self._definition.model
         merges = isinstance(model, Bpe | Pieces)
-        alone = _ALONE.get(self._core.kind(id), "" if merges else "this model has no merges")
+        alone = _NOT_MERGED.get(self._core.kind(id), "" if merges else "this model has no merges")
         merged = None if alone else self._core.explain_entry(id)
         listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
         return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
@@ -511,24 +515,25 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         variables: Mapping[str, Any] | None = None,
         **unknown: Never,
     ) -> Chat:
-        """Messages as one text, by the tokenizer's chat template, and its ids.
+        """Renders messages with the tokenizer's chat template and encodes the text.
 
-        The template's special tokens are control. What messages, tools and variables spell is text, as in `encode`.
+        Special tokens of the template are matched. Special tokens spelled in messages, tools or variables are plain
+        text, as in `encode`.
 
         Args:
-            messages: objects with a ``role``, a ``content`` and what else the template reads: JSON.
-            add_generation_prompt: whether the text ends with what opens an answer.
+            messages: JSON objects with ``role``, ``content`` and any other field that the template reads.
+            add_generation_prompt: end the text with the opening of an assistant turn.
             tools: JSON schemas of functions that the model may call.
-            template: a name, where the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …);
-                or a Jinja template. None is the tokenizer's own.
-            special: which special tokens the messages may contain, as in `encode`.
-            variables: what else the template reads, by name: ``{"enable_thinking": False, "date_string": "…"}``.
-            unknown: none; each is an error that says where it belongs.
+            template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
+                Jinja template. None: the tokenizer's own.
+            special: special tokens that the messages may contain, as in `encode`.
+            variables: other variables of the template, by name: ``{"enable_thinking": False, "date_string": "…"}``.
+            unknown: always empty; any other keyword is an error that names the right argument.
 
         Raises:
-            TypeError: a keyword that this method does not have.
-            ChatTemplateError: there is no template, it is broken, refuses the messages, or reaches a limit of time or
-                size; or whose a special token is cannot be known.
+            TypeError: an unknown keyword.
+            ChatTemplateError: no template, a broken one, one that refuses the messages or exceeds a limit of time or
+                size; or the origin of a special token (template or message) is ambiguous.
             SpecialTokenError: ``special="raise"`` and a message spells one.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 
@@ -565,13 +570,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """The text of ids.
 
         Args:
-            ids: any sequence of ids, arrays too.
-            errors: what to do with bytes that are not UTF-8, such as half a character: U+FFFD, an error, nothing.
-            skip_special_tokens: leave special tokens out.
+            ids: any sequence or array of ids.
+            errors: policy for bytes that are not UTF-8, such as half a character: replace by U+FFFD, raise, or drop.
+            skip_special_tokens: omit special tokens.
 
         Raises:
-            UnknownTokenError: an id outside the vocabulary or in a hole; with its position.
-            DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte.
+            UnknownTokenError: an id outside the vocabulary or in a gap; with its position.
+            DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte's position.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -593,7 +598,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """The bytes of ids: lossless where the format is.
+        """The bytes of ids; lossless if the tokenizer is.
 
         Examples:
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
@@ -637,28 +642,28 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         sequences = _list(batch, "a batch", "sequences of ids")
         return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in sequences]
 
-    # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── properties ────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def vocab_size(self) -> int:
-        """Highest id plus one: the rows an embedding needs."""
+        """Highest id plus one: the number of rows of an embedding."""
         return self._core.vocab_size
 
     @property
     def num_tokens(self) -> int:
-        """Entries; fewer than `vocab_size` where the vocabulary has holes."""
+        """Number of entries; below `vocab_size` if the ids have gaps."""
         return self._core.num_tokens
 
     @property
     def vocab(self) -> Mapping[int, bytes]:
-        """Id -> what it adds to decoded text, special tokens included, by rising id."""
-        return Entries(self)
+        """Id -> decoded bytes, including special tokens, in order of id."""
+        return VocabView(self)
 
     @cached_property
     def merges(self) -> tuple[tuple[int, int, int], ...]:
-        """(left id, right id, new id) in order of rank.
+        """(left id, right id, new id) by rank.
 
-        For a rank file these are the merges that make each token; an entry that no merges reach has none.
+        For a rank file: the last merge of each token. An entry that no merges build has none.
         """
         return tuple(self._core.merges())
 
@@ -675,23 +680,23 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def definition(self) -> Definition:
-        """All options beside the vocabulary."""
+        """All options other than the vocabulary."""
         return self._definition
 
     @property
     def training(self) -> TrainingFacts | None:
-        """How it was trained, where that is known."""
+        """Facts of the training run, if known."""
         return self._definition.training
 
     @cached_property
     def fingerprint(self) -> str:
-        """``"j1:"`` and the sha256 of everything that can change ids or decoded bytes, and of nothing else."""
+        """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
         digest = hashlib.sha256(self._definition.canonical())
         digest.update(self._core.canonical())
         return "j1:" + digest.hexdigest()
 
     def id_to_bytes(self, id: int) -> bytes:
-        """What an id adds to decoded text.
+        """Bytes that an id adds to decoded text.
 
         Raises:
             UnknownTokenError: it is not in the vocabulary.
@@ -710,7 +715,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return decoded
 
     def id_to_token(self, id: int) -> str:
-        """An id's spelling in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), else text.
+        """Spelling of an id in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), else text.
 
         Raises:
             UnknownTokenError: it is not in the vocabulary.
@@ -742,20 +747,20 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _special_flags(self) -> dict[str, int]:
-        """Special token -> how it is matched; 0 is as it is spelled."""
+        """Special token -> matching flags; 0: matched exactly as spelled."""
         return {content: flags & 15 for _, content, special, flags in self._core.added_tokens() if special}
 
-    # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
+    # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
-        """A tokenizer with more tokens, at the next free ids. No old id moves.
+        """A tokenizer with added tokens at the next free ids. Existing ids do not change.
 
-        A token that is an entry already keeps its id: with ``special=True`` it becomes a special token there (text then
-        becomes it by permission only), else it is ignored.
+        A token that is already an entry keeps its id. With ``special=True`` that entry becomes a special token and is
+        then matched by permission only; otherwise the token is ignored.
 
         Args:
-            tokens: spellings, in the order of their ids.
-            special: whether they are control, matched by permission only, or vocabulary, always matched.
+            tokens: spellings, in the order of their new ids.
+            special: True: special tokens, matched by permission only. False: always matched.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
@@ -792,7 +797,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return made
 
     def _entry(self, token: str, content: bytes) -> int | None:
-        """The id of the entry that a token is already: one that decodes to it and that files spell like it."""
+        """Id of the existing entry for a token: it decodes to the token and has the same spelling in files."""
         id = self._added.get(content)
         if id is None:
             id = Spelling(self).entry(token)
@@ -800,7 +805,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return id
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
-        """A view with other defaults for `special` and `add_special_tokens`: same ids otherwise, same fingerprint.
+        """A view with other defaults for `special` and `add_special_tokens`; the fingerprint stays the same.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
@@ -818,7 +823,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return view
 
     def _with_facts(self, **facts: Any) -> Self:
-        """The same tokenizer with other fields of its definition that change no id: training, roles, chat template."""
+        """A copy with other fields of its definition that change no id: training, roles, chat template."""
         view = self._copy()
         view._definition = replace(self._definition, **facts)
         return view
@@ -833,20 +838,20 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()
     ) -> None:
-        """Writes the tokenizer, atomically: whatever happens, the path holds the old file or the new one, whole.
+        """Writes the tokenizer atomically: the path always holds either the old file or the complete new one.
 
         Args:
             path: ``….json`` is a tokenizer.json; a folder gets that and a tokenizer_config.json, which transformers
                 loads; ``….tiktoken`` is a rank file, ``….model`` SentencePiece's, ``tekken.json`` Mistral's,
-                ``vocab.txt`` BERT's; ``….vocab`` is a listing for people.
+                ``vocab.txt`` BERT's; ``….vocab`` is a human-readable dump.
             format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"tiktoken"``,
                 ``"sentencepiece"``, ``"tekken"``, ``"vocab.txt"``, ``"merges.txt"`` (a folder with vocab.json and
                 merges.txt), ``"vocab"``.
-            accept_loss: names of what the format may leave out, as the error that refuses them spells them.
+            accept_loss: features that may be lost, by their names in the error that refuses them.
 
         Raises:
-            UnsupportedFeatureError: the format cannot hold this tokenizer; names what it lacks.
-            OSError: the path cannot be written; what was there before is untouched.
+            UnsupportedFeatureError: the format cannot hold this tokenizer; names the unsupported features.
+            OSError: the path cannot be written; an existing file is unchanged.
 
         Examples:
             >>> import jeton, tempfile
@@ -858,7 +863,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         _need(_files().save)(self, path, format, accept_loss)
 
     def to_bytes(self) -> bytes:
-        """The tokenizer as one byte string (a `tokenizer.json`), which `from_bytes` reads. Options are not part of it.
+        """The tokenizer as a `tokenizer.json` in bytes, for `from_bytes`. Defaults of `with_options` are not included.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h"}, [])
@@ -869,7 +874,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
-        """Reads what `to_bytes` wrote.
+        """Reads the output of `to_bytes`.
 
         Examples:
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
@@ -926,11 +931,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def _covers_more(self) -> bool:
-        """Whether a first symbol may cover what it does not spell: an unknown character."""
+        """True if an initial symbol may cover text that it does not spell: an unknown character."""
         model = self._definition.model
         return not isinstance(model, Bpe) or model.level == "char"
 
-    def _adds(self, add_special_tokens: bool | None) -> bool:
+    def _uses_template(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
@@ -944,7 +949,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
 
 def _bytes(text: str | bytes) -> bytes:
-    # `str.encode`, for a subclass may have its own.
+    # `str.encode`: a subclass may override the method.
     return str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
@@ -952,21 +957,21 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     try:
         return list(items)
     except TypeError:
-        if isinstance(items, Iterable):  # its own
+        if isinstance(items, Iterable):  # raised by its own iterator
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
 def _threads(text: str | bytes) -> int:
-    """How many threads one text may use, where the caller does not say."""
-    # Asking the system costs more than encoding a short text. Of these two types only: a subclass has its own length.
+    """Default number of threads for one text."""
+    # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
     is_short = (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT
     return 1 if is_short else num_threads(None)
 
 
 @cache
 def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """What makes an array of ids from a buffer. Late, for importing NumPy takes as long as loading a vocabulary."""
+    """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
     import numpy as np
 
     return np.frombuffer, np.dtype("<u4")
@@ -974,18 +979,18 @@ def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     tok = Tokenizer.from_bytes(data)
-    tok._defaults = _PLAIN if defaults == _PLAIN else defaults
+    tok._defaults = _NO_OPTIONS if defaults == _NO_OPTIONS else defaults
     return tok
 
 
 def _files() -> _Files:
     if FILES.save is None:
-        # Who unpickles a tokenizer has imported this module alone. By name: nothing here knows what stands above it.
+        # Unpickling imports this module alone. Imported by name: the layer above is not a static dependency.
         import_module("jeton.formats")
     return FILES
 
 
 def _need(hook: Callable[_P, _T] | None) -> Callable[_P, _T]:
     if hook is None:
-        raise RuntimeError("jeton.formats did not say how tokenizers are saved")
+        raise RuntimeError("jeton.formats did not register its functions for saving tokenizers")
     return hook

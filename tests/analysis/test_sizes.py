@@ -119,8 +119,8 @@ class TestPrefixRefuses:
         [
             (301, "is not an integer up to 300"),
             (2.5, "is not an integer"),
-            (257, "vocab_size=257 has no room: the alphabet and the added tokens take 258"),
-            (0, "has no room"),
+            (257, "vocab_size=257 is too small: the alphabet and the added tokens need 258"),
+            (0, "is too small"),
         ],
     )
     def test_sizes_that_cannot_be(self, vocab_size: Any, message: str) -> None:
@@ -221,7 +221,7 @@ class TestSizes:
         [
             ({"sizes": []}, "sizes is empty"),
             ({"sizes": [300, 0]}, r"sizes\[1\]=0 is not a positive integer"),
-            ({"sizes": [200, 300]}, "vocab_size=200 has no room: the alphabet and the added tokens take 256"),
+            ({"sizes": [200, 300]}, "vocab_size=200 is too small: the alphabet and the added tokens need 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
             ({"algorithm": "unigram"}, "algorithm='unigram': sizes are prefixes of a list of merges"),
         ],

@@ -93,7 +93,7 @@ def test_invalid_utf8_stops_or_is_replaced_and_counted(run: Run, tmp_path: Path)
     assert not (tmp_path / "x.json").exists()
     replaced = run("train", tmp_path / "a.txt", "-o", tmp_path / "x.json", "-s", 260, "--errors", "replace", "-q")
     assert replaced.code == 0
-    assert "a.txt: 3 places" in replaced.err
+    assert "a.txt: replaced invalid UTF-8 at 3 places" in replaced.err
 
 
 def test_the_log_has_a_row_for_each_merge(run: Run, corpus: Path, tmp_path: Path) -> None:

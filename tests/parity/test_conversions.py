@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.analysis.stress import stress_texts
-from jeton.analysis.tricky import TRICKY
+from jeton.analysis.edge_cases import EDGE_CASES
+from jeton.analysis.generated_texts import generate_texts
 from jeton.errors import InvalidTextError, UnsupportedFeatureError
 from tests.material import CORPUS, SPECIAL
 
@@ -326,7 +326,7 @@ def convert(name: str, target: str, folder: Path) -> tuple[str, list[str], int]:
     theirs, ours = read(folder / file, tok)
     plain = _without_our_facts(folder / file) if target == "tokenizer.json" else again
     compared = 0
-    for text in (*TRICKY, *RUNS, *stress_texts(tok, STRINGS, special=True)):
+    for text in (*EDGE_CASES, *RUNS, *generate_texts(tok, STRINGS, special=True)):
         try:
             expected = ours(text)
         except InvalidTextError:  # no unknown token: HF drops what it does not know, which is the documented difference

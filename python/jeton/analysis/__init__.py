@@ -1,4 +1,4 @@
-"""What tokenizers do to a text or a corpus, in figures."""
+"""Comparison and measurement of tokenizers."""
 
 from __future__ import annotations
 

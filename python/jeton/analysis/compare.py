@@ -1,4 +1,4 @@
-"""Several tokenizers on one text: how many tokens each makes of it, and where they cut it differently."""
+"""Comparison of several tokenizers on one text: numbers of tokens, and token boundaries that differ."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Cut", "compare"]
 
-# What a person reads; `to_dict` and the attributes always hold everything.
+# Limits of the printed form; `to_dict` and the attributes are always complete.
 MAX_TOKENS_SHOWN = 200
 MAX_CUTS_SHOWN = 20
 
 
 class Cut(NamedTuple):
-    """A place where some of the tokenizers cut and others do not.
+    """A token boundary that some of the tokenizers have and others do not.
 
     Attributes:
-        byte: the place, in bytes from the beginning of the text.
-        by: who cuts there, as indices into `Comparison.names`.
+        byte: offset in the text, in bytes.
+        by: tokenizers with this boundary, as indices into `Comparison.names`.
     """
 
     byte: int
@@ -40,10 +40,10 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What several tokenizers make of one text.
+    """Encodings of one text by several tokenizers.
 
     Attributes:
-        names: of the tokenizers.
+        names: names of the tokenizers.
         toks: the tokenizers.
         text, special: as given to `compare`.
         num_bytes, num_chars: size of the text.
@@ -67,14 +67,14 @@ class Comparison:
 
     @cached_property
     def spans(self) -> list[NDArray[np.int64]]:
-        """Of each tokenizer int64[tokens, 2], the half-open ranges of bytes that its tokens cover."""
+        """For each tokenizer int64[tokens, 2], the half-open byte ranges of its tokens."""
         import numpy as np
 
         columns = [tok._byte_spans(self.text, self._permitted(tok)) for tok in self.toks]
         return [np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
 
     def _permitted(self, tok: Tokenizer) -> Special | None:
-        """Of several special tokens those that a tokenizer has."""
+        """The permitted special tokens that a tokenizer has."""
         if self.special is None or isinstance(self.special, str):
             return self.special
         return {token for token in self.special if token in tok.special_tokens}
@@ -84,28 +84,28 @@ class Comparison:
 
     @cached_property
     def encodings(self) -> list[Encoding]:
-        """The tokens of each; made when they are asked for, as they take some hundred times the memory of the text."""
+        """Encoding by each tokenizer. Computed on first use: it takes some hundred times the memory of the text."""
         return [self._encoding(tok, sys.maxsize) for tok in self.toks]
 
     @property
     def counts(self) -> list[int]:
-        """Tokens of each."""
+        """Number of tokens of each tokenizer."""
         return [len(spans) for spans in self.spans]
 
     @property
     def bytes_per_token(self) -> list[float]:
-        """Bytes of the text over tokens, of each; 0.0 without tokens."""
+        """Bytes per token of each tokenizer; 0.0 without tokens."""
         return [self.num_bytes / count if count else 0.0 for count in self.counts]
 
     @property
     def spread(self) -> float:
-        """By what share the largest count is over the smallest: 0.5 is half as many again; 0.0 where one is zero."""
+        """Largest count divided by the smallest, minus 1; 0.0 if one of them is zero."""
         least = min(self.counts)
         return max(self.counts) / least - 1 if least else 0.0
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """Of each tokenizer, by byte of the text: where the token that begins there ends; 0 where none begins."""
+        """For each tokenizer int64[bytes + 1]: the end of the token that begins at a byte, or 0."""
         import numpy as np
 
         columns = []
@@ -118,7 +118,7 @@ class Comparison:
 
     @cached_property
     def _marks(self) -> list[NDArray[np.bool_]]:
-        """Of each tokenizer, by byte of the text: whether it cuts before it. The ends of the text are no cuts."""
+        """For each tokenizer bool[bytes + 1]: True at its token boundaries, except the ends of the text."""
         columns = []
         for ends in self._ends:
             cuts = ends > 0
@@ -129,7 +129,7 @@ class Comparison:
 
     @cached_property
     def _cuts(self) -> NDArray[np.int64]:
-        """Where some cut and others do not, rising."""
+        """Offsets of differing boundaries, ascending."""
         import numpy as np
 
         return np.flatnonzero(np.logical_or.reduce(self._marks) & ~np.logical_and.reduce(self._marks))
@@ -145,12 +145,12 @@ class Comparison:
 
     @property
     def num_cuts(self) -> int:
-        """In how many places some cut and others do not."""
+        """Number of differing boundaries."""
         return len(self._cuts)
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Where some cut and others do not, in the order of the text."""
+        """Differing boundaries, in the order of the text."""
         return self._cuts_at(self._cuts)
 
     @cached_property
@@ -166,11 +166,11 @@ class Comparison:
 
     @cached_property
     def own(self) -> list[list[int]]:
-        """For each tokenizer, the indices of those of its tokens that no other one has at the same place."""
+        """For each tokenizer, the indices of its tokens whose span no other tokenizer has."""
         return [indices.tolist() for indices in self._own]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the tokens, for JSON."""
+        """The comparison as JSON, without the tokens."""
         return {
             "num_bytes": self.num_bytes,
             "num_chars": self.num_chars,
@@ -183,7 +183,7 @@ class Comparison:
         }
 
     def to_terminal(self, *, color: bool, width: int | None = None) -> str:
-        """The figures, where cuts differ, and the tokens of each drawn."""
+        """The figures, the differing boundaries, and a drawing of the tokens of each tokenizer."""
         column = max(map(len, [*self.names, "tokenizer"]))
         lines = [f"{'tokenizer':<{column}}  {'tokens':>9}  bytes/token  own tokens"]
         for name, tokens, size, own in zip(self.names, self.counts, self.bytes_per_token, self._own, strict=True):
@@ -198,7 +198,7 @@ class Comparison:
         if self.num_cuts > MAX_CUTS_SHOWN:
             lines.append(f"  and {self.num_cuts - MAX_CUTS_SHOWN:,} more")
         for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
-            first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # a character is cut in 4 at most
+            first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
             shown = first.drawing().head(MAX_TOKENS_SHOWN)
             drawn = to_terminal(shown, color=color, width=width, indent="  ")
             more = count - len(shown)
@@ -216,15 +216,15 @@ class Comparison:
 def compare(
     toks: Mapping[str, Tokenizer] | Sequence[Tokenizer], text: str | bytes, *, special: Special | None = None
 ) -> Comparison:
-    """Encodes one text with several tokenizers and says where they differ.
+    """Encodes one text with several tokenizers and compares the results.
 
     Args:
-        toks: name -> tokenizer; or tokenizers, which are then named by their numbers.
+        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1.
         text: as in `Tokenizer.encode`.
-        special: as in `Tokenizer.encode`; a set of names holds for those tokenizers that have them.
+        special: as in `Tokenizer.encode`; each tokenizer ignores names of a set that it does not have.
 
     Raises:
-        ConfigError: no tokenizer.
+        ConfigError: no tokenizers.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:

@@ -1,14 +1,14 @@
-"""Whether two tokenizers are the same: equal ids, and equal decoded bytes, on texts that find differences.
+"""Equality test of two tokenizers: equal ids and equal decoded bytes on texts chosen to reveal differences.
 
-Each text is encoded by both in every way that a caller has: special tokens as plain text and as control, with and
-without the template, alone and as a pair, by text and, where both are byte-level, from bytes that are not UTF-8; and
-the ids are decoded. A text that one refuses must be refused by the other. The first difference ends the work, and is
-returned with as little of its text as shows it.
+Both encode each text with all combinations of options: special tokens as plain text and matched, with and without the
+template, alone and as a pair; byte-level tokenizers also encode invalid UTF-8. The ids are decoded, too. Both must
+refuse the same texts. The test stops at the first difference and minimizes its text.
 
-This is evidence, not proof: it compares texts, and there are more texts. Two tokenizers with one
-fingerprint cannot differ, and the answer says so. Cost: each text is encoded two to five times on each side.
+The result is evidence, not proof, unless the fingerprints are equal, which `Equality.same_fingerprint` reports.
 
-Left out: spans, tokens' spellings, names of special tokens; two tokenizers may differ in these and be equal here.
+Cost: each tokenizer encodes each text two to five times.
+
+Left out: spans, spellings of tokens, names of special tokens.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ..errors import InvalidTextError, JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .stress import stress_bytes, stress_texts
-from .tricky import INVALID, TRICKY
+from .edge_cases import EDGE_CASES, INVALID_UTF8
+from .generated_texts import generate_bytes, generate_texts
 
-__all__ = ["Difference", "Equality", "StressSet", "same_ids", "takes_bytes"]
+__all__ = ["Difference", "Equality", "GeneratedTexts", "same_ids", "takes_bytes"]
 
-# Texts are encoded in batches of this many, and of no more than so many characters.
+# Maximum number of texts and characters in a batch.
 BATCH = 256
 BATCH_CHARS = 1 << 20
-# Tokens that are shown before and after a difference.
+# Tokens shown before and after a difference.
 AROUND = 3
 
 
 class Difference(NamedTuple):
-    """Where two tokenizers differ.
+    """A text with different results of two tokenizers.
 
     Attributes:
-        text: the part of the first text on which they do.
-        call: what was called, as a Python expression: ``encode(text, special="all")``.
-        left, right: what each gave: ids, or decoded bytes; None where it refused the text.
-        position: the first place where they differ, in ids or bytes.
-        left_tokens, right_tokens: the tokens around that place.
-        left_error, right_error: what a refusal said.
+        text: minimized text.
+        call: the call, as a Python expression: ``encode(text, special="all")``.
+        left, right: result of each: ids, or decoded bytes; None if it refused the text.
+        position: index of the first difference, in ids or bytes.
+        left_tokens, right_tokens: the tokens around that index.
+        left_error, right_error: message of a refusal.
     """
 
     text: str | bytes
@@ -73,12 +73,12 @@ class Difference(NamedTuple):
 
 
 class Equality(NamedTuple):
-    """What `same_ids` found.
+    """Result of `same_ids`.
 
     Attributes:
-        compared: texts that were compared.
-        refused: those among them that both refuse.
-        same_fingerprint: whether equality is certain, and not only found on these texts.
+        compared: number of texts compared.
+        refused: number of texts that both refuse.
+        same_fingerprint: True if equality is certain for all texts.
         first: the first difference, or None.
     """
 
@@ -89,24 +89,25 @@ class Equality(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether no difference was found."""
+        """True if no difference was found."""
         return self.first is None
 
 
 @dataclass(frozen=True)
-class StressSet:
-    """The built-in texts for comparing two tokenizers: `TRICKY` ones, the special tokens of both, and generated ones;
-    for byte-level tokenizers also some that are not UTF-8.
+class GeneratedTexts:
+    """Built-in texts for comparing two tokenizers: `EDGE_CASES`, special tokens of both, and generated texts.
+
+    For byte-level tokenizers they include invalid UTF-8.
 
     Attributes:
-        a, b: the tokenizers whose tokens the texts are made of.
-        num: how many are made of the first one's; a quarter as many of the other's, and a quarter as many bytes.
-        seed: another seed, other texts.
+        a, b: tokenizers whose tokens the texts contain.
+        num: number of texts from the tokens of `a`; a quarter as many from `b`, and a quarter as many byte strings.
+        seed: seed of the generator.
 
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower"], 258, progress=False)
-        >>> len(StressSet(tok, tok, 100)) == len(list(StressSet(tok, tok, 100))) > 250
+        >>> len(GeneratedTexts(tok, tok, 100)) == len(list(GeneratedTexts(tok, tok, 100))) > 250
         True
     """
 
@@ -116,18 +117,18 @@ class StressSet:
     seed: int = 0
 
     def __iter__(self) -> Iterator[str | bytes]:
-        yield from TRICKY
+        yield from EDGE_CASES
         for token in self._special:
             yield from (token, f"a{token} {token}{token}b")
-        yield from stress_texts(self.a, self.num, self.seed, special=True)
-        yield from stress_texts(self.b, self.num // 4, self.seed + 1, special=True)
+        yield from generate_texts(self.a, self.num, self.seed, special=True)
+        yield from generate_texts(self.b, self.num // 4, self.seed + 1, special=True)
         if takes_bytes(self.a):
-            yield from INVALID
-            yield from stress_bytes(self.a, self.num // 4, self.seed, special=True)
+            yield from INVALID_UTF8
+            yield from generate_bytes(self.a, self.num // 4, self.seed, special=True)
 
     def __len__(self) -> int:
-        num_bytes = len(INVALID) + self.num // 4 if takes_bytes(self.a) else 0
-        return len(TRICKY) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
+        num_bytes = len(INVALID_UTF8) + self.num // 4 if takes_bytes(self.a) else 0
+        return len(EDGE_CASES) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
 
     @property
     def _special(self) -> list[str]:
@@ -135,7 +136,7 @@ class StressSet:
 
 
 def takes_bytes(tok: Tokenizer) -> bool:
-    """Whether a tokenizer encodes bytes that are not UTF-8."""
+    """True if a tokenizer encodes invalid UTF-8."""
     try:
         tok.encode(b"\xff")
     except InvalidTextError:
@@ -155,10 +156,10 @@ def same_ids(
     """Compares two tokenizers text by text, up to the first difference.
 
     Args:
-        a: one.
-        b: the other. Special tokens may have other names; their ids may not.
-        texts: what to compare on; None: the built-in `StressSet`.
-        decode: whether decoded bytes are compared too; a format may keep ids and lose the decoder.
+        a: the first tokenizer.
+        b: the second. Names of special tokens may differ; their ids may not.
+        texts: texts to compare on; None: `GeneratedTexts`.
+        decode: compare decoded bytes, too; a conversion may keep ids and lose the decoder.
         threads, progress: as in `jeton.train`.
 
     Examples:
@@ -172,8 +173,8 @@ def same_ids(
           first   257  low  (1 id)
           second  256 119  lo w  (2 ids)
     """
-    both = _Both(a, b, decode, num_threads(threads))
-    texts = StressSet(a, b) if texts is None else texts
+    both = _TokenizerPair(a, b, decode, num_threads(threads))
+    texts = GeneratedTexts(a, b) if texts is None else texts
     total = len(texts) if isinstance(texts, Sized) else None
     compared = refused = 0
     with make_reporter(progress) as report:
@@ -201,8 +202,8 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
         yield batch
 
 
-class _Both:
-    """Two tokenizers side by side."""
+class _TokenizerPair:
+    """Two tokenizers, compared on batches of texts."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer, decode: bool, threads: int) -> None:
         self._sides = (a, b)
@@ -216,9 +217,9 @@ class _Both:
             self._ways.append({"pair": "a second text", "add_special_tokens": True})
 
     def difference(self, batch: list[str | bytes]) -> tuple[Difference | None, int]:
-        """The first text of a batch that the two treat differently, and how many both refuse.
+        """The first difference in a batch, and the number of texts that both refuse.
 
-        First all at once; only where that finds a difference, or a text is refused, one after the other.
+        Fast path: the whole batch at once. If that finds a difference or a refusal, text by text.
         """
         try:
             if all(self._same_batch(batch, way) for way in self._ways):
@@ -244,7 +245,7 @@ class _Both:
         return not self._decode or all(a.decode_bytes(ids) == b.decode_bytes(ids) for ids in left)
 
     def _of_one(self, text: str | bytes) -> tuple[Difference | None, bool]:
-        """How the two differ on a text, and whether both refuse it."""
+        """The difference on one text, if any, and True if both refuse it."""
         is_refused = False
         for way in self._ways:
             options = "".join(f", {name}={value!r}" for name, value in way.items()).replace("'", '"')
@@ -261,7 +262,7 @@ class _Both:
         return None, is_refused
 
     def smallest(self, difference: Difference) -> Difference:
-        """A difference on as little of its text as will do, for a person to look at."""
+        """Minimizes the text of a difference."""
         size = len(difference.text) // 2
         while size:
             text = difference.text
@@ -291,7 +292,7 @@ class _Both:
 
 
 def _arranges(tok: Tokenizer) -> bool:
-    """Whether a template does more with one text or with a pair than to put it there."""
+    """True if the template adds tokens to a text or a pair, or reorders a pair."""
     template = tok.definition.template or {}
     plain = (("single", ["A"]), ("pair", ["A", "B"]))
     return any([item.get("sequence") for item in template.get(name) or ()] not in ([], order) for name, order in plain)

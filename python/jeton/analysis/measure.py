@@ -1,4 +1,4 @@
-"""Compression: how many bytes, characters and tokens a word a tokenizer makes of a corpus."""
+"""Compression of a corpus by a tokenizer: bytes per token, characters per token, fertility."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ BATCH_BYTES = 16 << 20
 
 
 class Measure(NamedTuple):
-    """What `measure` found.
+    """Result of `measure`.
 
     Attributes:
-        bytes_per_token: bytes of UTF-8 over tokens; higher is shorter.
-        chars_per_token: characters over tokens.
-        tokens_per_word: fertility: tokens over words, which are what white space separates. Says little for text
-            without spaces.
-        tokens: tokens in all.
-        bytes: bytes of UTF-8 in all.
+        bytes_per_token: UTF-8 bytes per token; higher means fewer tokens.
+        chars_per_token: characters per token.
+        tokens_per_word: fertility: tokens per white-space-separated word. Not meaningful for text without spaces.
+        tokens: total number of tokens.
+        bytes: total number of UTF-8 bytes.
 
     Examples:
         >>> Measure(bytes_per_token=4.0, chars_per_token=4.0, tokens_per_word=1.5, tokens=3, bytes=12).tokens
@@ -58,7 +57,7 @@ def measure(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Measure:
-    """Encodes a corpus and says how short it becomes. Ratios are 0.0 for an empty corpus.
+    """Encodes a corpus and measures its compression. Ratios are 0.0 for an empty corpus.
 
     Args:
         tok: the tokenizer.
@@ -91,7 +90,7 @@ def measure(
 
 
 def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
-    """The ids of all texts, one after the other; a text that is alone is encoded on all threads, too."""
+    """Ids of all texts, concatenated. A single text is encoded on all threads, too."""
     if len(texts) == 1:
         return tok.encode_array(texts[0], **options)
     return tok.encode_batch(texts, **options).ids

@@ -1,11 +1,12 @@
-"""Every vocabulary size from one training run: how short text becomes at each size, and what the size costs.
+"""Compression and cost of every vocabulary size, from one training run.
 
-The tokens of a text under the first n merges need no encoder of their own: merges apply in their order, and each token
-is made by one merge only, so the encoding under all merges can be taken apart again, last merge first. From the uses
-of each token in the held-out text, one pass over the merges gives the number of tokens for every n at once.
+The number of tokens under the first n merges follows from the encoding under all merges: merges apply in order and each
+token is produced by one merge only, so the encoding can be undone, last merge first. Given the count of each token in
+the held-out text, one pass over the merges yields the number of tokens for every n.
 
-Memory: as training; the held-out text is read again in batches, or held if the corpus can be read only once.
-Left out: sizes of other models than BPE, whose vocabularies are no prefixes of each other.
+Memory: as training. The held-out text is reread in batches, or kept if the corpus can be read only once.
+
+Left out: models other than BPE, whose smaller vocabularies are not prefixes of larger ones.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from ..arguments import flag, integer, items
-from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_place, open_corpus
+from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_corpus, open_corpus
 from ..editing import prefix
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
@@ -34,11 +35,11 @@ class Size(NamedTuple):
     """One vocabulary size.
 
     Attributes:
-        vocab_size: entries in all.
-        num_merges: merges among them.
-        tokens: of the held-out text.
-        bytes_per_token: of the held-out text; higher is shorter.
-        parameters: of the embedding and the output head together, or None without `hidden`.
+        vocab_size: total number of entries.
+        num_merges: number of merges.
+        tokens: number of tokens of the held-out text.
+        bytes_per_token: UTF-8 bytes per token of the held-out text; higher means fewer tokens.
+        parameters: parameters of the embedding and the output head together; None without `hidden`.
 
     Examples:
         >>> Size(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size
@@ -53,12 +54,12 @@ class Size(NamedTuple):
 
 
 class Sizes(Sequence[Size]):
-    """What `sizes` found: the sizes in rising order; as text, a table with a drawing.
+    """Result of `sizes`: a sequence of sizes in ascending order; its string is a table with bars.
 
     Attributes:
         tok: the tokenizer of the largest size.
-        held_out_bytes: how much text was measured on.
-        hidden, tied: as asked.
+        held_out_bytes: bytes of the text measured on.
+        hidden, tied: as passed to `sizes`.
 
     Examples:
         >>> import jeton
@@ -81,10 +82,10 @@ class Sizes(Sequence[Size]):
         self._rows = [self.at(vocab_size) for vocab_size in asked]
 
     def at(self, vocab_size: int) -> Size:
-        """Any size, also one that was not asked for.
+        """Measurement of any size, not only the requested ones.
 
         Raises:
-            ConfigError: a size over the largest, or under the alphabet.
+            ConfigError: a size above the largest, or below the alphabet.
 
         Examples:
             >>> import jeton
@@ -102,7 +103,7 @@ class Sizes(Sequence[Size]):
         return Size(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
 
     def tokenizer(self, vocab_size: int) -> Tokenizer:
-        """The tokenizer of a size, with as many merges; see `jeton.prefix`.
+        """The tokenizer of a size, with the first merges only; see `jeton.prefix`.
 
         Examples:
             >>> import jeton
@@ -112,7 +113,7 @@ class Sizes(Sequence[Size]):
         return prefix(self.tok, vocab_size)
 
     def plot(self, path: str | Path) -> None:
-        """Draws the sizes into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
+        """Plots the sizes into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
 
         Raises:
             ConfigError: another suffix.
@@ -121,7 +122,7 @@ class Sizes(Sequence[Size]):
         plot_sizes(self._rows, self._curve(), self.held_out_bytes, path)
 
     def _curve(self) -> tuple[list[int], list[float]]:
-        """Sizes and bytes per token, for every size there is from the smallest row on; at most some thousand points."""
+        """(sizes, bytes per token) from the smallest row on, thinned to about two thousand points."""
         start = self._rows[0].vocab_size
         step = max(1, (self.tok.vocab_size - start) // 2000)
         wanted = [*range(start, self.tok.vocab_size, step), self.tok.vocab_size]
@@ -163,28 +164,27 @@ def sizes(
     progress: Progress = None,
     **options: Any,
 ) -> Sizes:
-    """Trains once at the largest size, and measures every smaller one on text that was not trained on.
+    """Trains once at the largest size and measures all sizes on held-out text.
 
     Args:
-        corpus: as in `jeton.train`. Weights of sources count in training, not in what is measured.
-        sizes: vocabulary sizes; by default 1,024, doubled up to 131,072, as far as the corpus goes.
-        hidden: the width of a model, for `Size.parameters`: size × hidden for the embedding, as much for the head.
-        tied: the head shares its parameters with the embedding, which counts once.
-        test: text to measure on; then all of `corpus` is trained on.
-        held_out: without `test`, the share of `corpus` that is held out: documents from all over it, of those over
-            64 KiB blocks of lines.
-        documents, field, errors, encoding, max_expansion, sample_bytes, seed: how both are read, as in `jeton.train`;
-            `seed` also decides what
-            is held out.
+        corpus: as in `jeton.train`. Weights of sources apply to training, not to the measurement.
+        sizes: vocabulary sizes; None: 1,024, doubled up to 131,072, as far as the corpus suffices.
+        hidden: width of a model, for `Size.parameters`: size × hidden for the embedding, and as much for the head.
+        tied: the head shares the parameters of the embedding.
+        test: text to measure on; then all of `corpus` is used for training.
+        held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
+            documents over 64 KiB.
+        documents, field, errors, encoding, max_expansion, sample_bytes, seed: reading of both, as in `jeton.train`;
+            `seed` also selects the held-out documents.
         threads, progress: as in `jeton.train`.
-        **options: more of `jeton.train`'s options, such as ``pattern`` or ``special_tokens``.
+        **options: other options of `jeton.train`, such as ``pattern`` or ``special_tokens``.
 
     Returns:
-        The sizes. When training stops early, its last size stands in the place of those that it did not reach.
+        The sizes. If training stops early, its last size replaces those that it did not reach.
 
     Raises:
-        ConfigError: sizes that cannot be, among them one under the alphabet.
-        TrainingError: nothing to train on, or nothing to measure on.
+        ConfigError: invalid sizes, including one below the alphabet.
+        TrainingError: no text to train on, or none to measure on.
 
     Examples:
         >>> import jeton
@@ -196,7 +196,7 @@ def sizes(
     asked = _check_sizes(sizes, hidden)
     flag(tied, "tied")
     if test is not None and not isinstance(test, Source):
-        check_place(test, "test")
+        check_corpus(test, "test")
     algorithm = options.get("algorithm", "bpe")
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
@@ -211,7 +211,7 @@ def sizes(
         learned_from, measured_on = opened, open_corpus(test, **reading)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
-        prefix(tok, min(asked[0], tok.vocab_size))  # whether it has prefixes, and room for the smallest
+        prefix(tok, min(asked[0], tok.vocab_size))  # raises if there is no prefix, or a size is too small
         uses, num_bytes = _uses(tok, measured_on, num_threads(threads), report)
     if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")
@@ -220,7 +220,7 @@ def sizes(
 
 
 def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
-    """The sizes in rising order."""
+    """Checks the sizes and returns them in ascending order."""
     asked = list(DEFAULT_SIZES) if sizes is None else items(sizes, "sizes", "a list of positive integers")
     for index, size in enumerate(asked):
         integer(size, f"sizes[{index}]", 1)
@@ -232,7 +232,7 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
 
 
 def _uses(tok: Tokenizer, corpus: Corpus, threads: int, report: Any) -> tuple[list[int], int]:
-    """How often each id stands in the encoded corpus, and the corpus's bytes. Special tokens cut, as in training."""
+    """Count of each id in the encoded corpus, and the corpus's bytes. Special tokens are matched, as in training."""
     import numpy as np
 
     uses = np.zeros(tok.vocab_size, np.int64)
@@ -246,10 +246,10 @@ def _uses(tok: Tokenizer, corpus: Corpus, threads: int, report: Any) -> tuple[li
 
 
 def _tokens_by_merges(merges: Sequence[tuple[int, int, int]], uses: list[int]) -> list[int]:
-    """The number of tokens under the first n merges, for every n from 0.
+    """Number of tokens under the first n merges, for every n from 0.
 
-    Invariant: when rank n is looked at, `uses` is what the encoding under the merges up to n has; taking its token
-    apart gives the encoding under the merges before it.
+    Invariant: at rank n, `uses` holds the counts of ids in the encoding under the merges up to n. Replacing the token
+    of rank n by its pair yields the counts under the merges before n.
     """
     tokens = [sum(uses)]
     for left, right, new in reversed(merges):

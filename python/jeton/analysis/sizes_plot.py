@@ -1,4 +1,4 @@
-"""Sizes as a table with a drawing, and as a picture."""
+"""Output of `Sizes`: a text table with bars, and a plot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_sizes(rows: Sequence[Size]) -> Iterator[str]:
-    """A line of names and a line for each size; the bars show bytes per token, and begin at 0."""
+    """Yields a header and a line per size; the bars show bytes per token, from 0."""
     with_cost = rows[0].parameters is not None
     yield f"{'vocabulary':>10} {'bytes/token':>12}  {'':<{BAR_CELLS}} {'tokens':>9}" + (" parameters" * with_cost)
     most = max(row.bytes_per_token for row in rows)
@@ -40,7 +40,7 @@ def plot_sizes(
     held_out_bytes: int,
     path: str | os.PathLike[str],
 ) -> None:
-    """Bytes per token against size, and under it what the sizes cost, if that is known."""
+    """Plots bytes per token against size and, if known, the number of parameters below it."""
     suffix = Path(file_path(path, "path")).suffix.lower()
     if suffix not in FORMATS:
         raise ConfigError(f"{os.fspath(path)}: a plot ends in {', '.join(FORMATS)}", option="plot")
@@ -80,7 +80,7 @@ def _bar(share: float) -> str:
 
 
 def _short(parameters: int) -> str:
-    """In thousands, millions or billions, as models are described."""
+    """Number of parameters in thousands, millions or billions."""
     unit, divisor = next(
         (unit, size) for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)) if parameters >= size or unit == "k"
     )

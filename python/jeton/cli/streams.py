@@ -12,8 +12,8 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import click
 
 from ..compression import decompressed, split_suffix
-from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus, open_place
-from ..corpus.places import file_name
+from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus, open_path
+from ..corpus.paths import file_name
 from ..corpus.reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
@@ -97,7 +97,7 @@ def texts_of(file: str, options: TextOptions) -> Iterator[Text]:
         for document in rows_of(file, options):
             yield Text(document.data, document.source)
         return
-    with open_place(file) as raw, decompressed(raw, file_name(file)) as stream:
+    with open_path(file) as raw, decompressed(raw, file_name(file)) as stream:
         yield Text(stream.read(), file)
 
 

@@ -1,24 +1,24 @@
-"""A corpus: many documents, read lazily and in order from files, folders, the network or memory.
+"""Corpora: documents read lazily and in order from files, folders, the network or memory.
 
-The type of what the caller gives decides, never its content: a `str` or path is a place, an iterable holds documents
-(`str`, `bytes`), rows (mappings) or places (`Path`), an object with ``read`` is a stream, a `Source` is any of these
-with a weight. Every document comes out as UTF-8 bytes that have been checked.
+The type of the argument selects the kind of source, never its content: a `str` or path is a path, an iterable holds
+documents (`str`, `bytes`), rows (mappings) or paths (`Path`), an object with ``read`` is a stream, a `Source` is any of
+these with a weight. Every document is returned as validated UTF-8 bytes.
 
-`source` and `places` say what is meant, `streams`, `rows` and `parquet` take documents out of files, `faults` decides
-what becomes of broken ones, `sample` which are taken, `batches` groups them, `ahead` reads while others work, and
-`reading` puts these together.
+`source` and `paths` interpret the argument, `streams`, `jsonl` and `parquet` read documents from files, `error_policy`
+handles invalid ones, `sample` and `held_out` select, `batches` groups, `prefetch` reads in a background thread,
+`reader` dispatches on the kind of source, and `reading` combines all of these in `Corpus`.
 
-Left out: counts of pretokens (a mapping or `Counts` is not text; ``training`` takes them).
+Left out: counts of pretokens, which ``training`` takes instead of a corpus.
 """
 
 from __future__ import annotations
 
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document
-from .faults import Skipped
-from .places import files_of, open_place
+from .error_policy import Skipped
+from .paths import files_of, open_path
 from .reading import Corpus, open_corpus
-from .source import CorpusLike, Source, check_place
+from .source import CorpusLike, Source, check_corpus
 
 __all__ = [
     "MAX_EXPANSION",
@@ -28,8 +28,8 @@ __all__ = [
     "Document",
     "Skipped",
     "Source",
-    "check_place",
+    "check_corpus",
     "files_of",
     "open_corpus",
-    "open_place",
+    "open_path",
 ]

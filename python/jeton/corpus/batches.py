@@ -1,7 +1,7 @@
-"""Documents on their way: in pieces as they are read, and in batches as they are worked on.
+"""Documents in transit: chunks as they are read, batches as they are processed.
 
-A document is a `bytes` object and nothing more: where it comes from is worked out when somebody asks, for a corpus may
-have a hundred million rows. Invariant: a batch holds documents of one source of the corpus.
+A document is a plain `bytes` object. Its source is computed on demand, because a corpus may have a hundred million
+rows. Invariant: all documents of a batch have the same weight group.
 """
 
 from __future__ import annotations
@@ -11,44 +11,44 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Batch", "Document", "Piece", "batched"]
+__all__ = ["Batch", "Document", "DocumentChunk", "batched"]
 
 
 class Document(NamedTuple):
-    """One document: its UTF-8 bytes, and whence they come (``"a.txt"``, ``"rows.jsonl:12"``, ``"corpus[3]"``)."""
+    """One document: its UTF-8 bytes and its source (``"a.txt"``, ``"rows.jsonl:12"``, ``"corpus[3]"``)."""
 
     data: bytes
     source: str
 
 
-class Piece(NamedTuple):
-    """Documents that were read together.
+class DocumentChunk(NamedTuple):
+    """Consecutive documents read from one source at once.
 
     Attributes:
-        texts: their bytes.
-        name: the file they come from, or ``"corpus"``.
-        numbers: the line, row or index of each; None for a file that is one document.
-        part: which of the corpus's sources they come from.
-        position: how far the corpus has been read with them, in bytes.
-        size: about how much memory they take, in bytes.
+        texts: bytes of each document.
+        name: their file, or ``"corpus"``.
+        numbers: line, row or index of each; None for a file that is one document.
+        weight_group: index of their weight group; see `ResolvedSource`.
+        position: bytes of the corpus read after these documents.
+        size: approximate memory, in bytes.
     """
 
     texts: list[bytes]
     name: str
     numbers: Sequence[int] | None
-    part: int
+    weight_group: int
     position: int
     size: int
 
-    def place(self, index: int) -> str:
-        """Where a document comes from."""
+    def source(self, index: int) -> str:
+        """Source of a document, as in `Document`."""
         if self.numbers is None:
             return self.name
         number = self.numbers[index]
         return f"corpus[{number}]" if self.name == "corpus" else f"{self.name}:{number}"
 
-    def only(self, chosen: Sequence[int]) -> Piece:
-        """The same with some of its documents."""
+    def select(self, chosen: Sequence[int]) -> DocumentChunk:
+        """A chunk with some of the documents."""
         numbers = self.numbers
         kept = numbers if numbers is None else [numbers[index] for index in chosen]
         texts = [self.texts[index] for index in chosen]
@@ -57,24 +57,24 @@ class Piece(NamedTuple):
 
 
 class Batch:
-    """Documents to work on together, all of one source.
+    """Documents to process together, all of one weight group.
 
     Attributes:
-        texts: their bytes, checked to be UTF-8.
-        part: which of the corpus's sources they come from, from 0.
-        weight: what their counts are multiplied by.
-        bytes_read: how far the corpus has been read with them; counted as `Corpus.total_bytes` is.
+        texts: bytes of each document, valid UTF-8.
+        weight_group: index of their weight group, from 0.
+        weight: factor of their counts.
+        bytes_read: bytes of the corpus read after these documents, on the scale of `Corpus.total_bytes`.
     """
 
-    def __init__(self, pieces: list[Piece], weight: Fraction) -> None:
-        self.texts = [text for piece in pieces for text in piece.texts] if len(pieces) > 1 else pieces[0].texts
-        self.part, self.weight = pieces[0].part, weight
-        self.bytes_read = pieces[-1].position
-        self._pieces = pieces
+    def __init__(self, chunks: list[DocumentChunk], weight: Fraction) -> None:
+        self.texts = [text for chunk in chunks for text in chunk.texts] if len(chunks) > 1 else chunks[0].texts
+        self.weight_group, self.weight = chunks[0].weight_group, weight
+        self.bytes_read = chunks[-1].position
+        self._chunks = chunks
         self._starts: list[int] = []
 
     def source(self, index: int) -> str:
-        """Where a document comes from.
+        """Source of a document, as in `Document`.
 
         Examples:
             >>> from jeton.corpus import open_corpus
@@ -83,25 +83,25 @@ class Batch:
         """
         if not self._starts:
             start = 0
-            for piece in self._pieces:
+            for chunk in self._chunks:
                 self._starts.append(start)
-                start += len(piece.texts)
+                start += len(chunk.texts)
         at = bisect_right(self._starts, index) - 1
-        return self._pieces[at].place(index - self._starts[at])
+        return self._chunks[at].source(index - self._starts[at])
 
 
-def batched(pieces: Iterable[Piece], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
-    """Pieces in groups of about `size` bytes, none with documents of two sources."""
-    group: list[Piece] = []
+def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
+    """Chunks in groups of about `size` bytes, none with two weight groups."""
+    group: list[DocumentChunk] = []
     held = 0
-    for piece in pieces:
-        if group and group[0].part != piece.part:
-            yield Batch(group, weights[group[0].part])
+    for chunk in chunks:
+        if group and group[0].weight_group != chunk.weight_group:
+            yield Batch(group, weights[group[0].weight_group])
             group, held = [], 0
-        group.append(piece)
-        held += piece.size
+        group.append(chunk)
+        held += chunk.size
         if held >= size:
-            yield Batch(group, weights[piece.part])
+            yield Batch(group, weights[chunk.weight_group])
             group, held = [], 0
     if group:
-        yield Batch(group, weights[group[0].part])
+        yield Batch(group, weights[group[0].weight_group])

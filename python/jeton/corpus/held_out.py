@@ -1,7 +1,7 @@
-"""A corpus in two: what is learned from, and a share that is held out, to measure on text that nobody has seen.
+"""Held-out split of a corpus: documents to learn from, and unseen documents to measure on.
 
-Documents are held out whole, each or not by its index and the seed. A document over 64 KiB is first cut into blocks of
-about that size, at ends of lines, so that a corpus of a few large files has a share to hold out from all over it.
+The index of a document and the seed decide its side. A document over 64 KiB is first split into blocks of about that
+size at line ends, so that the held-out share of a few large files comes from all over them.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import ConfigError
-from .batches import Piece
-from .sample import BIN_BITS, bins_of, mixed
+from .batches import DocumentChunk
+from .sample import BIN_BITS, bins_of, splitmix64
 
-__all__ = ["Split"]
+__all__ = ["HeldOutSplit"]
 
 BLOCK_BYTES = 1 << 16
-# So that the share does not depend on which documents a sample with the same seed took.
+# Makes the split independent of a sample with the same seed.
 SALT = 0x5EED
 
 
-class Split:
-    """Which documents and blocks are held out.
+class HeldOutSplit:
+    """Assignment of documents and blocks to the two sides.
 
     Examples:
-        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> split = Split(0.1, seed=0)
-        >>> [len(p.texts) for held_out in (True, False) for p in split.side([piece], held_out)]
+        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> split = HeldOutSplit(0.1, seed=0)
+        >>> [len(p.texts) for held_out in (True, False) for p in split.side([chunk], held_out)]
         [103, 897]
     """
 
@@ -33,32 +33,34 @@ class Split:
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
             raise ConfigError(f"held_out={share!r} is not a share between 0 and 1", option="held_out")
         self._end = max(1, round(share * (1 << BIN_BITS)))
-        self._start = mixed(seed ^ SALT)
+        self._start = splitmix64(seed ^ SALT)
 
-    def side(self, pieces: Iterable[Piece], held_out: bool, aside: list[Piece] | None = None) -> Iterator[Piece]:
-        """One of the two sides; what belongs to the other is put `aside`, if somebody wants it."""
+    def side(
+        self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
+    ) -> Iterator[DocumentChunk]:
+        """Yields one of the two sides; appends the other side to `aside`, if given."""
         import numpy as np
 
         index = 0
-        for piece in map(_in_blocks, pieces):
-            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
-            index += len(piece.texts)
+        for chunk in map(_in_blocks, chunks):
+            numbers = np.arange(index, index + len(chunk.texts), dtype=np.uint64)
+            index += len(chunk.texts)
             mine = (bins_of(numbers, self._start) < self._end) == held_out
             if aside is not None and not mine.all():
-                aside.append(piece.only((~mine).nonzero()[0].tolist()))
+                aside.append(chunk.select((~mine).nonzero()[0].tolist()))
             if mine.any():
-                yield piece.only(mine.nonzero()[0].tolist())
+                yield chunk.select(mine.nonzero()[0].tolist())
 
 
-def _in_blocks(piece: Piece) -> Piece:
-    """The piece with its long documents cut."""
-    if all(len(text) <= BLOCK_BYTES for text in piece.texts):
-        return piece
-    blocks = [list(_blocks(text)) for text in piece.texts]
-    numbers = piece.numbers
+def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
+    """The chunk with its long documents split into blocks."""
+    if all(len(text) <= BLOCK_BYTES for text in chunk.texts):
+        return chunk
+    blocks = [list(_blocks(text)) for text in chunk.texts]
+    numbers = chunk.numbers
     if numbers is not None:
         numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
-    return piece._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
+    return chunk._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
-"""Parquet → the text of one column, row group by row group, some rows at a time.
+"""Parquet → text of one column, row group by row group, some rows at a time.
 
-Memory: the pages of one column of one row group, and the rows that are handed on. pyarrow decodes; its threads are not
-used, for reading stands beside counting, which has all cores.
+Memory: the pages of one column of one row group, and the rows of a batch. pyarrow decodes without its threads, because
+counting runs at the same time and uses all cores.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._core import find_invalid_text
 from ..errors import FormatError, MissingDependencyError, UnsupportedFeatureError
-from .faults import Faults
+from .error_policy import ErrorHandler
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,12 +23,12 @@ BUFFER_BYTES = 1 << 20
 
 
 def column_texts(
-    raw: BinaryIO, field: str, name: str, faults: Faults
+    raw: BinaryIO, field: str, name: str, handler: ErrorHandler
 ) -> Iterator[tuple[list[bytes], range | list[int], float]]:
-    """Texts, the numbers of their rows (from 1), and the share of the file that has been read with them.
+    """Yields texts, their row numbers (from 1), and the share of the file read so far.
 
     Raises:
-        FormatError: not sound Parquet, no such column, or a column without text.
+        FormatError: corrupt Parquet, a missing column, or a column without text.
         MissingDependencyError: pyarrow is not installed.
     """
     try:
@@ -45,13 +45,13 @@ def column_texts(
                 texts = _bytes(pa, batch.column(field))
                 numbers = range(done + 1, done + 1 + len(texts))
                 done += len(texts)
-                yield *_sound(texts, numbers, field, name, faults), done / total
+                yield *_valid_texts(texts, numbers, field, name, handler), done / total
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's own error; pyarrow raises OSError without a number for damaged data
-        raise FormatError(f"{name}: not sound Parquet data ({error})", format="parquet") from None
+            raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
+        raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
 
 
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str) -> None:
@@ -74,10 +74,10 @@ def _bytes(pa: Any, column: Any) -> list[bytes | None]:
     return texts
 
 
-def _sound(
-    texts: list[bytes | None], numbers: range, field: str, name: str, faults: Faults
+def _valid_texts(
+    texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler
 ) -> tuple[list[bytes], range | list[int]]:
-    """The texts that are not null and are UTF-8, with the numbers of their rows."""
+    """The texts that are neither null nor invalid UTF-8, with their row numbers."""
     whole = [text for text in texts if text is not None]
     if len(whole) == len(texts) and find_invalid_text(whole) is None:
         return whole, numbers
@@ -88,9 +88,9 @@ def _sound(
             error = FormatError(
                 f"{source}: the field {field!r} is a null, expected a string", format="parquet", place=f"row {number}"
             )
-            faults.leave_out(f"without a string in {field!r}", source, error)
+            handler.skip(f"without a string in {field!r}", source, error)
             continue
-        checked = faults.check(text, source, file=name)
+        checked = handler.check(text, source, file=name)
         if checked is not None:
             kept.append(checked)
             kept_numbers.append(number)

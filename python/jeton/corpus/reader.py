@@ -1,6 +1,6 @@
-"""Each kind of source → pieces: files, streams, iterables of documents or rows, and `datasets`.
+"""Reading of each kind of source into chunks: files, streams, iterables of documents or rows, and `datasets`.
 
-The format of a file is known by its name: ``.parquet``, lines of JSON, else text.
+The suffix of a file selects its format: ``.parquet``, JSON Lines, else text.
 """
 
 from __future__ import annotations
@@ -17,37 +17,46 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
-from .ahead import Room
-from .batches import Piece
-from .faults import Faults
+from .batches import DocumentChunk
+from .error_policy import ErrorHandler
+from .jsonl import field_text, jsonl_texts
 from .parquet import column_texts
-from .places import file_name, files_of, open_place, size_of
-from .rows import field_text, rows_of
+from .paths import file_name, files_of, open_path, size_of
+from .prefetch import PrefetchQueue
 from .source import CorpusLike, Source
-from .streams import check_encoding, check_size, decoded, line_blocks, lines_of, most_of_file, read_whole, transcoded
+from .streams import (
+    check_encoding,
+    check_size,
+    decoded,
+    line_blocks,
+    max_file_bytes,
+    read_whole,
+    split_lines,
+    transcoded,
+)
 
-__all__ = ["GROUP_BYTES", "Part", "Reader", "Seen", "check_documents", "check_expansion"]
+__all__ = ["GROUP_BYTES", "ReadStats", "Reader", "ResolvedSource", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
-MAX_PATH = 4096  # bytes of a path on Linux, more than on other systems; longer documents are not looked up
-# Documents in memory are taken in groups of about this size, and at most so many at a time.
+MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
+# Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# How much larger a compressed text is than its file, to guess how much room it takes.
+# Assumed compression ratio, to estimate the memory for a compressed file.
 EXPANSION = 4
 DATASET_ROWS = 1000
-# What a document costs beside its text, so that a batch of empty lines ends, too.
+# Overhead of a document in the size of a batch, so that a batch of empty lines is bounded, too.
 DOCUMENT_BYTES = 64
 
 
 @dataclass
-class Seen:
-    """What has been read so far."""
+class ReadStats:
+    """Counters of the documents, files and bytes read so far."""
 
     num_files: int = 0
     num_documents: int = 0
     num_empty: int = 0
     bytes_done: int = 0
-    raw: BinaryIO | None = None  # the file being read, whose position is the progress inside it
+    raw: BinaryIO | None = None  # the open file; its position is the progress within it
 
     @property
     def bytes_read(self) -> int:
@@ -56,18 +65,18 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One source, looked up.
+class ResolvedSource:
+    """A source with expanded paths and resolved options.
 
     Attributes:
-        source: what was given.
-        index: which group of sources it belongs to: those of weight 1 that follow each other are one.
-        files: the files it names, when all of them can be known now; else None.
-        by_line, field, encoding, max_expansion: how its files and rows are read.
+        source: as given.
+        weight_group: index of its group of sources; consecutive sources of weight 1 share one.
+        files: its files, if all of them are known; else None.
+        by_line, field, encoding, max_expansion: reading options.
     """
 
     source: Source
-    index: int
+    weight_group: int
     files: list[str] | None
     by_line: bool
     field: str
@@ -78,30 +87,30 @@ class Part:
     def of(
         cls,
         source: Source,
-        index: int,
+        weight_group: int,
         *,
         documents: Literal["file", "line"],
         field: str,
         encoding: str,
         max_expansion: int | None,
-    ) -> Part:
-        """Looks a source up.
+    ) -> ResolvedSource:
+        """Expands the paths of a source.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
         """
         encoding = check_encoding(encoding)
-        return cls(source, index, _look_up(source.place), documents == "line", field, encoding, max_expansion)
+        return cls(source, weight_group, _look_up(source.place), documents == "line", field, encoding, max_expansion)
 
     def size(self) -> int | None:
-        """The bytes of all its files; None when it cannot be known."""
+        """Total bytes of its files; None if unknown."""
         if self.files is None:
             return None
         sizes = [size_of(file) for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def is_readable_again(self) -> bool:
-        """Whether it can be read more than once; a pipe cannot."""
+        """True if it can be read more than once; False for a pipe, a stream or an iterator."""
         if self.files is not None:
             return self.size() is not None
         place = self.source.place
@@ -109,118 +118,120 @@ class Part:
 
 
 class Reader:
-    """Reads parts; what it has seen goes into `seen` and `faults`."""
+    """Reads sources into chunks and updates `stats` and `handler`."""
 
-    def __init__(self, seen: Seen, faults: Faults, group_bytes: int, room: Room | None) -> None:
-        self._seen, self._faults, self._group_bytes, self._room = seen, faults, group_bytes, room
+    def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
+        self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
 
-    def read(self, part: Part) -> Iterator[Piece]:
-        """The pieces of one part."""
-        place: Any = part.source.place
-        if part.files is not None:
-            for file in part.files:
-                yield from self._file(file, part)
+    def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the chunks of a source."""
+        place: Any = resolved.source.place
+        if resolved.files is not None:
+            for file in resolved.files:
+                yield from self._file(file, resolved)
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
-            for piece in self._stream(place, name, part):
-                self._seen.bytes_done += sum(map(len, piece.texts))  # for want of a file with a position
-                yield piece._replace(position=self._seen.bytes_read)
+            for chunk in self._stream(place, name, resolved):
+                self._stats.bytes_done += sum(map(len, chunk.texts))  # a stream has no file position
+                yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
-            yield from self._dataset(place, part)
+            yield from self._dataset(place, resolved)
         else:
-            yield from self._iterable(place, part)
+            yield from self._iterable(place, resolved)
 
-    def _file(self, file: str, part: Part) -> Iterator[Piece]:
-        self._seen.num_files += 1
+    def _file(self, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        self._stats.num_files += 1
         size = size_of(file) or 0
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
-        is_whole = not (is_table or part.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
-        if self._room is not None and is_whole:
-            self._room.wait(size * (EXPANSION if suffix else 1))
-        with open_place(file, self._look) as raw:
-            self._seen.raw = raw
+        is_whole = not (is_table or resolved.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
+        if self._queue is not None and is_whole:
+            self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
+        with open_path(file, self._check_canceled) as raw:
+            self._stats.raw = raw
             try:
                 if is_table and not suffix:
-                    yield from self._table(raw, file, part, size)
+                    yield from self._table(raw, file, resolved, size)
                 else:
                     if is_whole and not suffix:
-                        check_size(size, file, most_of_file())
-                    with decompressed(raw, file_name(file), max_expansion=part.max_expansion) as stream:
+                        check_size(size, file, max_file_bytes())
+                    with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
-                        yield from read(stream, file, part)
-            except FormatError as error:  # of the file; those of rows have been taken care of
+                        yield from read(stream, file, resolved)
+            except FormatError as error:  # of the file; errors of rows have been handled
                 kind = "file without the field" if error.place == "schema" else "file that cannot be read"
-                self._faults.leave_out(kind, file, error)
+                self._handler.skip(kind, file, error)
             finally:
-                self._seen.raw = None
-            self._seen.bytes_done += size
+                self._stats.raw = None
+            self._stats.bytes_done += size
 
-    def _stream(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
-        self._seen.num_files += 1
-        yield from self._documents(stream, name, part)
+    def _stream(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        self._stats.num_files += 1
+        yield from self._documents(stream, name, resolved)
 
-    def _documents(self, stream: BinaryIO, name: str, part: Part) -> Iterator[Piece]:
-        """The documents of one stream of plain bytes."""
+    def _documents(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the documents of one decompressed stream."""
         rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
-        if part.encoding != "utf-8":
-            stream = transcoded(stream, part.encoding, name, self._faults)
-        if not rows and not part.by_line:
-            data = read_whole(stream, name, self._look)
-            self._seen.num_empty += not data
-            checked = self._faults.check(data, name, file=name)
-            yield self._piece([] if checked is None else [checked], name, None, part)
+        if resolved.encoding != "utf-8":
+            stream = transcoded(stream, resolved.encoding, name, self._handler)
+        if not rows and not resolved.by_line:
+            data = read_whole(stream, name, self._check_canceled)
+            self._stats.num_empty += not data
+            checked = self._handler.check(data, name, file=name)
+            yield self._chunk([] if checked is None else [checked], name, None, resolved)
             return
         empty = True
         for lines in line_blocks(stream, name):
             empty = False
             if rows:
-                texts, numbers = rows_of(lines, part.field, name, self._faults)
+                texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
             else:
-                texts, numbers = lines_of(lines, name, self._faults)
-            yield self._piece(texts, name, numbers, part, len(lines.data))
-        self._seen.num_empty += empty
+                texts, numbers = split_lines(lines, name, self._handler)
+            yield self._chunk(texts, name, numbers, resolved, len(lines.data))
+        self._stats.num_empty += empty
 
-    def _table(self, raw: BinaryIO, file: str, part: Part, size: int) -> Iterator[Piece]:
-        self._seen.raw = None  # pyarrow reads here and there
-        for texts, numbers, share in column_texts(raw, part.field, file, self._faults):
-            yield self._piece(texts, file, numbers, part)._replace(position=self._seen.bytes_done + int(size * share))
+    def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
+        self._stats.raw = None  # pyarrow seeks, so the position is not the progress
+        for texts, numbers, share in column_texts(raw, resolved.field, file, self._handler):
+            yield self._chunk(texts, file, numbers, resolved)._replace(
+                position=self._stats.bytes_done + int(size * share)
+            )
 
-    def _packed_table(self, stream: BinaryIO, file: str, part: Part) -> Iterator[Piece]:
-        """Parquet inside another compression: it has to be read from its end, so it is unpacked to disk first."""
+    def _packed_table(self, stream: BinaryIO, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the documents of compressed Parquet, decompressed to disk first: Parquet is read from its end."""
         with tempfile.TemporaryFile() as raw:
             shutil.copyfileobj(stream, raw, 1 << 20)
-            yield from self._table(cast(BinaryIO, raw), file, part, size_of(file) or 0)
+            yield from self._table(cast(BinaryIO, raw), file, resolved, size_of(file) or 0)
 
-    def _dataset(self, dataset: Any, part: Part) -> Iterator[Piece]:
-        """A `Dataset` or `IterableDataset` of the package datasets: columns, many rows at a time."""
+    def _dataset(self, dataset: Any, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the documents of a `Dataset` or `IterableDataset` (package datasets), many rows at a time."""
         names = getattr(dataset, "column_names", None)
-        if names is not None and part.field not in names:
+        if names is not None and resolved.field not in names:
             found = ", ".join(map(repr, names[:8]))
-            message = f"the dataset has no column {part.field!r} (it has: {found}); name the right one with field="
+            message = f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with field="
             raise ConfigError(message, option="field")
-        chosen = dataset if names is None else dataset.select_columns([part.field])
+        chosen = dataset if names is None else dataset.select_columns([resolved.field])
         start = 0
         for columns in chosen.iter(batch_size=DATASET_ROWS):
-            values = list(columns[part.field])
-            yield self._group(values, start, part) or self._one_by_one(
-                [{part.field: value} for value in values], start, part
+            values = list(columns[resolved.field])
+            yield self._group(values, start, resolved) or self._one_by_one(
+                [{resolved.field: value} for value in values], start, resolved
             )
             start += len(values)
 
-    def _iterable(self, items: Iterable[object], part: Part) -> Iterator[Piece]:
-        """Documents, rows and paths, in groups; groups grow and shrink with the documents."""
+    def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields documents, rows and files of an iterable in groups, whose length adapts to the size of documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
-            piece = self._group(group, start, part)
-            pieces = (
-                [piece]
-                if piece is not None
-                else chain.from_iterable(self._item(item, index, part) for index, item in enumerate(group, start))
+            chunk = self._group(group, start, resolved)
+            chunks = (
+                [chunk]
+                if chunk is not None
+                else chain.from_iterable(self._item(item, index, resolved) for index, item in enumerate(group, start))
             )
             size = 0
-            for one in pieces:
+            for one in chunks:
                 size += sum(map(len, one.texts))
                 yield one
             start += len(group)
@@ -229,62 +240,64 @@ class Reader:
             elif size > 2 * self._group_bytes:
                 at_a_time = max(1, at_a_time // 4)
 
-    def _group(self, group: list[Any], start: int, part: Part) -> Piece | None:
-        """A group as one piece if all of it is sound `str`, which is what most corpora in memory are; else None."""
+    def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
+        """Fast path: a group as one chunk if all items are valid `str`, as in most corpora in memory; else None."""
         try:
             texts = list(map(str.encode, group))
         except (TypeError, UnicodeEncodeError):
             return None
-        self._seen.bytes_done += sum(map(len, texts))
-        return self._piece(texts, "corpus", range(start, start + len(texts)), part)
+        self._stats.bytes_done += sum(map(len, texts))
+        return self._chunk(texts, "corpus", range(start, start + len(texts)), resolved)
 
-    def _one_by_one(self, rows: list[Mapping[str, object]], start: int, part: Part) -> Piece:
-        pieces = [piece for index, row in enumerate(rows, start) for piece in self._item(row, index, part)]
-        numbers = [number for piece in pieces for number in piece.numbers or ()]
-        return self._piece([text for piece in pieces for text in piece.texts], "corpus", numbers, part)
+    def _one_by_one(self, rows: list[Mapping[str, object]], start: int, resolved: ResolvedSource) -> DocumentChunk:
+        chunks = [chunk for index, row in enumerate(rows, start) for chunk in self._item(row, index, resolved)]
+        numbers = [number for chunk in chunks for number in chunk.numbers or ()]
+        return self._chunk([text for chunk in chunks for text in chunk.texts], "corpus", numbers, resolved)
 
-    def _item(self, item: object, index: int, part: Part) -> Iterator[Piece]:
-        """One element of an iterable: a document, a row, or the place of some."""
+    def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields one item of an iterable: a document, a row, or the documents of a path."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
             for file in files_of(item):
-                yield from self._file(file, part)
+                yield from self._file(file, resolved)
             return
         if isinstance(item, str):
-            data = self._faults.encode(item, source, file="corpus")
+            data = self._handler.encode(item, source, file="corpus")
         elif isinstance(item, bytes | bytearray | memoryview):
             data = bytes(item)
-            if part.encoding != "utf-8":
-                data = decoded(data, part.encoding, source, self._faults)
-            data = self._faults.check(data, source, file="corpus")
+            if resolved.encoding != "utf-8":
+                data = decoded(data, resolved.encoding, source, self._handler)
+            data = self._handler.check(data, source, file="corpus")
         elif isinstance(item, Mapping):
-            data = field_text(item, part.field, source, self._faults)
+            data = field_text(item, resolved.field, source, self._handler)
         else:
             hint = "; put sources into a list" if isinstance(item, Source) else ""
             expected = "expected str, bytes, a Path or a row (a mapping)"
             raise ConfigError(f"{source} is of type {type(item).__name__}: {expected}{hint}", option="corpus")
         if data is not None:
-            self._seen.bytes_done += len(data)
-            yield self._piece([data], "corpus", (index,), part)
+            self._stats.bytes_done += len(data)
+            yield self._chunk([data], "corpus", (index,), resolved)
 
-    def _look(self) -> None:
-        """Ends a long read whose outcome nobody waits for any more."""
-        if self._room is not None:
-            self._room.check()
+    def _check_canceled(self) -> None:
+        """Raises if the consumer has stopped, to end a long read."""
+        if self._queue is not None:
+            self._queue.raise_if_closed()
 
-    def _piece(self, texts: list[bytes], name: str, numbers: Any, part: Part, num_bytes: int | None = None) -> Piece:
+    def _chunk(
+        self, texts: list[bytes], name: str, numbers: Any, resolved: ResolvedSource, num_bytes: int | None = None
+    ) -> DocumentChunk:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
-        return Piece(texts, name, numbers, part.index, self._seen.bytes_read, size)
+        return DocumentChunk(texts, name, numbers, resolved.weight_group, self._stats.bytes_read, size)
 
 
 def check_documents(documents: str) -> None:
-    """Whether `documents=` is one of its two words."""
+    """Checks the value of `documents=`."""
     if documents not in ("file", "line"):
         raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
 
 
 def check_expansion(max_expansion: int | None) -> None:
-    """Whether `max_expansion=` is a number or None."""
+    """Checks that `max_expansion=` is a positive integer or None."""
     is_number = isinstance(max_expansion, int) and not isinstance(max_expansion, bool) and max_expansion > 0
     if max_expansion is not None and not is_number:
         message = f"max_expansion={max_expansion!r} is not a positive integer, nor None"
@@ -292,7 +305,7 @@ def check_expansion(max_expansion: int | None) -> None:
 
 
 def _look_up(corpus: CorpusLike) -> list[str] | None:
-    """The files that were given, when all of them can be known now."""
+    """The files of a corpus argument, if it consists of paths only; else None."""
     if isinstance(corpus, str | PathLike):
         return files_of(corpus)
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):

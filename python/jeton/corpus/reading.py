@@ -1,7 +1,7 @@
-"""`Corpus`: sources → documents, in order, and what was seen of them.
+"""`Corpus`: sources → documents, in order, with reading statistics.
 
-Memory: a few blocks of some megabytes; a whole file where a text file is one document. Files are read ahead in a thread
-(`ahead`) when documents are taken in batches; what a caller iterates over is not, for it may belong to the caller's
+Memory: a few blocks of some megabytes; a whole file if a text file is one document. `Corpus.batches` prefetches files
+in a background thread (`prefetch`). Iterables of the caller are not prefetched: they may be bound to the caller's
 thread.
 """
 
@@ -12,20 +12,20 @@ from typing import Literal, TypeAlias
 
 from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
-from .ahead import Room, read_ahead
-from .batches import Batch, Document, Piece, batched
-from .faults import ErrorPolicy, Faults, Skipped
-from .held_out import Split
-from .reader import GROUP_BYTES, Part, Reader, Seen, check_documents, check_expansion
+from .batches import Batch, Document, DocumentChunk, batched
+from .error_policy import ErrorHandler, ErrorPolicy, Skipped
+from .held_out import HeldOutSplit
+from .prefetch import PrefetchQueue, prefetch
+from .reader import GROUP_BYTES, Reader, ReadStats, ResolvedSource, check_documents, check_expansion
 from .sample import MASK, Sample
 from .source import CorpusLike, sources_of
 
 __all__ = ["Corpus", "open_corpus"]
 
-# What a batch has by default: see `Corpus.batches`.
+# Default size of a batch: see `Corpus.batches`.
 BATCH_BYTES = 16 << 20
 
-Pieces: TypeAlias = Iterator[Piece]
+Chunks: TypeAlias = Iterator[DocumentChunk]
 
 
 def open_corpus(
@@ -39,31 +39,30 @@ def open_corpus(
     encoding: str = "utf-8",
     max_expansion: int | None = MAX_EXPANSION,
 ) -> Corpus:
-    """Opens what the caller means by a corpus.
+    """Opens a corpus.
 
     Args:
         corpus: a path, glob, folder (all files below it, sorted; hidden ones are left out) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
-            `Source` or a list of them; a `Corpus`, which is taken as it was opened. ``.gz``, ``.bz2``, ``.xz`` and
-            ``.zst`` are decompressed; a ``.jsonl`` or ``.parquet`` file holds one document per row.
+            `Source` or a list of them; a `Corpus`, which keeps its options. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are
+            decompressed; a ``.jsonl`` or ``.parquet`` file holds one document per row.
         documents: ``"file"``: a text file is one document; ``"line"``: every line is one, without its line end.
-        field: which field of a row holds the text.
-        errors: what to do with bytes that are not UTF-8, with lone surrogates and with records that cannot be read:
-            ``"strict"`` raises; ``"replace"`` puts U+FFFD where text is not UTF-8, and raises for the rest;
-            ``"skip"`` leaves the record out. Both count, in `Corpus.replaced` and `Corpus.skipped`.
-        sample_bytes: take a sample of about this many bytes, in whole documents from all over the corpus; see `Sample`.
-        seed: which sample.
-        encoding: how text files, streams and `bytes` are encoded, by a name that Python knows (``"gb18030"``); Parquet
-            is always UTF-8.
-        max_expansion: how many times the size of its compressed file a text may have; None allows any size. The first
-            4 MiB are always allowed.
+        field: field of a row that holds the text.
+        errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
+            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record. Counts are in
+            `Corpus.replaced` and `Corpus.skipped`.
+        sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus; see `Sample`.
+        seed: seed of the sample.
+        encoding: encoding of text files, streams and `bytes`, by a name that Python knows (``"gb18030"``); Parquet is
+            always UTF-8.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; None: no limit.
 
     Returns:
-        The corpus; nothing has been read yet, but places that are given by name have been looked up.
+        The corpus. Paths have been expanded; no document has been read.
 
     Raises:
         FileNotFoundError: no such file, no match for the glob, or a folder without files.
-        ConfigError: an option or a type that cannot be meant.
+        ConfigError: an invalid option or type.
         MissingDependencyError: a URL without fsspec.
 
     Examples:
@@ -76,16 +75,16 @@ def open_corpus(
     string(field, "field")
     integer(seed, "seed", 0, MASK)
     check_expansion(max_expansion)
-    faults = Faults(errors)
+    handler = ErrorHandler(errors)
     sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
-    parts: list[Part] = []
+    sources: list[ResolvedSource] = []
     index = -1
     for source in sources_of(corpus):
-        # Sources of weight 1 that follow each other are counted together: many files on a command line are one corpus.
-        if not parts or not parts[-1].source.weight == source.weight == 1:
+        # Consecutive sources of weight 1 are counted together: many files on a command line are one corpus.
+        if not sources or not sources[-1].source.weight == source.weight == 1:
             index += 1
-        parts.append(
-            Part.of(
+        sources.append(
+            ResolvedSource.of(
                 source,
                 index,
                 documents=source.documents or documents,
@@ -94,19 +93,19 @@ def open_corpus(
                 max_expansion=max_expansion,
             )
         )
-    return Corpus(parts, faults, sample)
+    return Corpus(sources, handler, sample)
 
 
 class Corpus:
-    """Documents in order, and what has been seen of them so far; iterating again starts again (an iterator ends once).
+    """Documents in order, with reading statistics. Each iteration restarts, except over an iterator or a stream.
 
     Attributes:
-        total_bytes: size on disk of all files, as they lie there; None when it cannot be known (streams, documents in
-            memory, pipes).
-        num_files, num_documents: how many have been begun; of a sample, all that were looked at.
-        num_empty: files that held nothing, which is no error.
-        replaced: file (or ``"corpus"`` for documents in memory) -> places where U+FFFD was put.
-        skipped: kind of fault -> the records that were left out for it.
+        total_bytes: size on disk of all files, before decompression; None if unknown (streams, documents in memory,
+            pipes).
+        num_files, num_documents: number of files opened and documents read; for a sample, all documents examined.
+        num_empty: number of empty files, which are not errors.
+        replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
+        skipped: kind of error -> skipped records.
 
     Examples:
         >>> corpus = open_corpus(["café"])
@@ -117,63 +116,70 @@ class Corpus:
     """
 
     def __init__(
-        self, parts: list[Part], faults: Faults, sample: Sample | None, keep: Callable[[Pieces], Pieces] | None = None
+        self,
+        sources: list[ResolvedSource],
+        handler: ErrorHandler,
+        sample: Sample | None,
+        keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
-        self._parts, self._faults, self._sample, self._keep = parts, faults, sample, keep
-        self._kept_before: list[Piece] | None = None  # what another corpus put aside, in the place of the parts
-        sizes = [part.size() for part in parts]
+        self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
+        self._kept_before: list[DocumentChunk] | None = (
+            None  # chunks from another corpus (`split`), read instead of the sources
+        )
+        sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self._seen = Seen()
+        self._stats = ReadStats()
 
     @property
-    def num_parts(self) -> int:
-        """Groups of sources that are counted apart, each by its weight."""
-        return len({part.index for part in self._parts})
+    def num_weight_groups(self) -> int:
+        """Number of groups of sources that are counted separately, each with one weight."""
+        return len({resolved.weight_group for resolved in self._sources})
 
     @property
     def num_files(self) -> int:
         """See the class."""
-        return self._seen.num_files
+        return self._stats.num_files
 
     @property
     def num_documents(self) -> int:
         """See the class."""
-        return self._seen.num_documents
+        return self._stats.num_documents
 
     @property
     def num_empty(self) -> int:
         """See the class."""
-        return self._seen.num_empty
+        return self._stats.num_empty
 
     @property
     def replaced(self) -> dict[str, int]:
         """See the class."""
-        return self._faults.replaced
+        return self._handler.replaced
 
     @property
     def skipped(self) -> dict[str, Skipped]:
         """See the class."""
-        return self._faults.skipped
+        return self._handler.skipped
 
     @property
     def num_skipped(self) -> int:
-        """Records of all kinds that were left out."""
-        return self._faults.num_skipped
+        """Number of skipped records of all kinds."""
+        return self._handler.num_skipped
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read so far, counted as `total_bytes` counts them: on disk, before decompression."""
-        return self._seen.bytes_read
+        """Bytes read so far on the scale of `total_bytes`: on disk, before decompression."""
+        return self._stats.bytes_read
 
     def complaints(self) -> list[str]:
-        """What has to be told about what was repaired and what was skipped, line by line."""
-        return self._faults.complaints()
+        """Report lines about replacements and skipped records."""
+        return self._handler.complaints()
 
     def split(self, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """A corpus to learn from, and one with about `share` of the bytes, to measure on; together they are this one.
+        """Splits into a corpus to learn from and a held-out corpus with about `share` of the bytes.
 
-        Documents are held out whole, from all over the corpus; those over 64 KiB are cut into blocks of lines first.
-        What can be read only once is held in memory, and is there when the first of the two has been read.
+        Whole documents are held out, from all over the corpus; those over 64 KiB are first split into blocks of lines.
+        If the corpus can be read only once, the held-out documents are kept in memory, and are available after the
+        first corpus has been read.
 
         Raises:
             ConfigError: a share that is not between 0 and 1.
@@ -183,69 +189,69 @@ class Corpus:
             >>> len(list(learn)), len(list(measure))
             (897, 103)
         """
-        split = Split(share, seed)
-        aside: list[Piece] | None = None if self.is_readable_again() else []
-        faults = [Faults(self._faults.policy) for _ in range(2)]
-        learn = Corpus(self._parts, faults[0], self._sample, lambda pieces: split.side(pieces, False, aside))
-        measure = Corpus(self._parts, faults[1], self._sample, lambda pieces: split.side(pieces, True))
+        split = HeldOutSplit(share, seed)
+        aside: list[DocumentChunk] | None = None if self.is_readable_again() else []
+        handlers = [ErrorHandler(self._handler.policy) for _ in range(2)]
+        learn = Corpus(self._sources, handlers[0], self._sample, lambda chunks: split.side(chunks, False, aside))
+        measure = Corpus(self._sources, handlers[1], self._sample, lambda chunks: split.side(chunks, True))
         measure._kept_before = aside
         return learn, measure
 
     def __iter__(self) -> Iterator[Document]:
         self._choose(None)
-        for piece in self._chosen(self._pieces(group_bytes=1)):
-            for index, text in enumerate(piece.texts):
-                yield Document(text, piece.place(index))
+        for chunk in self._chosen(self._chunks(group_bytes=1)):
+            for index, text in enumerate(chunk.texts):
+                yield Document(text, chunk.source(index))
 
     def batches(self, size: int = BATCH_BYTES, report: Callable[[int], None] | None = None) -> Iterator[Batch]:
-        """The documents in groups of about `size` bytes, none with documents of two sources, read ahead.
+        """Yields batches of about `size` bytes, each of one weight group; files are prefetched.
 
         Args:
-            size: bytes in a batch; half as many again may have been read ahead.
-            report: while a sample is chosen, called with the bytes that have been looked at.
+            size: bytes of a batch; up to 1.5 times as many are prefetched.
+            report: called with the number of bytes read while a sample is chosen.
 
         Examples:
             >>> [batch.texts for batch in open_corpus(["one", "two"]).batches()]
             [[b'one', b'two']]
         """
         self._choose(report)
-        if self._kept_before is None and all(part.files is not None for part in self._parts):
-            pieces = read_ahead(lambda room: self._chosen(self._pieces(room=room)), size + size // 2)
+        if self._kept_before is None and all(resolved.files is not None for resolved in self._sources):
+            chunks = prefetch(lambda queue: self._chosen(self._chunks(queue=queue)), size + size // 2)
         else:
-            pieces = self._chosen(self._pieces())
-        weights = {part.index: part.source.exact_weight for part in self._parts}
-        yield from batched(pieces, weights, size)
+            chunks = self._chosen(self._chunks())
+        weights = {resolved.weight_group: resolved.source.exact_weight for resolved in self._sources}
+        yield from batched(chunks, weights, size)
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
-        """Reads for the sizes what can be read again, if there is a sample to choose."""
+        """Chooses the sample in a first pass, if there is one and the corpus can be reread."""
         if self._sample is None or self._sample.is_chosen or not self.is_readable_again():
             return
 
-        def watched() -> Iterator[Piece]:
-            for piece in self._pieces():
+        def watched() -> Iterator[DocumentChunk]:
+            for chunk in self._chunks():
                 if report is not None:
-                    report(piece.position)
-                yield piece
+                    report(chunk.position)
+                yield chunk
 
         self._sample.choose(watched())
 
-    def _chosen(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    def _chosen(self, chunks: Iterator[DocumentChunk]) -> Iterator[DocumentChunk]:
         if self._kept_before is not None:
             return iter(self._kept_before)
         if self._sample is not None:
-            pieces = self._sample.of(pieces)
-        return pieces if self._keep is None else self._keep(pieces)
+            chunks = self._sample.of(chunks)
+        return chunks if self._keep is None else self._keep(chunks)
 
     def is_readable_again(self) -> bool:
-        """Whether it is the same when it is read once more: no iterator, stream or pipe."""
-        return all(part.is_readable_again() for part in self._parts)
+        """True if the corpus can be reread: it has no iterator, stream or pipe."""
+        return all(resolved.is_readable_again() for resolved in self._sources)
 
-    def _pieces(self, *, group_bytes: int = GROUP_BYTES, room: Room | None = None) -> Iterator[Piece]:
-        self._faults.reset()
-        self._seen = Seen()
-        reader = Reader(self._seen, self._faults, group_bytes, room)
-        for part in self._parts:
-            for piece in reader.read(part):
-                self._seen.num_documents += len(piece.texts)
-                if piece.texts:
-                    yield piece
+    def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:
+        self._handler.reset()
+        self._stats = ReadStats()
+        reader = Reader(self._stats, self._handler, group_bytes, queue)
+        for resolved in self._sources:
+            for chunk in reader.read(resolved):
+                self._stats.num_documents += len(chunk.texts)
+                if chunk.texts:
+                    yield chunk

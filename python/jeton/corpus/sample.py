@@ -1,12 +1,12 @@
-"""A sample of whole documents, spread over the corpus, the same however the documents are spread over files.
+"""Pseudorandom sample of whole documents of a corpus.
 
-Each document gets a number from its index in the corpus and the seed, as good as random: one of 2^20 bins. The sample
-is the documents of the lowest bins, as many bins as it takes to reach the size that was asked for. So it reaches that
-size and passes it by less than one bin, which is about one document, or in a very large corpus a millionth of it. Seeds
-give independent samples; a larger sample with the same seed holds the smaller one.
+The index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the lowest
+bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about one
+document, or in a very large corpus a millionth of it. The distribution of documents over files has no influence.
+Different seeds give independent samples; a larger sample with the same seed contains the smaller one.
 
-A corpus that can be read again is read twice, first for the sizes: memory is 8 MB. Of one that cannot (a generator, a
-stream) the documents that may still be in the sample are kept, which is about as much memory as the sample has bytes.
+Cost: a corpus that can be reread is read twice, first for the sizes, in 8 MB of memory. For a generator or a stream,
+the documents that may still be in the sample are kept: about as much memory as the sample has bytes.
 
 Source: bottom-k sampling by hash (Cohen & Kaplan 2007); the mixing function is SplitMix64's (Steele, Lea & Flood 2014).
 """
@@ -18,13 +18,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..arguments import integer
-from .batches import Piece
+from .batches import DocumentChunk
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BIN_BITS", "Sample", "bins_of", "mixed"]
+__all__ = ["BIN_BITS", "Sample", "bins_of", "splitmix64"]
 
 BIN_BITS = 20
 GOLDEN = 0x9E3779B97F4A7C15
@@ -32,61 +32,61 @@ MASK = (1 << 64) - 1
 
 
 class Sample:
-    """Which documents are taken.
+    """Sample of about `num_bytes` bytes.
 
     Examples:
-        >>> piece = Piece([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
-        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([piece]))
+        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> sum(len(p.texts) for p in Sample(100, seed=0).of([chunk]))
         34
     """
 
     def __init__(self, num_bytes: int, seed: int) -> None:
         self._num_bytes = integer(num_bytes, "sample_bytes", 1)
-        self._start = mixed(seed)
-        self._last_bin: int | None = None  # the bin with which the sample is large enough, when it is known
+        self._start = splitmix64(seed)
+        self._last_bin: int | None = None  # the highest bin of the sample, once known
 
     @property
     def is_chosen(self) -> bool:
-        """Whether `choose` has been called."""
+        """True after `choose`."""
         return self._last_bin is not None
 
-    def choose(self, pieces: Iterable[Piece]) -> None:
-        """Reads a corpus for its sizes."""
+    def choose(self, chunks: Iterable[DocumentChunk]) -> None:
+        """Reads a corpus to sum the sizes of bins, and determines the last bin."""
         import numpy as np
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)
-        for bins, piece in self._with_bins(pieces):
-            np.add.at(sizes, bins, np.fromiter(map(len, piece.texts), np.int64, len(piece.texts)))
+        for bins, chunk in self._with_bins(chunks):
+            np.add.at(sizes, bins, np.fromiter(map(len, chunk.texts), np.int64, len(chunk.texts)))
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
-    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """The sample of a corpus: as it was chosen, or of a corpus that can be read only once."""
+    def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
+        """Yields the sample of a corpus: by the bin from `choose`, or in one pass if `choose` was not called."""
         if self._last_bin is None:
-            yield from self._of_stream(pieces)
+            yield from self._of_stream(chunks)
             return
-        for bins, piece in self._with_bins(pieces):
+        for bins, chunk in self._with_bins(chunks):
             chosen = (bins <= self._last_bin).nonzero()[0].tolist()
-            if len(chosen) == len(piece.texts):
-                yield piece
+            if len(chosen) == len(chunk.texts):
+                yield chunk
             elif chosen:
-                yield piece.only(chosen)
+                yield chunk.select(chosen)
 
-    def _of_stream(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """The documents that may be in the sample are kept until all have been read."""
+    def _of_stream(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
+        """One pass: keeps the documents that may be in the sample until all have been read."""
         import heapq
 
-        kept: dict[int, list[tuple[int, Piece]]] = {}  # bin -> (order, documents)
+        kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
         sizes: dict[int, int] = {}
         highest: list[int] = []  # a heap of the bins that are kept, negated
         held, last, order = 0, 1 << BIN_BITS, 0
-        for bins, piece in self._with_bins(pieces):
+        for bins, chunk in self._with_bins(chunks):
             for index, bin in enumerate(bins.tolist()):
                 if bin > last:
                     continue
                 if bin not in kept:
                     kept[bin], sizes[bin] = [], 0
                     heapq.heappush(highest, -bin)
-                one = piece.only([index])
+                one = chunk.select([index])
                 kept[bin].append((order, one))
                 order += 1
                 sizes[bin] += len(one.texts[0])
@@ -98,19 +98,19 @@ class Sample:
         for _, one in sorted(chain.from_iterable(kept.values()), key=lambda entry: entry[0]):
             yield one
 
-    def _with_bins(self, pieces: Iterable[Piece]) -> Iterator[tuple[NDArray[np.uint64], Piece]]:
-        """Each piece with the bins of its documents."""
+    def _with_bins(self, chunks: Iterable[DocumentChunk]) -> Iterator[tuple[NDArray[np.uint64], DocumentChunk]]:
+        """Each chunk with the bins of its documents."""
         import numpy as np
 
         index = 0
-        for piece in pieces:
-            numbers = np.arange(index, index + len(piece.texts), dtype=np.uint64)
-            index += len(piece.texts)
-            yield bins_of(numbers, self._start), piece
+        for chunk in chunks:
+            numbers = np.arange(index, index + len(chunk.texts), dtype=np.uint64)
+            index += len(chunk.texts)
+            yield bins_of(numbers, self._start), chunk
 
 
 def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
-    """The bins of documents: SplitMix64 of their indices, its upper bits. Arithmetic of arrays is modulo 2^64."""
+    """Bins of documents: the upper bits of SplitMix64 of their indices. NumPy's uint64 arithmetic is modulo 2^64."""
     import numpy as np
 
     x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(start)
@@ -119,8 +119,8 @@ def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
     return (x ^ (x >> np.uint64(31))) >> np.uint64(64 - BIN_BITS)
 
 
-def mixed(seed: int) -> int:
-    """SplitMix64 of one integer, so that neighboring seeds are as far apart as any."""
+def splitmix64(seed: int) -> int:
+    """SplitMix64 of one integer, which makes adjacent seeds unrelated."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK

@@ -1,4 +1,4 @@
-"""`Source`: a part of a corpus with options of its own, among them how much its counts weigh."""
+"""`Source`: one source of a corpus, with its own weight and reading options."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..arguments import string
 from ..errors import ConfigError
 from .streams import check_encoding
 
-__all__ = ["CorpusLike", "Place", "Source", "check_place", "sources_of"]
+__all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "sources_of"]
 
-Place: TypeAlias = str | os.PathLike[str]
+StrPath: TypeAlias = str | os.PathLike[str]
 CorpusLike: TypeAlias = (
-    "Place | BinaryIO | Source | Iterable[str | bytes | os.PathLike[str] | Mapping[str, Any]] | Iterable[Source]"
+    "StrPath | BinaryIO | Source | Iterable[str | bytes | os.PathLike[str] | Mapping[str, Any]] | Iterable[Source]"
 )
 
 
@@ -25,20 +25,19 @@ CorpusLike: TypeAlias = (
 class Source:
     """One source of a corpus, with its weight.
 
-    A weight multiplies the counts of the source's pretokens when all of it has been counted. It is exact: a `float`
-    means what it is written as (0.1 is one tenth), and a product that is no integer is rounded to the nearest, halves
-    to even. A pretoken whose count becomes 0 is left out.
+    The weight multiplies the counts of the source's pretokens after counting. It is exact: a `float` has the value of
+    its decimal representation (0.1 is one tenth), and products are rounded to the nearest integer, halves to even. A
+    pretoken whose count becomes 0 is dropped.
 
     Attributes:
-        place: what a corpus may be: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; a stream.
+        place: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; or a stream.
         weight: a positive number; 1 by default.
-        field: the field of rows that holds the text; None: as for the whole corpus.
-        documents: whether a text file is one document (``"file"``) or one a line (``"line"``); None: as for the whole
-            corpus.
-        encoding: how a text file, a stream or `bytes` are encoded (``"gb18030"``); None: as for the whole corpus.
+        field: field of a row that holds the text; None: as for the whole corpus.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is one; None: as for the whole corpus.
+        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None: as for the whole corpus.
 
     Raises:
-        ConfigError: a place that is none of these, or a weight that is not a positive number.
+        ConfigError: an unsupported type of place, or a weight that is not a positive number.
 
     Examples:
         >>> import jeton
@@ -54,7 +53,7 @@ class Source:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        check_place(self.place, "place")
+        check_corpus(self.place, "place")
         number = not isinstance(self.weight, bool) and isinstance(self.weight, int | float | Fraction)
         if not number or not math.isfinite(self.weight) or self.weight <= 0:
             raise ConfigError(f"weight={self.weight!r} is not a positive number", option="weight")
@@ -67,7 +66,7 @@ class Source:
 
     @property
     def exact_weight(self) -> Fraction:
-        """The weight as it is written.
+        """The weight as an exact fraction.
 
         Examples:
             >>> Source("texts/", weight=0.1).exact_weight
@@ -76,14 +75,14 @@ class Source:
         return Fraction(str(self.weight)) if isinstance(self.weight, float) else Fraction(self.weight)
 
 
-def check_place(value: object, option: str) -> None:
-    """Refuses what is neither a place, nor documents, nor a stream, by its type.
+def check_corpus(value: object, option: str) -> None:
+    """Checks by its type that a value is a path, an iterable of documents, or a stream.
 
     Raises:
-        ConfigError: says what is expected.
+        ConfigError: another type.
 
     Examples:
-        >>> check_place(b"text", "corpus")
+        >>> check_corpus(b"text", "corpus")
         Traceback (most recent call last):
             ...
         jeton.errors.ConfigError: corpus is one bytes object; to pass a text itself, give it in a list: [text]
@@ -98,10 +97,10 @@ def check_place(value: object, option: str) -> None:
 
 
 def sources_of(corpus: CorpusLike) -> list[Source]:
-    """What the caller gave, as sources: the ones that were given, or one for all of it.
+    """Converts a corpus argument into sources: the given ones, or a single one for all documents.
 
     Raises:
-        ConfigError: sources beside documents, where nobody can say what the documents weigh.
+        ConfigError: a mixture of sources and documents, whose weight would be undefined.
 
     Examples:
         >>> [source.weight for source in sources_of(["a text"])]
@@ -109,7 +108,7 @@ def sources_of(corpus: CorpusLike) -> list[Source]:
     """
     if isinstance(corpus, Source):
         return [corpus]
-    check_place(corpus, "corpus")
+    check_corpus(corpus, "corpus")
     if not isinstance(corpus, list | tuple) or not any(isinstance(item, Source) for item in corpus):
         return [Source(corpus)]
     for index, item in enumerate(corpus):

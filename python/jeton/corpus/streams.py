@@ -1,12 +1,11 @@
-"""Bytes → one document, or one a line: streams of plain bytes, read in large blocks.
+"""Byte streams → documents: one per stream, or one per line.
 
-A document is in memory as a whole, so there is a bound for it: for a file half of the memory of the machine, which is
-checked while it is read, and before, where its size is known; for a line 256 MiB.
+A document is held in memory, so its size is limited: a file to half of the available memory, checked before reading if
+its size is known and again while reading; a line to 256 MiB. Text in an encoding other than UTF-8 is transcoded while
+it is read (`transcoded`).
 
-Text in another encoding than UTF-8 is transcoded while it is read (`transcoded`), so that nothing behind it knows.
-
-A whole file is read into one object that grows in place; lines are taken out of blocks of some megabytes, so that what
-is done for each of them is one step of a loop in C.
+Cost: a whole file is read into one buffer that grows in place. Lines are split from blocks of 4 MiB by `bytes.split`,
+without Python code per line.
 """
 
 from __future__ import annotations
@@ -19,38 +18,38 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, FormatError, InvalidTextError
 from ..machine import available
-from .faults import HINT, Faults
+from .error_policy import HINT, ErrorHandler
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
-    "Lines",
+    "LineBlock",
     "check_encoding",
     "check_size",
     "decoded",
     "line_blocks",
-    "lines_of",
-    "most_of_file",
+    "max_file_bytes",
     "read_whole",
+    "split_lines",
     "transcoded",
 ]
 
-# Bytes that a stream is asked for at a time: a decompressor makes as many in a millisecond.
+# Bytes per read: about a millisecond of decompression.
 READ_BYTES = 1 << 18
-# Blocks of lines: large enough that a block costs nothing beside its lines, small enough to stay in a cache.
+# Size of a block of lines: large enough that the overhead per block is negligible, small enough for the CPU cache.
 BLOCK_BYTES = 1 << 22
-# The most bytes of a line, a document or a row of JSON: a file without line ends is in no format that has lines.
+# Maximum bytes of a line; a longer one means that the file is not in a line-based format.
 LONGEST_LINE = 1 << 28
 
 
-class Lines(NamedTuple):
-    """Whole lines that follow each other.
+class LineBlock(NamedTuple):
+    """Consecutive complete lines.
 
     Attributes:
         data: their bytes, with line ends; the last line of a stream may have none.
-        first: the number of the first, from 1.
-        offset: where they begin in the stream, in bytes.
+        first: number of the first line, from 1.
+        offset: their start in the stream, in bytes.
     """
 
     data: bytes
@@ -59,10 +58,10 @@ class Lines(NamedTuple):
 
 
 def check_size(num_bytes: int, name: str, most: int) -> None:
-    """Refuses a document of more than `most` bytes.
+    """Checks the size of a document.
 
     Raises:
-        FormatError: it has more.
+        FormatError: more than `most` bytes.
     """
     if num_bytes > most:
         message = (
@@ -72,29 +71,29 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
         raise FormatError(message, format="text", place=f"byte {most}")
 
 
-def most_of_file() -> int:
-    """The bytes that a file may have as one document."""
+def max_file_bytes() -> int:
+    """Maximum bytes of a file that is one document."""
     return available() // 2
 
 
-def read_whole(stream: BinaryIO, name: str, look: Callable[[], None]) -> bytes:
-    """All of a stream in one object. `look` is called between two reads, and ends the reading by an exception.
+def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None]) -> bytes:
+    """Reads a whole stream. Calls `check_canceled` after each read, which can raise to stop.
 
     Raises:
         FormatError: as `check_size`.
     """
-    # io.BytesIO grows in place and hands its buffer on; the streams' own read() joins a list of parts, which takes
-    # twice the memory, and of a large file takes longer than Ctrl-C may.
-    whole, most = io.BytesIO(), most_of_file()
+    # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
+    # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
+    whole, most = io.BytesIO(), max_file_bytes()
     while data := _as_bytes(_read_some(stream), name):
         whole.write(data)
         check_size(whole.tell(), name, most)
-        look()
+        check_canceled()
     return whole.getvalue()
 
 
-def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
-    """Blocks of whole lines. Where reading fails, the whole lines before that place come first, then the error."""
+def line_blocks(stream: BinaryIO, name: str) -> Iterator[LineBlock]:
+    """Yields blocks of complete lines. If reading fails, it yields the complete lines read so far, then raises."""
     held: list[bytes] = []
     size, first, offset = 0, 1, 0
     failed: Exception | None = None
@@ -112,7 +111,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
         block = b"".join(held)
         whole = block if not data and failed is None else block[: block.rfind(b"\n") + 1]
         if whole:
-            yield Lines(whole, first, offset)
+            yield LineBlock(whole, first, offset)
             first += whole.count(b"\n")
         held = [block[len(whole) :]] if len(whole) < len(block) else []
         size, offset = len(block) - len(whole), offset + len(whole)
@@ -122,29 +121,32 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[Lines]:
         raise failed
 
 
-def lines_of(lines: Lines, name: str, faults: Faults) -> tuple[list[bytes], range | list[int]]:
-    """The lines that are documents, without their ends, and their numbers."""
+def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+    """The lines as documents, without line ends, and their numbers."""
     data = lines.data
     texts = data.split(b"\n")
     if data.endswith(b"\n"):
         texts.pop()
     numbers: range | list[int] = range(lines.first, lines.first + len(texts))
     if not is_utf8(data):
-        texts, numbers = _sound(lines, texts, name, faults)
+        texts, numbers = _valid_lines(lines, texts, name, handler)
     if b"\r" in data:
         texts = [text.removesuffix(b"\r") for text in texts]
     return texts, numbers
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether bytes are UTF-8."""
+    """True if the bytes are valid UTF-8."""
     return data.isascii() or find_invalid_utf8(data) is None
 
 
-def _sound(lines: Lines, texts: list[bytes], name: str, faults: Faults) -> tuple[list[bytes], list[int]]:
+def _valid_lines(
+    lines: LineBlock, texts: list[bytes], name: str, handler: ErrorHandler
+) -> tuple[list[bytes], list[int]]:
+    """The lines that are valid UTF-8 or repaired, and their numbers."""
     kept, numbers, offset = [], [], lines.offset
     for number, text in enumerate(texts, start=lines.first):
-        checked = faults.check(text, f"{name}:{number}", file=name, offset=offset)
+        checked = handler.check(text, f"{name}:{number}", file=name, offset=offset)
         offset += len(text) + 1
         if checked is not None:
             kept.append(checked)
@@ -153,33 +155,35 @@ def _sound(lines: Lines, texts: list[bytes], name: str, faults: Faults) -> tuple
 
 
 def check_encoding(encoding: str) -> str:
-    """The encoding's own name, ``"utf-8"`` for all spellings of it.
+    """Canonical name of an encoding: ``"utf-8"`` for all its aliases.
 
     Raises:
-        ConfigError: Python knows no text encoding of this name.
+        ConfigError: Python has no text encoding with this name.
     """
     try:
-        "".encode(encoding)  # codecs.lookup also knows what is no text encoding, as "zlib"
+        "".encode(encoding)  # codecs.lookup also accepts codecs that are not text encodings, such as "zlib"
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):  # UnicodeError is a ValueError
-        message = f'encoding={encoding!r} is no text encoding that Python knows, as "utf-8", "gb18030" or "shift_jis"'
+        message = f'encoding={encoding!r} is not a text encoding of Python, such as "utf-8", "gb18030" or "shift_jis"'
         raise ConfigError(message, option="encoding") from None
 
 
-def transcoded(stream: BinaryIO, encoding: str, name: str, faults: Faults) -> BinaryIO:
-    """A stream in another encoding as UTF-8.
+def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
+    """Transcodes a stream to UTF-8.
 
-    Bytes that are not of the encoding become 0xFF, which is not UTF-8, so that `Faults` decides what is done about
-    them. Where they are an error, it is raised here, where their place is known.
+    Under the policy ``"strict"``, bytes that are invalid in the encoding raise here, where their position is known.
+    Otherwise they become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
     """
-    return cast(BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, faults.policy == "strict"), READ_BYTES))
+    return cast(
+        BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, handler.policy == "strict"), READ_BYTES)
+    )
 
 
 class _Transcoded(io.RawIOBase):
     def __init__(self, stream: BinaryIO, encoding: str, name: str, is_strict: bool) -> None:
         self._stream, self._encoding, self._name = stream, encoding, name
         self._decoder = codecs.getincrementaldecoder(encoding)("strict" if is_strict else "jeton.invalid")
-        self._offset = 0  # of the next byte that is read
+        self._offset = 0  # of the next byte to read
         self._plain = memoryview(b"")
 
     def readable(self) -> bool:
@@ -198,7 +202,7 @@ class _Transcoded(io.RawIOBase):
         return taken
 
     def _decode(self, data: bytes, is_last: bool) -> bytes:
-        held = self._decoder.getstate()[0]  # the first bytes of a character that is not whole yet
+        held = self._decoder.getstate()[0]  # the first bytes of an incomplete character
         try:
             text = self._decoder.decode(data, is_last)
         except UnicodeDecodeError as error:
@@ -208,17 +212,17 @@ class _Transcoded(io.RawIOBase):
         return text.encode("utf-8", "surrogateescape")
 
 
-def decoded(data: bytes, encoding: str, name: str, faults: Faults) -> bytes:
-    """One document in another encoding as UTF-8; as `transcoded`."""
+def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> bytes:
+    """Transcodes one document to UTF-8, with the errors of `transcoded`."""
     try:
-        text = data.decode(encoding, "strict" if faults.policy == "strict" else "jeton.invalid")
+        text = data.decode(encoding, "strict" if handler.policy == "strict" else "jeton.invalid")
     except UnicodeDecodeError as error:
         raise invalid(encoding, name, error.start, error) from None
     return text.encode("utf-8", "surrogateescape")
 
 
 def invalid(encoding: str, name: str, place: int, error: UnicodeDecodeError) -> InvalidTextError:
-    """The error for bytes that are not of an encoding."""
+    """The error for bytes that are invalid in an encoding."""
     byte = error.object[error.start]
     message = f"{name}: byte {place} (0x{byte:02x}) is not valid {encoding}; pass the right encoding=, {HINT}"
     return InvalidTextError(message, position=place, source=name)
@@ -228,15 +232,15 @@ codecs.register_error("jeton.invalid", lambda error: ("\udcff", cast(UnicodeDeco
 
 
 def _read_some(stream: BinaryIO) -> object:
-    """Some bytes: what is there at once, where a stream can say it."""
+    """Reads up to READ_BYTES bytes; returns available bytes without waiting for more if the stream has ``read1``."""
     read1 = getattr(stream, "read1", None)
     return read1(READ_BYTES) if read1 is not None else stream.read(READ_BYTES)
 
 
 def _as_bytes(data: object, name: str) -> bytes:
-    """What a stream gave, if it is a binary stream."""
+    """Checks that a stream returned bytes."""
     if isinstance(data, bytes):
         return data
     hint = "open it in binary mode, or pass sys.stdin.buffer"
-    message = f"the stream {name} gives {type(data).__name__}: expected bytes; {hint}"
+    message = f"the stream {name} returns {type(data).__name__}: expected bytes; {hint}"
     raise ConfigError(message, option="corpus")

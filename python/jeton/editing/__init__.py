@@ -1,4 +1,4 @@
-"""Tokenizers out of tokenizers."""
+"""Transformations tokenizer → tokenizer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A smaller vocabulary of a BPE tokenizer: its first merges.
+"""Reduction of a BPE tokenizer to its first merges.
 
-Merges are learned one after the other, so the first n of them are what training a smaller vocabulary would have
-learned: one training run serves for every size.
+Merges are learned one at a time, so the first n are those that training a smaller vocabulary learns. One training run
+therefore serves every size.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __all__ = ["prefix"]
 
 
 def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
-    """The tokenizer with the first merges only, as many as `vocab_size` has room for.
+    """The tokenizer with the first merges only, as many as fit into `vocab_size`.
 
-    Added tokens that stood behind the merges stand behind them again, in the same order, at new ids; all other ids
-    stay.
+    Added tokens after the merges follow the remaining merges in the same order, at new ids. All other ids stay the
+    same.
 
     Args:
-        tok: a BPE tokenizer whose merges make new ids one after the other, as training leaves it.
-        vocab_size: all entries, as in `train`; at most `tok.vocab_size`.
+        tok: a BPE tokenizer with ids in the order of its merges, as training makes it.
+        vocab_size: total number of entries, as in `train`; at most `tok.vocab_size`.
 
     Returns:
-        What training with this `vocab_size` would have given.
+        The tokenizer that training with this `vocab_size` yields.
 
     Raises:
-        ConfigError: another model, a size over the tokenizer's or under its alphabet and added tokens, or ids that are
-            not in the order of the merges.
+        ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that
+            are not in the order of the merges.
 
     Examples:
         >>> import jeton
@@ -43,7 +43,7 @@ def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     """
     model = instance(tok, "tok", Tokenizer, "a Tokenizer").definition.model
     if not isinstance(model, Bpe):
-        raise ConfigError(f"a {model.type} model has no merges to take the first of", option="tok")
+        raise ConfigError(f"a {model.type} model has no merges; only BPE tokenizers have a prefix", option="tok")
     if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size > tok.vocab_size:
         raise ConfigError(
             f"vocab_size={vocab_size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer",
@@ -69,7 +69,7 @@ def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
 
 
 def _limit(tok: Tokenizer, vocab_size: int) -> int:
-    """The id under which everything stays; what is added above it moves there."""
+    """The first removed id; added tokens at or above it move down to it."""
     added = sorted(id for id, *_ in tok._core.added_tokens())
     moved = 0
     while moved < len(added) and added[len(added) - 1 - moved] >= vocab_size - moved:
@@ -78,7 +78,11 @@ def _limit(tok: Tokenizer, vocab_size: int) -> int:
 
 
 def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, vocab_size: int) -> None:
-    """Whether what is left out is the last merges, and nothing else."""
+    """Checks that only the last merges are removed.
+
+    Raises:
+        ConfigError: other entries would be removed, or the ids are not in the order of the merges.
+    """
     results = [new for *_, new in merges]
     first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
     if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
@@ -89,5 +93,5 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
     if alphabet and max(alphabet) >= limit:
         least = max(alphabet) + 1 + (vocab_size - limit)
-        message = f"vocab_size={vocab_size} has no room: the alphabet and the added tokens take {least}"
+        message = f"vocab_size={vocab_size} is too small: the alphabet and the added tokens need {least}"
         raise ConfigError(message, option="vocab_size")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import file_path
-from ..corpus import open_place
+from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
@@ -180,7 +180,7 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
 def _read(path: Path) -> bytes:
     size = path.stat().st_size
     if size <= MAX_FILE_BYTES:
-        with open_place(os.fspath(path)) if path.is_fifo() else path.open("rb") as file:
+        with open_path(os.fspath(path)) if path.is_fifo() else path.open("rb") as file:
             # a device or a pipe says that it has no bytes, and may have them without end
             data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
         size = len(data)

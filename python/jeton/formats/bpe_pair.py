@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Bpe, Definition, Part
+from ..definition import Bpe, Component, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import ENTRY, added_tokens, with_tokens
@@ -31,7 +31,7 @@ FORMAT = "vocab.json + merges.txt"
 NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
 _ENDOFTEXT = "<|endoftext|>"
 _GPT2_ROLES = {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
-_GPT2: Part = {"type": "Pattern", "name": "gpt2"}
+_GPT2: Component = {"type": "Pattern", "name": "gpt2"}
 _ROBERTA = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
 _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTokenizer")
 
@@ -140,7 +140,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         return Tokenizer(definition, vocabulary)
 
 
-def _split(config: Mapping[str, Any], kind: str) -> Part:
+def _split(config: Mapping[str, Any], kind: str) -> Component:
     if kind == "Qwen2Tokenizer":
         return {"type": "Pattern", "name": "qwen2"}
     if config.get("add_prefix_space"):
@@ -161,7 +161,7 @@ def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabular
     return roles
 
 
-def _around(cls: int | None, sep: int | None) -> Part:
+def _around(cls: int | None, sep: int | None) -> Component:
     first, last = ({"ids": [id], "type_id": 0} for id in (cls, sep))
     single = [first, {"sequence": "A", "type_id": 0}, last]
     pair = [*single, last, {"sequence": "B", "type_id": 0}, last]

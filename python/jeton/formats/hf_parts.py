@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
-from ..definition import Bpe, Definition, Part, Pattern, ordered
+from ..definition import Bpe, Component, Definition, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from .hf_template import read_template, write_template
 
@@ -109,7 +109,7 @@ def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) 
     )
 
 
-def _write_normalizer(parts: Iterable[Part], losses: dict[str, str]) -> list[JSON]:
+def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
     """SentencePiece's normalizer in HF's parts: the same text where its character map is the identity."""
     written: list[JSON] = []
     for part in parts:
@@ -211,7 +211,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
     decoders = _flatten(top.get("decoder"), "decoders", "$.decoder", "decoder", DECODERS)
     num_spelled = [part["type"] for part in (*normalizer, *pre)].count("ByteLevel")
     is_byte_level = byte_level_model and num_spelled > 0
-    pretokenizer: list[Part] = []
+    pretokenizer: list[Component] = []
     for index, part in enumerate(pre):
         is_only = num_spelled == 1 and index == len(pre) - 1  # a second one spells what the first one spelled
         if part["type"] == "ByteLevel" and is_only and is_byte_level and not part.get("add_prefix_space", True):
@@ -233,8 +233,8 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 
 
 def _read_decoder(
-    spelled: object, parts: list[Part], is_byte_level: bool, suffix: str, is_inside: bool
-) -> tuple[Part, ...] | None:
+    spelled: object, parts: list[Component], is_byte_level: bool, suffix: str, is_inside: bool
+) -> tuple[Component, ...] | None:
     """The decoder, or None where joining what tokens spell (and a space where words end) is the same."""
     if spelled is None:
         return (_JOIN,)
@@ -247,11 +247,11 @@ def _read_decoder(
     return tuple(parts)
 
 
-def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str, ...]) -> list[Part]:
+def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str, ...]) -> list[Component]:
     """The parts of a Sequence, of Sequences in it, or of a part alone."""
     if spelled is None:
         return []
-    flat: list[Part] = []
+    flat: list[Component] = []
     pending: list[tuple[object, str]] = [(spelled, place)]
     while pending:
         part, where = pending.pop()
@@ -270,7 +270,7 @@ def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str,
     return flat
 
 
-def _read_split(part: Part) -> Part:
+def _read_split(part: Component) -> Component:
     """The pattern that a Split isolates, where there is one by name or in both dialects; else the Split."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None

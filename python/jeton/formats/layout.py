@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
-from ..definition import Part
+from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from .config import option
 from .languages import MBART, MBART50, NLLB
@@ -144,7 +144,7 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
 
 
-def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Part | None:
+def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:
     """The template of a class that keeps SentencePiece's ids; None where it adds nothing.
 
     Examples:
@@ -160,7 +160,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Part 
 
 def enclosed(
     config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
-) -> Part | None:
+) -> Component | None:
     """The template with bos before each text and eos after it, as ``add_bos_token`` and ``add_eos_token`` say.
 
     Args:
@@ -215,7 +215,7 @@ def to_core(layout: Layout) -> str:
         raise ConfigError(f"a layout is plain data: {error}", option="layout") from None
 
 
-def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) -> Part | None:
+def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) -> Component | None:
     """A template in spellings -> a template in ids.
 
     Raises:

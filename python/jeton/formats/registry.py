@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ..definition import Part
+from ..definition import Component
 
 __all__ = ["REGISTRY", "Known", "by_content"]
 
@@ -35,7 +35,7 @@ class Known(NamedTuple):
     sha256: str
     pattern: str
     special_tokens: Mapping[str, int]
-    normalizer: tuple[Part, ...] = ()
+    normalizer: tuple[Component, ...] = ()
 
 
 _OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"

@@ -18,9 +18,9 @@ from typing import Any
 from .. import _core
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition
-from ..entries import SPECIAL
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..vocab_view import SPECIAL
 from .naming import losing, naming
 
 __all__ = ["looks_like", "read", "write"]

@@ -24,9 +24,9 @@ from typing import Any
 from .. import _core
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
-from ..entries import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..vocab_view import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from .config import ENTRY, FLAGS
 from .hf_parts import NORMALIZERS, Parts, read_parts, write_parts
 

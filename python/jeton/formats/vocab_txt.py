@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..definition import Definition, Part, WordPiece
+from ..definition import Component, Definition, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import added_tokens, option, with_tokens
@@ -104,7 +104,7 @@ def _name(config: Mapping[str, Any], role: str, default: str) -> str:
     return given
 
 
-def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Part:
+def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Component:
     return {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -114,7 +114,7 @@ def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Part:
     }
 
 
-def _template(cls: int, sep: int) -> Part:
+def _template(cls: int, sep: int) -> Component:
     def special(id: int, type_id: int = 0) -> dict[str, Any]:
         return {"ids": [id], "type_id": type_id}
 

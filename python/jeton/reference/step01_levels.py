@@ -1,8 +1,8 @@
 """Step 1. The same text at three levels: bytes, characters, words.
 
 A language model does not read text. It reads a list of whole numbers, the *ids*, and a tokenizer is the program
-that turns text into ids and ids back into text. So the first question is: what should one number stand for? Three
-answers lie close at hand, and everything in these lessons is a compromise between them.
+that turns text into ids and ids back into text. So the first question is: which unit of text should one number
+represent? There are three obvious answers, and everything in these lessons is a compromise between them.
 
 **Bytes.** Text in a computer is already a list of numbers: its UTF-8 bytes, each from 0 to 255. A letter of English
 takes one byte, a Chinese character three.
@@ -12,14 +12,14 @@ takes one byte, a Chinese character three.
 >>> list("小".encode("utf-8"))
 [229, 176, 143]
 
-Only 256 numbers are needed, and there is no text in the world that they cannot spell. But the lists are long, and a
+Only 256 numbers are needed, and they can spell every text in the world. But the lists are long, and a
 single number means almost nothing: 229 begins 小 (`e5 b0 8f`), and 冬 (`e5 86 ac`), and four thousand others.
 
 **Characters.** One number for each character gives lists a third as long for Chinese. The price is a larger table
 of numbers, one for each character that was ever seen, and the day a new character arrives there is no number for it.
 
 **Words.** One number for each word gives the shortest lists, and numbers that mean something. But English has
-hundreds of thousands of words, `fast`, `faster` and `fastest` become three strangers, a misspelling is unknown, and
+hundreds of thousands of words, `fast`, `faster` and `fastest` become three unrelated ids, a misspelling is unknown, and
 Chinese does not put spaces between words at all, so a rule that looks for spaces finds one "word" in a sentence.
 
 >>> levels("the cat sat").sizes()
@@ -43,7 +43,7 @@ BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # the byte alphab
 
 
 class Levels(NamedTuple):
-    """One text, cut in three ways."""
+    """One text as bytes, characters and words."""
 
     bytes: list[int]
     characters: list[str]
@@ -62,8 +62,8 @@ class Levels(NamedTuple):
 def levels(text: str) -> Levels:
     """Cut `text` into bytes, into characters, and into words at white space.
 
-    A character here is a Unicode code point, which is what Python's `str` is made of. What a reader would call one
-    character may be several of them: the family emoji below is three people held together by two invisible joiners.
+    A character here is a Unicode code point, the unit of Python's `str`. A reader's character may consist of several
+    of them: the family emoji below is three people held together by two invisible joiners.
 
     Examples:
         >>> levels("小 cat").bytes
@@ -82,7 +82,7 @@ def show(spelling: bytes) -> str:
     r"""Spell a token for the screen: as text where its bytes are text, as a bytes literal where they are not.
 
     A token is always kept as bytes in these lessons, because it may be a part of a character. The three bytes of 小
-    are text; the first two alone are not, and a program that insists on printing them as text falls over.
+    are text; the first two alone are not, and a program that decodes them as text crashes.
 
     Examples:
         >>> show(b"cat"), show("小".encode())

@@ -16,12 +16,12 @@ Three details look small here and decide the result later.
 
 **Pairs overlap.** In `aaa` the pair `aa` is counted twice: letters 1 and 2, then letters 2 and 3. Step 3 will be
 able to join it only once. Counting the overlap is not a mistake but an agreement: minbpe, rustbpe, Hugging Face,
-SentencePiece and subword-nmt all count this way, and whoever counts otherwise trains another tokenizer.
+SentencePiece and subword-nmt all count this way, and another way of counting trains another tokenizer.
 
 >>> count_pairs([list(b"aaa")])
 {(97, 97): 2}
 
-**Sequences are islands.** The input is a list of sequences (documents, or the pieces of step 8), and no pair
+**Sequences are separate.** The input is a list of sequences (documents, or the pretokens of step 8), and no pair
 reaches from the end of one to the start of the next.
 
 >>> count_pairs([[1, 2], [3, 4]])
@@ -34,8 +34,8 @@ words of English hold only some tens of thousands of different ones.
 >>> count_pairs([list(b"low"), list(b"lower")], weights=[5, 2])
 {(108, 111): 7, (111, 119): 7, (119, 101): 2, (101, 114): 2}
 
-And one habit: a Python `dict` remembers the order in which keys were first put in, so the keys of this table
-stand in the order of their *first appearance* in the text. Step 4 makes use of that.
+One more detail: a Python `dict` keeps its keys in the order of insertion, so the keys of this table are in the order
+of their *first appearance* in the text. Step 4 uses that.
 
 Look at the counts: while `jeton play --port 7777` runs, this address shows the pairs of a text as bars.
 
@@ -55,11 +55,11 @@ Pair = tuple[int, int]  # (left id, right id)
 
 
 def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | None = None) -> dict[Pair, int]:
-    """Count every pair of neighbors, each one as often as its sequence's weight says.
+    """Count every pair of neighbors, weighted by its sequence's weight.
 
     Args:
         sequences: Documents or pretokens, each a list of ids.
-        weights: How often each sequence occurs; once each when left out.
+        weights: Number of occurrences of each sequence; 1 each if omitted.
 
     Returns:
         Pair to count, in order of first appearance.

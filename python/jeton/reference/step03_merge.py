@@ -1,14 +1,14 @@
 """Step 3. Merging: a pair becomes one new id.
 
-Step 2 found the most frequent pair. Now it gets a number of its own, and wherever the two stood side by side the
-new number takes their place. In the list of step 2, let 4 stand for `(1, 2)`:
+Step 2 found the most frequent pair. Now it gets a number of its own, and each occurrence of the two neighbors is
+replaced by the new number. In the list of step 2, let 4 be the new number of `(1, 2)`:
 
 >>> merge([1, 2, 3, 1, 2], (1, 2), 4)
 [4, 3, 4]
 
-Five ids became three and nothing was lost: whoever knows that 4 means "1, then 2" can undo it. That is the whole
-idea of compression by pairs, which Philip Gage published for files in 1994, and which Rico Sennrich and his
-colleagues brought to language models in 2016.
+Five ids became three and nothing was lost: a program that knows that 4 means "1, then 2" can undo it. That is the
+whole idea of byte pair encoding, which Philip Gage published for files in 1994, and which Rico Sennrich and his
+colleagues applied to machine translation in 2016.
 
 **From left to right, without overlap.** In `aaa` the pair `aa` was counted twice, but it can be merged only once:
 when the first two letters have been used up, the third has no partner left.
@@ -18,8 +18,8 @@ when the first two letters have been used up, the third has no partner left.
 >>> merge([97, 97, 97, 97], (97, 97), 256)
 [256, 256]
 
-Starting from the right would give `[97, 256]`, just as short and just as good. It would also be another tokenizer.
-Everybody starts from the left, so we do.
+Starting from the right would give `[97, 256]`, which is just as short. It would also be another tokenizer. All
+libraries start from the left, and so do we.
 
 **One pass is enough.** The new id did not exist before, so it cannot be part of the pair that is being merged. A
 later merge may use it, and that is how tokens grow: `a` and `b` make `ab`, then `ab` and `c` make `abc`.
@@ -51,12 +51,12 @@ from .step02_pairs import Pair, count_pairs, most_frequent
 
 
 class Merge(NamedTuple):
-    """`left` and `right` side by side become `new`; `count` is how often they stood there when they were chosen."""
+    """The pair `left`, `right` becomes `new`; `count` is the count of the pair when it was chosen."""
 
     left: int
     right: int
     new: int
-    count: int = 0  # type: ignore[assignment]  # weighted, with overlaps; 0 where nobody counted, as in a file
+    count: int = 0  # type: ignore[assignment]  # weighted, with overlaps; 0 if unknown, as in a file
 
 
 def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:

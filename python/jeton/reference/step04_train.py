@@ -11,8 +11,8 @@ merges, in order, *is* the tokenizer. Nothing else is learned.
 (257, 256) -> 258 'abcab'     ['abcab','abc','a','abc']
 (258, 257) -> 259 'abcababc'  ['abcababc','a','abc']
 
-**Ties.** In the third round four pairs stand there once each. Which one wins? Every tokenizer library has its own
-answer, mostly without saying so, and with another answer come other merges and another tokenizer:
+**Ties.** In the third round four pairs have the count 1. Which one wins? Every tokenizer library has its own
+answer, mostly without documenting it, and another answer gives other merges and another tokenizer:
 
     first         the pair whose first occurrence comes first       minbpe, tiktoken's teaching code
     lowest_ids    the lowest left id, then the lowest right id      rustbpe; Hugging Face, with other ids (see below)
@@ -43,7 +43,7 @@ same rule picks another pair:
 >>> show(vocabulary(BYTES, train_bytes("x a b", 257, tie_break="lowest_ids"))[256])
 "' a'"
 
-**When to stop.** After as many merges as were ordered; or when everything is one token and no pair is left; or when
+**When to stop.** After the requested number of merges; or when everything is one token and no pair is left; or when
 the best pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum. By
 hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
 
@@ -58,9 +58,9 @@ four tie rules to choose.
 
     http://127.0.0.1:7777/#view=train&text=abcababcaabc&pattern=none&ties=first&size:=260&step:=1
 
-The loop is slow, for it reads the whole text again for every merge. That is what a fast engine does better; it must
-not do it differently, and this file is what it is held against. Left out: special tokens (step 7), cutting the text
-before training (step 8), other beginnings than bytes (steps 9 and 10). Next: step05_encode.py.
+The loop is slow, because it reads the whole text again for every merge. A fast engine avoids that; its merges must be
+the same, and this file is the reference for testing it. Left out: special tokens (step 7), splitting the text before
+training (step 8), other alphabets than bytes (steps 9 and 10). Next: step05_encode.py.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def train(
 
     Args:
         sequences: Documents or pretokens as lists of ids, in order of first appearance.
-        weights: How often each sequence occurs, at least 1; once each when None.
+        weights: Number of occurrences of each sequence, at least 1; None: 1 each.
         strings: The alphabet: the spelling of every id that occurs in `sequences`.
-        num_merges: How many merges to learn at most.
-        tie_break: Who wins among pairs of equal count, one of `TIE_BREAKS`.
-        min_frequency: Stop when the best pair is rarer than this.
-        next_id: The id of the first new token; one above the highest of the alphabet when None.
+        num_merges: Maximum number of merges.
+        tie_break: Rule for pairs of equal count, one of `TIE_BREAKS`.
+        min_frequency: Stop when the best pair has a lower count.
+        next_id: The id of the first new token; None: one above the highest of the alphabet.
         trace: Called after every merge.
 
     Raises:
@@ -118,7 +118,7 @@ def train(
     if strangers := {id for sequence in current for id in sequence if id not in strings}:
         raise ValueError(f"id {min(strangers)} occurs in the sequences but has no spelling in strings")
     spelling = dict(strings)
-    size = dict.fromkeys(strings, 1)  # id -> how many entries of the alphabet it is made of
+    size = dict.fromkeys(strings, 1)  # id -> number of alphabet entries in it
     new = max(strings, default=-1) + 1 if next_id is None else next_id
     merges: list[Merge] = []
     while len(merges) < num_merges:
@@ -179,8 +179,8 @@ def train_bytes(
 ) -> list[Merge]:
     """Train on the bytes of a text, or of several documents, until there are `vocab_size` tokens.
 
-    No pair is counted from one document to the next. With `split` (step 8) each document is cut into pretokens
-    first, and equal pretokens are stored once, with their number as the weight.
+    No pair crosses from one document to the next. With `split` (step 8) each document is split into pretokens
+    first, and equal pretokens are stored once, with their count as the weight.
 
     Raises:
         ValueError: If `vocab_size` is below 256, the size of the byte alphabet.

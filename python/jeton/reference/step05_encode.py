@@ -13,7 +13,7 @@ o l d e s t   -- (115,116) s+t  -> o l d e st
               -- (263,265) has no merge: stop
 ids [263, 265]
 
-The word `oldest` never stood in the corpus, and still it comes out as `old` and `est`. Nobody told the program about
+The corpus does not contain the word `oldest`, and still it becomes `old` and `est`. The program has no rules about
 English endings. It counted.
 
 **Why not simply the longest token that fits?** It looks simpler: go from left to right and take the longest token
@@ -26,17 +26,17 @@ each time. It gives other ids. The tokenizer of `abcababcaabc` knows `abc` and `
 >>> [show(spelling[id]) for id in longest_match(b"abcabc", spelling)]
 ["'abcab'", "'c'"]
 
-In the corpus, `abc` was merged everywhere before `abcab` was thought of, so the `ab` inside the second `abc` was
-already taken. Lowest rank first repeats that history; longest match does not. A model that was trained on the first
-kind of ids has hardly ever seen the second kind and does not know what to make of it. The proof that the history is
-repeated: encoding the corpus itself gives exactly the sequence with which training ended.
+In the corpus, `abc` was merged everywhere before `abcab` existed, so the `ab` inside the second `abc` was already
+merged. Lowest rank first repeats the order of training; longest match does not. A model that was trained on the first
+kind of ids has hardly ever seen the second kind. The proof that the order is repeated: encoding the corpus itself
+gives exactly the sequence with which training ended.
 
 >>> [show(spelling[id]) for id in encode(list(b"abcababcaabc"), ranks(merges))]
 ["'abcababc'", "'a'", "'abc'"]
 
 **Ranks of strings.** OpenAI's tiktoken keeps no pairs. Its files list the tokens, as bytes, with a rank each, and two
-neighbors may merge when their *bytes joined* are a token. `encode_by_rank` does that. For merges that were trained
-in the plain way both roads end in the same ids, since a token's bytes come about in only one way.
+neighbors may merge when their *bytes joined* are a token. `encode_by_rank` does that. For merges from plain BPE
+training both algorithms give the same ids, because each token's bytes result from one merge only.
 
 >>> encode_by_rank(b"abcabc", {token: rank for rank, token in spelling.items()})
 [257, 257]
@@ -46,8 +46,8 @@ Its tokenizer was trained on these lessons.
 
     http://127.0.0.1:7777/#view=why&tokenizer=lessons&text=oldest
 
-Both encoders here look at the whole list for every merge, which is slow for a text of a million bytes that is not
-cut (step 8). Left out: special tokens (step 7). Next: step06_decode.py.
+Both encoders here scan the whole list for every merge, which is slow for a text of a million bytes that is not
+split (step 8). Left out: special tokens (step 7). Next: step06_decode.py.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def ranks(merges: Iterable[Merge]) -> dict[Pair, tuple[int, int]]:
 
 
 def steps(ids: Sequence[int], ranks: Ranks) -> Iterator[Step]:
-    """Yield the merges that encoding `ids` takes, one after the other.
+    """Yield the merges of encoding `ids`, in order.
 
     Examples:
         >>> for step in steps(list(b"abab"), {(97, 98): (0, 256), (256, 256): (1, 257)}):
@@ -120,7 +120,7 @@ def encode(ids: Sequence[int], ranks: Ranks) -> list[int]:
 
 
 def explain(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]) -> str:
-    """Tell, line by line, how `ids` are encoded; for short texts.
+    """Describe the encoding of `ids` line by line; for short texts.
 
     Examples:
         >>> print(explain(list(b"abc"), {(97, 98): (0, 256)}, BYTES | {256: b"ab"}))
@@ -152,7 +152,7 @@ def explain(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]) -> 
 
 
 def longest_match(data: bytes, spelling: Mapping[int, bytes]) -> list[int]:
-    """Cut off the longest token that fits, again and again: the encoder that BPE is *not*.
+    """Take the longest matching token from the left, repeatedly: the encoder that BPE is *not*.
 
     Examples:
         >>> longest_match(b"abc", BYTES | {256: b"ab", 257: b"bc"})
@@ -168,10 +168,10 @@ def longest_match(data: bytes, spelling: Mapping[int, bytes]) -> list[int]:
 
 
 def encode_by_rank(data: bytes, rank_of: Mapping[bytes, int]) -> list[int]:
-    """Encode with a table from token to rank, the way of tiktoken, where the rank is also the id.
+    """Encode with a table from token to rank, as tiktoken does; the rank is also the id.
 
-    A pretoken that is a token already is taken whole. Otherwise the two neighbors whose joined bytes have the lowest
-    rank are merged, the leftmost of equals first, until no joined pair is a token.
+    A pretoken that is a token becomes that token. Otherwise the two neighbors whose joined bytes have the lowest rank
+    are merged, the leftmost of equals first, until no joined pair is a token.
 
     Raises:
         ValueError: If a single byte of `data` has no rank, so that nothing can spell it.

@@ -8,8 +8,8 @@ Decoding is the easy direction: look up the bytes of every id and join them. The
 'oldest'
 
 The difficulty comes after it, when the bytes must become text. Every text has UTF-8 bytes, but not every list of
-bytes is the UTF-8 of a text. 小 is `e5 b0 8f`. A model that has written `e5 b0` and stopped, because its answer was
-full, leaves two thirds of a character, and somebody must say what to do about it:
+bytes is the UTF-8 of a text. 小 is `e5 b0 8f`. A model that has written `e5 b0` and stopped, because it reached its
+length limit, leaves two thirds of a character. The caller chooses how to handle it:
 
 >>> decode([0xE5, 0xB0, 0x8F], spelling)
 '小'
@@ -30,9 +30,9 @@ fails at once, because one character is often spread over two or three tokens:
 >>> "".join(decode([id], spelling) for id in [0xE5, 0xB0, 0x8F])
 '���'
 
-**Both ways.** What was encoded always comes back: `decode(encode(text)) == text`, for every text, since merging
-never touches the bytes, only their grouping. The other way round it is not so. Many lists of ids spell the same text,
-and the encoder gives only one of them:
+**Round trip.** Encoding is lossless: `decode(encode(text)) == text`, for every text, since merging never changes the
+bytes, only their grouping. The converse does not hold. Many lists of ids spell the same text, and the encoder gives
+only one of them:
 
 >>> decode([111, 108, 100], spelling), decode([263], spelling)
 ('old', 'old')
@@ -101,7 +101,7 @@ def decode(ids: Iterable[int], spelling: Mapping[int, bytes], errors: str = "rep
 
 
 def main() -> None:
-    """Cut the bytes of a short text at every place and decode what is left."""
+    """Decode every prefix of the bytes of a short text."""
     text = "小 cat"
     data = text.encode()
     for end in range(len(data) + 1):

@@ -8,10 +8,10 @@ spelling that people can read and write:
     <|im_start|>    a turn of a conversation begins, with the name of the speaker
     <|im_end|>      the turn ends: the program may show the answer now
     <|padding|>     fills the short texts of a batch up to the length of the longest; never learned from
-    <unk>           stands for what the vocabulary cannot spell (step 9); a byte-level tokenizer needs none
+    <unk>           replaces characters that the vocabulary cannot spell (step 9); a byte-level tokenizer needs none
 
-They take no part in BPE. The text is cut at their spellings first, what lies between is encoded as always, and each
-of them is its one id:
+They take no part in BPE. The text is first split at their spellings, the text between them is encoded as usual, and
+each of them is its one id:
 
 >>> special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=256)
 >>> special
@@ -23,7 +23,7 @@ of them is its one id:
 [256, 117, 115, 101, 114, 10, 104, 105, 257]
 
 **Permission.** Imagine that a visitor types `<|im_end|><|im_start|>system` into a chat. If those letters became
-control ids, the visitor could speak with the voice of the system. So the spelling of a special token is plain text
+control ids, the visitor could write messages of the system. So the spelling of a special token is plain text
 unless the *caller* permits it, and a program permits it only for text that it wrote itself.
 
 >>> cut("<|im_end|>", special)
@@ -37,8 +37,8 @@ look for the leftmost place, and there for the longest spelling.
 >>> cut("x<a>b<a>", {"<a>": 300, "<a>b": 301}, permit="all")
 ['x', 301, 300]
 
-**None at all.** A pattern made of no alternatives matches the empty string, between any two letters; a program that
-cuts there falls apart into single characters. Without special tokens the text must stay whole.
+**None at all.** A pattern made of no alternatives matches the empty string, between any two letters; splitting there
+would give single characters. Without special tokens the text must stay whole.
 
 >>> cut("abab", {}, permit="all")
 ['abab']
@@ -51,7 +51,7 @@ must not be learned from: the corpus is cut at them, and they are thrown away.
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
 [Merge(left=97, right=98, new=258, count=4)]
 
-See it: while `jeton play --port 7777` runs, this address shows what a user's `<|endoftext|>` becomes.
+See it: while `jeton play --port 7777` runs, this address shows the encoding of a user's `<|endoftext|>`.
 
     http://127.0.0.1:7777/#view=classics&classic=endoftext
 

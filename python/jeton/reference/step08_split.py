@@ -18,7 +18,7 @@ goes with the word, and the others stay together in one pretoken, with the line 
 ['if', ' x', ':', '\n       ', ' return']
 
 The pattern *allows* that pretoken to become one token. It becomes one only if the corpus contains indentation, since
-BPE learns only what it has counted:
+BPE learns only pairs that it has counted:
 
 >>> prose, program = "See the weather. See the weather.", "if x:\n        return x\n        return y\n"
 >>> for corpus in (prose, program):
@@ -36,7 +36,7 @@ punctuation mark:
 >>> split("今天的天气很好，我们出去走走吧。", "gpt2")
 ['今天的天气很好', '，', '我们出去走走吧', '。']
 
-The later patterns correct the first in small things: numbers in groups of at most three digits, `'S` like `'s`, a
+The later patterns correct details of the first: numbers in groups of at most three digits, `'S` like `'s`, a
 line break at the end of punctuation, and before a word not only a space but any one sign, as in `(x`. `gpt4` is the
 spelling that minbpe uses, `cl100k` is tiktoken's own of the same; they differ where a text ends in white space. `o200k`
 also cuts between small and capital letters.
@@ -46,8 +46,8 @@ also cuts between small and capital letters.
 >>> split("a \n  ", "gpt4"), split("a \n  ", "cl100k")
 (['a', ' \n', '  '], ['a', ' \n  '])
 
-**Nothing is lost.** A pattern of one's own need not match everything. Many tokenizers silently drop what it leaves
-out; here text that no alternative matches is its own pretoken, and the pieces joined always give the text back.
+**Nothing is lost.** A custom pattern need not match everything. Many tokenizers silently drop unmatched text; here it
+is a pretoken of its own, and the pretokens joined always give the text back.
 
 >>> split("tel. 555-1234", r"\d+")
 ['tel. ', '555', '-', '1234']
@@ -74,7 +74,7 @@ of each character, so `spell_out` writes the classes as ranges of characters bef
 Which characters exist depends on the version of Unicode, here that of your Python. Tokenizers for production use a
 regex engine that has the categories (the package `regex` in Python, `fancy-regex` in tiktoken).
 
-Left out: remembering the ids of frequent pretokens. Next: step09_characters.py.
+Left out: caching the ids of frequent pretokens. Next: step09_characters.py.
 
 Source: `gpt2` from openai/gpt-2 (src/encoder.py), `gpt4` from karpathy/minbpe (minbpe/regex.py), `cl100k` and `o200k`
 from openai/tiktoken (tiktoken_ext/openai_public.py).
@@ -116,7 +116,7 @@ PATTERNS: dict[str, str] = {
 }
 
 
-# White_Space of Unicode, which is what `\s` means in the patterns; that of `re` has four control characters more
+# Unicode's White_Space, the meaning of `\s` in the patterns; `re` adds four control characters
 SPACES = frozenset(
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )

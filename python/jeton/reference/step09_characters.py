@@ -1,4 +1,4 @@
-"""Step 9. Characters instead of bytes: an alphabet that is made, and a hole in it.
+"""Step 9. Characters instead of bytes: an alphabet from the corpus, and characters that it lacks.
 
 Everything so far began with the 256 bytes. It may as well begin with characters. Then 天 is one id from the start
 and no merge is spent on putting its three bytes together:
@@ -12,9 +12,9 @@ and no merge is spent on putting its three bytes together:
 Bytes have numbers already. Characters must be given some, and so that two people get the same ones there is a rule:
 the most frequent character is 0, the next is 1, and of equals the one that appeared first goes first. Above, 天
 occurs four times, 今 twice, and the others once, in the order of the sentence. Ids for merges come after. (Training
-itself does not change: `train` of step 4 never asked what its first ids stand for.)
+itself does not change: `train` of step 4 does not depend on the meaning of its initial ids.)
 
-**What it costs.** Chinese in daily use has some six thousand characters, all of Unicode more than 150,000. Each
+**Cost.** Chinese in daily use has some six thousand characters, all of Unicode more than 150,000. Each
 takes an id before the first merge, and a vocabulary that is smaller than its alphabet is impossible:
 
 >>> train_characters("今天天气好，今天天晴", vocab_size=5)
@@ -22,16 +22,16 @@ Traceback (most recent call last):
     ...
 ValueError: vocab_size is 5, but the alphabet alone has 6 characters
 
-**The hole.** One day somebody writes 冬, which the corpus did not hold. Bytes would spell it; characters cannot. A
-program that just looks it up falls over with `KeyError: '冬'` and does not say where. Better to name it and its place:
+**Unknown characters.** A user writes 冬, which the corpus does not contain. Bytes would spell it; characters cannot. A
+program that just looks it up fails with `KeyError: '冬'`, without its position. Better to name it and its position:
 
 >>> to_ids("今天的冬天", learned.alphabet)
 Traceback (most recent call last):
     ...
-ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept what is unknown
+ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept unknown characters
 
-Or else an *unknown token* stands in for each such character, and its id is a special token's id, above the rest. It
-keeps the program running, and it loses the text: from the id nobody can tell which character it was.
+Or else an *unknown token* replaces each such character, and its id is a special token's id, above the rest. It keeps
+the program running, and it loses the text: the id does not tell which character it was.
 
 >>> to_ids("今天的冬天", learned.alphabet, unk=9)
 [1, 0, 9, 9, 0]
@@ -61,7 +61,7 @@ from .step06_decode import decode
 
 
 class Learned(NamedTuple):
-    """What training gives when the alphabet is not known beforehand."""
+    """Result of training with an alphabet from the corpus."""
 
     alphabet: dict[int, bytes]  # id -> spelling
     merges: list[Merge]
@@ -91,7 +91,7 @@ def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int
     for word, weight in zip(words, weights, strict=True):
         for letter in word:
             counts[letter] += weight
-    # sorting is stable, so equal counts stay in the order in which the Counter met them
+    # sorting is stable, so equal counts stay in order of first appearance
     ordered = sorted(counts, key=lambda letter: -counts[letter])
     return {id: letter.encode("utf-8") for id, letter in enumerate(ordered)}
 
@@ -110,7 +110,7 @@ def to_ids(text: Iterable[str], strings: Mapping[int, bytes], unk: int | None = 
     """Look up each character of a text, or each letter of a list.
 
     Raises:
-        ValueError: If a character is not in the alphabet and `unk` is None; the message names it and its place.
+        ValueError: If a character is not in the alphabet and `unk` is None; the message has its position.
 
     Examples:
         >>> to_ids("abba", {0: b"b", 1: b"a"})
@@ -122,7 +122,7 @@ def to_ids(text: Iterable[str], strings: Mapping[int, bytes], unk: int | None = 
         id = id_of.get(letter.encode("utf-8"), unk)
         if id is None:
             name = f"character {letter!r} (U+{ord(letter):04X})" if len(letter) == 1 else repr(letter)
-            raise ValueError(f"{name} at index {index} is not in the alphabet; pass unk= to accept what is unknown")
+            raise ValueError(f"{name} at index {index} is not in the alphabet; pass unk= to accept unknown characters")
         ids.append(id)
     return ids
 
@@ -156,7 +156,7 @@ def train_characters(
 
 
 def main() -> None:
-    """Train on the same sentences by characters, and show what happens to a stranger."""
+    """Train on the same sentences by characters, and show the handling of an unknown character."""
     learned = train_characters("the old man told the old tale. 今天的天气，明天的天气。", 30)
     spelling = learned.vocabulary()
     for id, token in spelling.items():

@@ -2,11 +2,11 @@
 
 The BPE that came into translation in 2016 worked on lists of words with their counts. Cut at the spaces, the text no
 longer says where a word ends: `est` in `newest` is an ending, in `estimate` a beginning. So each word gets an end
-mark, `</w>`, and two customs are in use for it.
+mark, `</w>`, in one of two styles.
 
 >>> letters_of("low")  # the mark is a letter of its own
 ['l', 'o', 'w', '</w>']
->>> letters_of("low", style="suffix")  # the mark is glued to the last letter
+>>> letters_of("low", style="suffix")  # the mark is part of the last letter
 ['l', 'o', 'w</w>']
 
 The corpus of the well-known example holds four words:
@@ -20,7 +20,7 @@ The corpus of the well-known example holds four words:
 >>> [suffix.vocabulary()[new].decode() for _, _, new, _ in suffix.merges]
 ['es', 'est</w>', 'lo', 'ne']
 
-**Known words.** A word of the corpus need not be encoded twice: its tokens stand at the end of training.
+**Known words.** A word of the corpus need not be encoded again: training ends with its tokens.
 
 >>> known = known_words(counts, learned)
 >>> known["widest"]
@@ -28,17 +28,17 @@ The corpus of the well-known example holds four words:
 
 **Unknown words, by merges.** The encoder of step 5 works for them too, as long as each letter is in the alphabet.
 
-**Unknown words, longest token first.** There is another way, which needs no merges but only the list of tokens that
-are still in use. Take the longest token; where it occurs in the word, cut it out; do the same with what is left and
-the next longest. Length counts letters, and `</w>` is one letter.
+**Unknown words, longest token first.** Another algorithm needs no merges, only the list of tokens that are still in
+use. Take the longest token and cut it out of the word wherever it occurs; continue with the rest of the word and the
+next longest token. Length counts letters, and `</w>` is one letter.
 
 >>> tokens = tokens_in_use(known)
 >>> longest_first("lowest", tokens)
 ['low', 'est</w>']
 
-**Losing nothing.** Written carelessly, this encoder drops what it cannot find: `newer` becomes `e e r </w>`, and n
-and w are gone without a word. (They are letters of the alphabet, but no known word needs them on their own any more:
-they stand only inside longer tokens.) Here each longest stretch that nothing matches becomes one unknown token, `</u>`:
+**Losing nothing.** Written carelessly, this encoder drops letters it cannot find: `newer` becomes `e e r </w>`, and
+n and w are silently lost. (They are letters of the alphabet, but no known word contains them as single tokens any more:
+they occur only inside longer tokens.) Here each longest unmatched run of letters becomes one unknown token, `</u>`:
 
 >>> longest_first("newer", tokens)
 ['</u>', 'e', '</u>', 'e', 'r', '</w>']
@@ -156,7 +156,7 @@ def tokens_in_use(known: Mapping[str, list[str]]) -> list[str]:
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Cut a word into the longest tokens, wherever in it they stand; of equal length the one listed first goes first.
+    """Split a word into the longest tokens, at any position; of equal length the one listed first has priority.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])

@@ -1,8 +1,8 @@
-"""Step 11. What it is good for: compression, and what it costs.
+"""Step 11. Compression, and the cost of a vocabulary.
 
-The first use of a tokenizer is to make the list shorter. A model pays for every id: it can look at so many of them
-at once, and computes for each. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the
-number of ids. One is the byte level itself; good tokenizers reach four or five on English.
+The first use of a tokenizer is to make the list shorter. A model computes for every id, and can read only a limited
+number of them at once. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the number
+of ids. One is the byte level itself; good tokenizers reach four or five on English.
 
 >>> text = "old older fast faster fastest best better yes desk mess"
 >>> merges = train_bytes(text, 270)
@@ -25,8 +25,8 @@ That was the text it was trained on. What counts is another one, which is usuall
 So 18 bytes of text become 12 bytes of ids. A tokenizer whose tokens are on the average shorter than the width of an
 id makes a corpus *larger* on the disk. (A real compressor, like gzip, does better; it is not the aim.)
 
-**Why not code points?** Unicode has numbered all characters. Why not use those numbers as ids, and spare oneself the
-training? Because the highest is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
+**Why not code points?** Unicode has numbered all characters. Why not use those numbers as ids, without any training?
+Because the highest is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
 rows of 4,096 numbers:
 
 >>> f"{parameters(1_114_112, 4096):,}"
@@ -38,20 +38,20 @@ corpus never holds, never trained, and still English has no more than one byte p
 >>> measure("the fastest desk", [ord(character) for character in "the fastest desk"]).bytes_per_token
 1.0
 
-**What a larger vocabulary costs.** More merges mean shorter lists, and rows to pay for. The rows grow evenly with the
-vocabulary, the gain shrinks: the first merges join what is frequent, the last what occurs a few times. And a token
-that is rare is trained rarely. This balance is why vocabularies have 32,000 or 200,000 tokens and not 500 or five
+**The cost of a larger vocabulary.** More merges mean shorter lists and more rows. The number of rows grows linearly
+with the vocabulary, while the gain shrinks: the first merges join frequent pairs, the last merges rare ones. And a
+rare token is rarely trained. This balance is why vocabularies have 32,000 or 200,000 tokens and not 500 or five
 million.
 
 >>> [f"{parameters(size, 4096):,}" for size in (32_000, 100_277, 200_019)]
 ['131,072,000', '410,734,592', '819,277,824']
 
-See it: while `jeton play --port 7777` runs, this address compares what one paragraph costs in twenty languages.
+See it: while `jeton play --port 7777` runs, this address compares one paragraph in twenty languages.
 
     http://127.0.0.1:7777/#view=compare
 
 Since the merges are a list in order, the first part of it is a tokenizer too: one training gives the curve of all
-smaller sizes (`curve`). Left out: what a row is. Next: step12_vectors.py.
+smaller sizes (`curve`). Left out: the meaning of a row. Next: step12_vectors.py.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from .step05_encode import encode, ranks
 
 
 class Compression(NamedTuple):
-    """How long a text is, counted in three ways."""
+    """Length of a text in bytes, characters and tokens."""
 
     bytes: int
     characters: int
@@ -93,7 +93,7 @@ class Compression(NamedTuple):
 
 
 def measure(text: str, ids: Sequence[int]) -> Compression:
-    """Compare a text with the ids that were made of it.
+    """Compare the length of a text with that of its ids.
 
     Examples:
         >>> measure("小", [0xE5, 0xB0, 0x8F])
@@ -103,7 +103,7 @@ def measure(text: str, ids: Sequence[int]) -> Compression:
 
 
 def bytes_of_ids(ids: Sequence[int], width: int | None = None) -> int:
-    """Say how many bytes the ids take when they are stored.
+    """Number of bytes of stored ids.
 
     Args:
         ids: The ids.

@@ -1,8 +1,8 @@
 """Step 12. From ids to vectors: the embedding table.
 
-An id is a name, not a quantity: token 300 is not three times token 100. So the first thing a model does is to look
-the id up in a table with one row for each id, and the row, a list of some hundreds or thousands of numbers, is what
-it computes with. The table is called the *embedding*, and the lookup is nothing but indexing:
+An id is a name, not a quantity: token 300 is not three times token 100. So a model first looks the id up in a table
+with one row for each id, and computes with the row, a list of some hundreds or thousands of numbers. The table is
+called the *embedding*, and the lookup is nothing but indexing:
 
 >>> table = embedding(rows=10, columns=32)
 >>> vectors = table.lookup([[0, 1, 2]])
@@ -22,20 +22,19 @@ better. Through a lookup the gradient goes straight back to the rows that were l
 >>> [row for row in range(10) if bool((table.gradient()[row] != 0).any())]
 [0, 1, 2]
 
-Here every number of the result had the gradient 1. An id that stands in the text twice collects twice:
+Here every number of the result had the gradient 1. An id that occurs twice collects it twice:
 
 >>> table = embedding(rows=10, columns=4)
 >>> table.backward([[5, 5, 7]])
 >>> [float(table.gradient()[row][0]) for row in (5, 6, 7)]
 [2.0, 0.0, 1.0]
 
-From this follow two things about tokenizers. The table needs as many rows as the *highest id plus one*, whether there
-are holes between the ids or not: an id past the end is an error. And a token that never occurs in the corpus keeps the
-random row it began with, and may make the model do strange things on the day somebody types it. A token that is rare
-in the corpus is not far from that.
+This has two consequences for tokenizers. The table needs as many rows as the *highest id plus one*, even if the ids
+have gaps: an id past the end is an error. And a token that never occurs in the corpus keeps its random initial row, so
+the model may behave unpredictably when a user types it. A rare token is not much better.
 
-PyTorch computes the gradients by itself, and it is used when it is installed. Otherwise NumPy does the lookup, and
-the one line of calculus that is needed stands below. Left out: the model. Next: step13_tokenizer.py.
+PyTorch computes the gradients by itself, and it is used if it is installed. Otherwise NumPy does the lookup, and one
+line of calculus below computes the gradient. Left out: the model. Next: step13_tokenizer.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Step 13. All of it in one class.
 
-Twelve steps, and this is what they come to: a list of merges, a pattern, a few special tokens; train, encode, decode.
-Nothing in this file is new.
+The result of twelve steps: a list of merges, a pattern, a few special tokens; train, encode, decode. Nothing in this
+file is new.
 
 >>> tok = Tokenizer.train("今天的天气很好，今天的风也很好。The weather is good, the wind is good.", 280)
 >>> tok.decode(tok.encode("今天 is good"))
@@ -21,13 +21,12 @@ Four special tokens are added. No older id moves, and the text reaches them only
 >>> chat.decode(chat.encode("<|im_start|>user\n", special="all"))
 '<|im_start|>user\n'
 
-A tokenizer never changes after it is made: `add_special` makes a new one. What was encoded yesterday means the same
-today, and two threads may use it at once.
+A tokenizer is immutable: `add_special` makes a new one. Ids keep their meaning, and threads can share a tokenizer.
 
-What is missing is no idea, only work. This class reads the whole corpus again for each merge, and each pretoken again
-for each step of encoding. Jeton's engine does the same thing in Rust, gives the same ids, and is much
-faster. It also reads and writes the files that other libraries use, knows where each token stood in the text,
-explains itself, and says no to bad input. You know now what it computes; the rest is `import jeton`.
+This class has all ideas, but it is slow. It reads the whole corpus again for each merge, and each pretoken again for
+each step of encoding. Jeton's engine in Rust gives the same merges and ids, and is much faster. It also reads and
+writes the files of other libraries, returns the span of each token in the text, explains its steps, and refuses bad
+input. You know now how it works; the rest is `import jeton`.
 
 Exercises, if you like: (1) train once with and once without a pattern, and compare the longest tokens. (2) Train on a
 text in your own language and look for the first token that is a whole word. (3) Find a text for which `longest_match`

@@ -1,9 +1,11 @@
 """corpus → counts → tokenizer.
 
-`counts` reads and counts; `stages` says what, `spilling` and `memory` where it is meanwhile. `counted` holds what came
-of it, `counts_file` saves it and `counts_report` describes it. `learn` turns counts into a tokenizer, `options` fills
-in defaults, `presets` are the rules of the peers, which `by_preset` runs; `log` shows how it came about, `replay` plays
-small runs back, and `trace` prints them.
+Counting: `counts` reads and counts a corpus, `stages` prepares documents, `spilling` and `memory_limit` bound memory,
+`interrupted` handles Ctrl-C. `counted` holds the result, `counts_file` saves it, `counts_report` describes it.
+
+Learning: `learn` turns counts into a tokenizer, `options` fills in defaults, `merging` calls the core, `rules` and
+`superwords` constrain merges, `checkpoint` resumes. `presets` are the rules of peer libraries, which `by_preset` runs.
+`facts` and `log` record a run, `replay` replays small ones, `trace` prints them.
 """
 
 from __future__ import annotations

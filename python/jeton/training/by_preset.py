@@ -1,6 +1,6 @@
-"""corpus → counts → tokenizer, by the rules of a peer.
+"""corpus → counts → tokenizer, with the rules of a peer library.
 
-What is counted, learned and built is the preset's to say (`presets`); this is the run.
+The preset (`presets`) defines counting, learning and the tokenizer; this module runs it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from .checkpoint import checkpointed_run
 from .counts import Counts, Limits, count
 from .facts import why_stopped, with_facts
 from .log import TrainingLog
-from .presets import Asked, Preset, Recipe
-from .resuming import learning
+from .presets import Preset, Recipe, TrainingRequest
 
-__all__ = ["train_by"]
+__all__ = ["train_with_preset"]
 
 
-def train_by(
+def train_with_preset(
     preset: Preset,
     corpus: CorpusLike | Mapping[str, int] | Counts,
-    asked: Asked,
+    request: TrainingRequest,
     *,
     threads: int | None,
     progress: Progress,
@@ -36,23 +36,23 @@ def train_by(
     kept: list[bytes] | None,
     trace: bool = False,
 ) -> tuple[Tokenizer, Counts]:
-    """Trains a tokenizer; the counts are handed back for those who want to see them.
+    """Trains a tokenizer; returns the counts, too.
 
     Args:
         preset: the rules.
         corpus: as for `train`.
-        asked: what else `train` was given.
+        request: other arguments of `train`.
         threads, progress: as for `train`.
-        reading: how the corpus is read, the options of `open_corpus`.
-        limits: how counting uses memory and disk.
-        kept: gets the documents, where it is a list.
-        trace: whether the merges will be played back.
+        reading: options of `open_corpus`.
+        limits: limits of memory and disk.
+        kept: a list to which the documents are appended, or None.
+        trace: True if the merges will be replayed.
 
     Raises:
-        ConfigError: options that contradict, or counts that were made in another way.
+        ConfigError: contradicting options, or counts made with other stages.
         TrainingError: a corpus without text.
     """
-    recipe = preset.recipe(asked)
+    recipe = preset.recipe(request)
     if trace:
         _check_trace(recipe.definition, preset)
     began = time.perf_counter()
@@ -68,19 +68,17 @@ def train_by(
             counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        run = learning(
+        run = checkpointed_run(
             counts,
-            {"preset": preset.name, "options": preset.facts(), "asked": asked.facts()},
+            {"preset": preset.name, "options": preset.facts(), "asked": request.facts()},
             limits,
             num_threads(threads),
-            lambda done: report(ProgressEvent("merge", done, asked.vocab_size, recipe.unit)),
+            lambda done: report(ProgressEvent("merge", done, request.vocab_size, recipe.unit)),
         )
         try:
             learned = recipe.learn(counts, run)
         except ConfigError as error:
-            error.option = (
-                "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
-            )
+            error.option = "vocab_size"  # the only error left: more characters in the corpus than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
@@ -96,7 +94,7 @@ def train_by(
         preset_options=preset.facts() or None,
         tie_break=recipe.tie_break,
         min_frequency=recipe.min_frequency,
-        vocab_size=asked.vocab_size,
+        vocab_size=request.vocab_size,
         num_merges=num_merges,
         log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
     )
@@ -104,7 +102,11 @@ def train_by(
 
 
 def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
-    """Counts carry how they were made; made otherwise, the tokenizer would split otherwise."""
+    """Checks that counts were made with the stages of the preset.
+
+    Raises:
+        ConfigError: they were not.
+    """
     if counts.stages is not None and not counts.stages.is_same(recipe.stages):
         raise ConfigError(
             f"the counts were made with {counts.stages.describe()}, and preset={preset.name!r} counts with "
@@ -115,10 +117,10 @@ def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
 
 
 def _check_trace(definition: Definition, preset: Preset) -> None:
-    """Only merges of whole symbols can be played back.
+    """Checks that the merges can be replayed.
 
     Raises:
-        ConfigError: the tokenizer has other ones.
+        ConfigError: not BPE, or merges that strip a prefix.
     """
     if not isinstance(definition.model, Bpe) or definition.model.continuing_subword_prefix:
-        raise ConfigError(f"trace= does not show what preset={preset.name!r} learns; log= does", option="trace")
+        raise ConfigError(f"trace= is not supported for preset={preset.name!r}; log= is", option="trace")

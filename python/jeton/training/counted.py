@@ -1,7 +1,7 @@
-"""`Counts`: distinct pretokens and how often each stands in a corpus.
+"""`Counts`: the distinct pretokens of a corpus with their counts, the input of learning.
 
-Counts are what is learned from. They are saved and loaded (`counts_file`), added, taken away and weighted, and
-described (`counts_report`); what they were made with goes with them.
+Counts can be saved and loaded (`counts_file`), added, subtracted, weighted, and described (`counts_report`). They
+record the stages and special tokens that they were made with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .. import _core
 from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
-from .memory import Within, memory
+from .memory_limit import MemoryOptions, make_memory
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -30,16 +30,16 @@ MAX_COUNT = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was left out of counts because it is rare.
+    """Rare pretokens that were dropped from counts.
 
-    No pair of symbols is counted too low by more than `occurrences` for each time it stands in a pretoken, and no
-    pretoken that was left out occurs more than `min_count` - 1 times.
+    Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
+    pretoken. A dropped pretoken has a count of at most `min_count` - 1.
 
     Attributes:
-        min_count: pretokens that occur less often were left out.
-        distinct: how many they were.
-        occurrences: their counts together.
-        bytes: the bytes of these occurrences.
+        min_count: pretokens with a lower count were dropped.
+        distinct: number of dropped pretokens.
+        occurrences: sum of their counts.
+        bytes: total bytes of these occurrences.
 
     Examples:
         >>> import jeton
@@ -54,16 +54,16 @@ class Dropped:
 
 
 class Counts:
-    """Distinct pretokens and how often each stands in a corpus, in order of first appearance.
+    """Distinct pretokens of a corpus with their counts, in order of first appearance.
 
     Attributes:
-        stages: what was done to each document before; None for counts that a caller gave.
-        documents: how many documents were counted.
-        corpus_bytes: their bytes.
-        special_tokens: the special tokens that cut the documents.
-        special_tokens_found: how often one of them stood in a document.
-        dropped: what was left out because it is rare; None where nothing was asked to be.
-        skipped: kind of fault -> records that were left out for it (``errors="skip"``).
+        stages: stages that each document passed through; None for counts from a mapping.
+        documents: number of documents.
+        corpus_bytes: total bytes of the documents.
+        special_tokens: special tokens that split the documents.
+        special_tokens_found: number of their occurrences.
+        dropped: dropped rare pretokens; None if none were to be dropped.
+        skipped: kind of error -> number of skipped records (``errors="skip"``).
 
     Examples:
         >>> import jeton
@@ -85,7 +85,7 @@ class Counts:
         special_tokens_found: int = 0,
         dropped: Dropped | None = None,
         skipped: Mapping[str, int] | None = None,
-        within: Within = (None, None),
+        memory_options: MemoryOptions = (None, None),
     ) -> None:
         self._core = core
         self.stages = stages
@@ -95,14 +95,14 @@ class Counts:
         self.special_tokens_found = special_tokens_found
         self.dropped = dropped
         self.skipped = dict(skipped or {})
-        self._within = within
+        self._memory_options = memory_options
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
-        """Counts that somebody else made: pretoken -> count. The empty pretoken is no text and is left out.
+        """Counts from a mapping pretoken -> count. The empty pretoken is ignored.
 
         Raises:
-            ConfigError: a count that is no integer from 0 to 2⁶⁴ - 1.
+            ConfigError: a count that is not an integer from 0 to 2⁶⁴ - 1.
 
         Examples:
             >>> Counts.from_mapping({"low": 5, "lower": 2}).total
@@ -122,7 +122,7 @@ class Counts:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern that split the text, where it was all that was done to it; else None.
+        """The pattern, if the stages consist of one pattern only; else None.
 
         Examples:
             >>> import jeton
@@ -132,12 +132,12 @@ class Counts:
         return self.stages.pattern if self.stages is not None else None
 
     def __len__(self) -> int:
-        """Distinct pretokens."""
+        """Number of distinct pretokens."""
         return len(self._core)
 
     @property
     def total(self) -> int:
-        """Pretokens, with repetition."""
+        """Number of pretokens, with repetition."""
         return self._core.total
 
     def items(self) -> list[tuple[bytes, int]]:
@@ -150,7 +150,7 @@ class Counts:
         return self._core.items()
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The n most frequent, most frequent first; ties by first appearance.
+        """The n pretokens with the highest counts, in descending order; ties by first appearance.
 
         Examples:
             >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
@@ -159,10 +159,10 @@ class Counts:
         return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
 
     def __add__(self, other: Counts) -> Counts:
-        """Both corpora together, this one first.
+        """Counts of the concatenation of both corpora, this one first.
 
         Raises:
-            ConfigError: they were made with different stages, or cut at different special tokens.
+            ConfigError: different stages or special tokens.
         """
         if not isinstance(other, Counts):
             return NotImplemented
@@ -176,7 +176,7 @@ class Counts:
                 self.dropped.bytes + other.dropped.bytes,
             )
         return self._with(
-            self._core.merged(other._core, memory(*self._within)),
+            self._core.merged(other._core, make_memory(*self._memory_options)),
             documents=self.documents + other.documents,
             corpus_bytes=self.corpus_bytes + other.corpus_bytes,
             special_tokens_found=self.special_tokens_found + other.special_tokens_found,
@@ -187,10 +187,10 @@ class Counts:
         )
 
     def __sub__(self, other: Counts) -> Counts:
-        """This corpus without the documents that `other` counted, which are in it. The order of what is left stays.
+        """Counts of this corpus without the documents of `other`, which must be part of it. Keeps the order.
 
         Raises:
-            ConfigError: `other` has more of a pretoken than there is here; or as for a sum.
+            ConfigError: `other` has a higher count of a pretoken; or as for a sum.
 
         Examples:
             >>> import jeton
@@ -202,24 +202,24 @@ class Counts:
         """
         if not isinstance(other, Counts):
             return NotImplemented
-        self._check_kin(other, "taken away from each other")
+        self._check_kin(other, "subtracted")
         return self._with(
-            self._core.less(other._core, memory(*self._within)),
+            self._core.less(other._core, make_memory(*self._memory_options)),
             documents=max(self.documents - other.documents, 0),
             corpus_bytes=max(self.corpus_bytes - other.corpus_bytes, 0),
             special_tokens_found=max(self.special_tokens_found - other.special_tokens_found, 0),
         )
 
     def scaled(self, weight: int | float | Fraction) -> Counts:
-        """Every count times a weight, exactly, then rounded to the nearest integer, halves to the even one.
+        """Multiplies every count by a weight, exactly, and rounds to the nearest integer, halves to even.
 
-        What is left with nothing is gone. The bytes of the corpus are weighted, too; documents are not.
+        Pretokens whose count becomes 0 are removed. `corpus_bytes` is weighted, too; `documents` is not.
 
         Args:
-            weight: at least 0; a float is the binary fraction that it is, `Fraction(1, 3)` a third.
+            weight: at least 0; a float has its exact binary value, `Fraction(1, 3)` is a third.
 
         Raises:
-            ConfigError: a weight that is negative, no number, or finer than 64 bits can say.
+            ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
             TrainingError: a count of 2⁶⁴ or more.
 
         Examples:
@@ -232,13 +232,16 @@ class Counts:
         except (TypeError, ValueError, OverflowError):
             exact = Fraction(-1)
         if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
-            message = f"weight={weight!r} is not a number from 0 on whose parts have 64 bits; pass a Fraction"
+            message = (
+                f"weight={weight!r} is not a number from 0 on whose numerator and denominator fit into 64 bits; "
+                "pass a Fraction"
+            )
             raise ConfigError(message, option="weight")
-        core = self._core.scaled(exact.numerator, exact.denominator, memory(*self._within))
+        core = self._core.scaled(exact.numerator, exact.denominator, make_memory(*self._memory_options))
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
-        """Without the pretokens that occur less than `min_count` times; `dropped` says what they were.
+        """Drops the pretokens with a count below `min_count`; `dropped` describes them.
 
         Examples:
             >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)
@@ -246,16 +249,16 @@ class Counts:
             ([(b'low', 5)], 5)
         """
         integer(min_count, "min_count", 0, MAX_COUNT)
-        core, dropped = self._core.without_rare(min_count, memory(*self._within))
+        core, dropped = self._core.without_rare(min_count, make_memory(*self._memory_options))
         before = self.dropped or Dropped(0, 0, 0, 0)
         sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
         return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
 
     def report(self, top: int = 20) -> CountsReport:
-        """How many pretokens there are, which are frequent, in which scripts, and how they grew with the corpus.
+        """Report on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).
 
         Args:
-            top: how many of the most frequent.
+            top: number of most frequent pretokens to list.
 
         Examples:
             >>> import jeton
@@ -269,10 +272,10 @@ class Counts:
         return report(self, top)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the counts to a file, whole or not at all; ``.jtc`` is the usual suffix.
+        """Writes the counts to a file, atomically; ``.jtc`` is the usual suffix.
 
         Raises:
-            OSError: the file cannot be written; an old one stays as it was.
+            OSError: the file cannot be written; an existing one is unchanged.
 
         Examples:
             >>> import os, tempfile
@@ -287,10 +290,10 @@ class Counts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Reads what `save` wrote.
+        """Reads a file written by `save`.
 
         Raises:
-            FormatError: the file is something else, or damaged.
+            FormatError: not a file of counts, or corrupt.
 
         Examples:
             >>> import pathlib, tempfile
@@ -304,7 +307,7 @@ class Counts:
         return load(file_path(path, "path"))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both hold the same, in the same order, and were made in the same way."""
+        """True for equal pretokens, counts, order and facts."""
         if not isinstance(other, Counts):
             return NotImplemented
         mine, others = ({**counts._facts(), "items": counts.items()} for counts in (self, other))
@@ -313,22 +316,26 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
-        """The same facts with other counts."""
-        return Counts(core, within=self._within, **{**self._facts(), **facts})
+        """A copy with other counts and facts."""
+        return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
 
     def _facts(self) -> dict[str, Any]:
-        """All but the pretokens, and how much memory the work on them may take."""
-        return {name: value for name, value in vars(self).items() if name not in ("_core", "_within")}
+        """All fields except the pretokens and the memory options."""
+        return {name: value for name, value in vars(self).items() if name not in ("_core", "_memory_options")}
 
     def _check_kin(self, other: Counts, done: str) -> None:
-        """Counts of texts that were split otherwise are counts of something else."""
+        """Refuses to combine counts that were made with different stages or special tokens.
+
+        Raises:
+            ConfigError: they differ.
+        """
         mine, others = self.stages, other.stages
         if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):
             names = [stages.describe() if stages else "a mapping" for stages in (mine, others)]
             raise ConfigError(f"counts made with {names[0]} and with {names[1]} cannot be {done}")
         if set(self.special_tokens) != set(other.special_tokens):
             tokens = [list(counts.special_tokens) for counts in (self, other)]
-            raise ConfigError(f"counts cut at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
+            raise ConfigError(f"counts split at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
 
     def __repr__(self) -> str:
         return f"Counts({len(self)} distinct pretokens, {self.total} in all)"

@@ -1,9 +1,8 @@
 """corpus → counts of its distinct pretokens.
 
-Documents are read here and go to the core in batches, which counts them on all cores with the interpreter released.
-What memory has no room for goes to disk (`spilling`), and so does what is to be gone on with later.
-
-What passed the limit lies in mapped files at the end, too (`Limits.memory`).
+This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
+memory limit, and those of a checkpoint, are written to disk as sorted runs (`spilling`). A result over the limit is
+memory-mapped, too (`Limits.memory`).
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from typing import Literal
 from .. import _core
 from ..arguments import file_path, integer, strings
 from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
-from ..definition import Part
+from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
 from ..threads import num_threads
 from .counted import MAX_COUNT, Counts, Dropped
-from .interrupted import saying_what_is_kept
-from .memory import Within, bytes_of, memory
+from .interrupted import log_kept_counts
+from .memory_limit import MemoryOptions, make_memory, parse_bytes
 from .spilling import STATE, Position, Spill
 from .stages import Stages
 
@@ -36,31 +35,31 @@ __all__ = ["Counts", "Limits", "count", "count_pretokens"]
 
 _log = logging.getLogger("jeton")
 
-# Documents go to the core in batches of this size: large enough that starting threads costs nothing beside counting,
-# small enough that a batch of files fits beside its counts. With a checkpoint a batch must end soon after Ctrl-C.
+# Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch fits into
+# memory with its counts. With a checkpoint, a batch must end soon after Ctrl-C.
 BATCH_BYTES = 64 << 20
 CHECKPOINT_BATCH_BYTES = 16 << 20
 
-# After Ctrl-C a batch has so many seconds to end, so that what it counted is kept.
+# Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
 PATIENCE = 0.6
 
-# A checkpoint is written when so many seconds have passed since the last; writing takes some tenths of one.
+# Seconds between checkpoints; writing one takes some tenths of a second.
 CHECKPOINT_EVERY = 30.0
 
-# The share of the limit that tables may fill before they are written to disk: one that doubles takes its room twice,
-# and texts need some.
+# Share of the memory limit that hash tables may fill before they are spilled: a growing table holds its old and new
+# slots at once, and texts need memory, too.
 TABLES_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How counting and learning use memory and disk. No limit changes the result, save `min_count`.
+    """Limits of memory and disk for counting and learning. Only `min_count` changes the result.
 
     Attributes:
-        memory_limit: bytes of memory from which on counts go to disk; as in `count_pretokens`.
-        spill_folder: where; a folder of its own is made in it, and removed afterwards.
-        checkpoint: a folder that is kept, from which the same call goes on.
-        min_count: pretokens that occur less often are left out at the end.
+        memory_limit: memory limit above which counts are spilled to disk, as in `count_pretokens`.
+        spill_folder: parent of the temporary folder for spilled counts.
+        checkpoint: folder from which the same call resumes; it is kept.
+        min_count: pretokens with a lower count are dropped at the end.
     """
 
     memory_limit: int | str | None = None
@@ -69,8 +68,8 @@ class Limits:
     min_count: int = 1
 
     def __post_init__(self) -> None:
-        """Checks them before a corpus is opened."""
-        bytes_of(self.memory_limit)
+        """Checks the values before a corpus is opened."""
+        parse_bytes(self.memory_limit)
         integer(self.min_count, "min_count", 0, MAX_COUNT)
         for option in ("spill_folder", "checkpoint"):
             if getattr(self, option) is not None:
@@ -78,31 +77,31 @@ class Limits:
 
     @property
     def batch_bytes(self) -> int:
-        """The size of the batches in which documents are counted."""
+        """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, bytes_of(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
 
     @property
-    def within(self) -> Within:
-        """The limit, and the folder for what exceeds it."""
+    def memory_options(self) -> MemoryOptions:
+        """The memory limit, and the folder for spilled data."""
         return self.memory_limit, self.spill_folder or self.checkpoint
 
     def memory(self) -> _core.Memory:
-        """The limit for what the core holds beyond counting."""
-        return memory(*self.within)
+        """The memory limit of the core for everything after counting."""
+        return make_memory(*self.memory_options)
 
     def of_stage(self, name: str) -> Limits:
-        """For a second count of the same corpus: a checkpoint of its own, and all its pretokens, which are lines."""
+        """Limits for counting the same corpus a second time: a separate checkpoint, and no dropped pretokens."""
         checkpoint = None if self.checkpoint is None else Path(self.checkpoint, name)
         return replace(self, checkpoint=checkpoint, min_count=1)
 
     def of_source(self, part: int) -> Limits:
-        """For one of several sources, whose counts are kept apart: a checkpoint of its own, and all its pretokens."""
+        """Limits for one of several sources, counted separately: a separate checkpoint, and no dropped pretokens."""
         checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")
         return replace(self, checkpoint=checkpoint, min_count=1)
 
     def open(self, stages: Stages, special_tokens: Sequence[str]) -> Spill:
-        """The place on disk for counts of these stages."""
+        """Opens the folder for spilled counts."""
         options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
         folder = self.checkpoint if self.checkpoint is not None else self.spill_folder
         return Spill.open(folder, checkpoint=self.checkpoint is not None, options=options)
@@ -112,8 +111,8 @@ def count_pretokens(
     corpus: CorpusLike,
     *,
     pattern: str | None = "o200k",
-    normalizer: Sequence[Part] = (),
-    pretokenizer: Sequence[Part] | None = None,
+    normalizer: Sequence[Component] = (),
+    pretokenizer: Sequence[Component] | None = None,
     special_tokens: Sequence[str] = (),
     documents: Literal["file", "line"] = "file",
     field: str = "text",
@@ -134,39 +133,38 @@ def count_pretokens(
     Args:
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
             `Source`s, whose weights multiply their counts.
-        pattern: how to split: a name or a regex. None does not split.
-        normalizer: parts that rewrite each document before, as in `Definition`: ``[{"type": "NFC"}]``. None by default.
-        pretokenizer: parts that cut it, in the place of `pattern`: ``tok.definition.pretokenizer``.
-        special_tokens: cut the documents where they stand and are never counted.
-        documents: a text file is one document, or one a line.
-        field: the field of rows (JSONL, Parquet, mappings) that holds the text.
-        errors: what to do with bytes that are not UTF-8: ``"strict"`` raises, ``"replace"`` puts U+FFFD and says so;
-            ``"skip"`` leaves out every record that cannot be read, and says so.
-        encoding: how text files, streams and `bytes` are encoded: ``"gb18030"``, or another name that Python knows.
-        max_expansion: how many times the size of its compressed file a text may have, beyond its first 4 MiB; more is
-            refused as a decompression bomb. None allows any size.
+        pattern: pre-tokenization pattern: a name or a regex. None does not split.
+        normalizer: components that rewrite each document first, as in `Definition`: ``[{"type": "NFC"}]``.
+        pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
+        special_tokens: split the documents and are not counted.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is one.
+        field: field of a row (JSONL, Parquet, mapping) that holds the text.
+        errors: policy for invalid text: ``"strict"`` raises; ``"replace"`` replaces it by U+FFFD; ``"skip"`` skips
+            unreadable records. Replacements and skipped records are logged.
+        encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
+            decompression bomb. None: no limit.
         sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
-        seed: which sample.
-        threads: all cores by default, or what RAYON_NUM_THREADS says.
-        progress: None draws a bar in a terminal; True, False, or a function that gets each event.
-        memory_limit: bytes, or a string as ``"500MB"``: tables that fill it go to disk; a quarter of the machine's
-            memory (or the container's) by default.
-        spill_folder: where they go, in a folder that is removed afterwards; the system's temporary one by default.
-        checkpoint: a folder in which counts are saved every half minute and at Ctrl-C. The same call with the same
-            folder goes on from there, also after the process was killed. It is not removed.
-        min_count: pretokens that occur less often are left out; `Counts.dropped` says what they were.
+        seed: seed of the sample.
+        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
+        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk. Default: a
+            quarter of the memory of the machine or container.
+        spill_folder: parent of the temporary folder for spilled counts. Default: the system's temporary folder.
+        checkpoint: folder in which counts are saved every 30 seconds and at Ctrl-C. The same call with the same folder
+            resumes, also after the process was killed. It is not removed.
+        min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
 
     Returns:
-        64-bit counts in order of first appearance; the same for any number of threads, any limit of memory, and
-        however often counting was interrupted.
+        64-bit counts in order of first appearance. Threads, memory limit and interruptions do not change them.
 
     Raises:
-        FileNotFoundError: a path that is not there; says how to pass text instead.
-        InvalidTextError: bytes that are not UTF-8; names the file and the byte.
-        FormatError: a compressed file or a row of JSONL that is broken; a file that expands too much; a document that
-            memory has no place for; a checkpoint that is damaged.
-        ConfigError: options that cannot be, or a checkpoint of another corpus or of other options.
-        OSError: the disk is full. A checkpoint stays as it was last saved.
+        FileNotFoundError: a missing path; the message says how to pass text instead.
+        InvalidTextError: invalid UTF-8; names the file and the byte.
+        FormatError: a corrupt compressed file or JSONL row; a file that expands too much; a document that is too large
+            for memory; a corrupt checkpoint.
+        ConfigError: invalid options, or a checkpoint of another corpus or of other options.
+        OSError: the disk is full. A checkpoint stays as last saved.
 
     Examples:
         >>> import jeton
@@ -179,7 +177,6 @@ def count_pretokens(
     stages = Stages.make(pattern, normalizer, pretokenizer)
     for token in strings(special_tokens, "special_tokens"):
         spell(token)
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed)
     opened = open_corpus(
         corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
         encoding=encoding, max_expansion=max_expansion,
@@ -197,17 +194,15 @@ def count(
     kept: list[bytes] | None = None,
     limits: Limits | None = None,
 ) -> Counts:
-    """Counts an opened corpus, each source by its weight. Documents are also appended to `kept`, for those who want to
-    see them again.
-    """
+    """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, if given."""
     limits = limits or Limits()
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
     alone = True
-    with saying_what_is_kept(limits.checkpoint, STATE):
-        for (part, weight), source in groupby(batches, key=lambda batch: (batch.part, batch.weight)):
-            alone = corpus.num_parts == 1 and weight == 1
-            own = limits if alone else limits.of_source(part)
+    with log_kept_counts(limits.checkpoint, STATE):
+        for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
+            alone = corpus.num_weight_groups == 1 and weight == 1
+            own = limits if alone else limits.of_source(group)
             counted = _count_source(source, stages, special_tokens, threads, own)
             weighed = counted if weight == 1 else counted.scaled(weight)
             counts = weighed if counts is None else counts + weighed
@@ -221,7 +216,7 @@ def count(
     if counts.dropped is not None:
         _log.warning(
             "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
-            "by no more than it stands in these",
+            "by at most its occurrences in these",
             *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
@@ -235,7 +230,7 @@ def _count_source(
     spill = limits.open(stages, special_tokens)
     try:
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
-        _Run(batches, counter, spill, bytes_of(limits.memory_limit), threads).count()
+        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
         documents, corpus_bytes, found = counter.totals()
         core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
     finally:
@@ -248,12 +243,12 @@ def _count_source(
         special_tokens=special_tokens,
         special_tokens_found=found,
         dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
-        within=(limits.memory_limit, limits.spill_folder),
+        memory_options=(limits.memory_limit, limits.spill_folder),
     )
 
 
 def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
-    """The documents in groups, and how far they are."""
+    """Yields the batches of a corpus and reports progress."""
     report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
     for batch in corpus.batches(size, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))):
         if kept is not None:
@@ -264,8 +259,8 @@ def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | No
     report(ProgressEvent("count", corpus.bytes_read, total, "B"))
 
 
-class _Run:
-    """One source of a corpus on its way through a counter."""
+class _CountingRun:
+    """Counting of one weight group of a corpus."""
 
     def __init__(
         self, batches: Iterator[Batch], counter: _core.Counter, spill: Spill, limit: int, threads: int
@@ -273,12 +268,12 @@ class _Run:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)
         self._began = spill.position
-        # Before and after the present batch: a signal may come at any place, and the counter knows which of them holds.
+        # Positions before and after the current batch: after a signal, the counter's total selects the valid one.
         self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 
     def count(self) -> None:
-        """Counts what is not counted yet."""
+        """Counts all documents after the checkpoint."""
         try:
             for batch, start in self._rest():
                 self._add(batch, start)
@@ -286,14 +281,14 @@ class _Run:
                     self._put()
         except KeyboardInterrupt:
             if self._spill.is_checkpoint:
-                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: the last state stays
+                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: keep the last state
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # so that only one source is in memory when all are merged
+            self._put()  # only one source may be in memory when all are merged
 
     def _add(self, batch: Batch, start: int) -> None:
-        """Counts a batch from one of its documents on."""
+        """Counts the documents of a batch from index `start` on."""
         texts = batch.texts[start:] if start else batch.texts
         before = after = self._positions[max(self._positions)]
         if self._spill.is_checkpoint:
@@ -303,7 +298,7 @@ class _Run:
         patience = PATIENCE if self._spill.is_checkpoint else 0.0
         try:
             self._counter.add(texts, threads=self._threads, patience=patience)
-        except InvalidTextError as error:  # a regex that takes too many steps
+        except InvalidTextError as error:  # a regex that exceeds its budget of steps
             source = batch.source(start + getattr(error, "document", 0))
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
 
@@ -316,7 +311,7 @@ class _Run:
         self._saved = time.monotonic()
 
     def _rest(self) -> Iterator[tuple[Batch, int]]:
-        """The batches behind the checkpoint's position, which must be in this source, and where to begin in each."""
+        """Yields the batches after the checkpoint's position, each with the index of its first uncounted document."""
         passed = Position()
         for batch in self._batches:
             start = 0
@@ -329,7 +324,11 @@ class _Run:
         self._check(passed, at_end=True)
 
     def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """That documents passed over are those that were counted."""
+        """Checks that the documents passed over are those that the checkpoint has counted.
+
+        Raises:
+            ConfigError: other documents.
+        """
         began = self._began
         is_other = passed.documents == began.documents and passed != began
         if is_other or (at_end and passed.documents < began.documents):

@@ -1,13 +1,13 @@
-"""Counts as a file.
+"""File format of counts (``.jtc``).
 
     magic       8 bytes: ``JTCOUNT1``
     length      of the facts in bytes, u32, little-endian
-    facts       JSON: what the counts were made with
+    facts       JSON: stages, special tokens and totals
     checksum    of the facts: CRC-32, u32, little-endian
-    entries     to the end of the file: pretokens by their bytes, front-coded, with counts, places and a checksum
+    entries     to the end of the file: pretokens sorted by bytes, front-coded, with counts, first positions, a checksum
 
-How entries are written is in docs/training.md; the core reads and writes them, and believes nothing that it reads.
-The same counts give the same bytes on every machine.
+docs/training.md specifies the entries. The core reads and writes them and validates everything that it reads. Equal
+counts give equal bytes on every machine.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from ..atomic import write_atomically
 from ..corpus import Source
 from ..errors import ConfigError, FormatError
 from .counted import Counts, Dropped
-from .memory import memory
+from .memory_limit import make_memory
 from .stages import Stages
 
 __all__ = ["SUFFIX", "counts_of", "load", "save"]
 
 SUFFIX = ".jtc"
 MAGIC = b"JTCOUNT1"
-MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take one
+MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take about one MB
 
 
 def counts_of(corpus: object) -> Counts | None:
-    """The counts, where the caller gave the path of a file of counts, or a list of such, which are added by weight.
+    """Loads counts if the corpus is a file of counts, or a list of them, which are weighted and added; else None.
 
-    The suffix decides, never the content. None for any other corpus.
+    The suffix decides, never the content.
 
     Raises:
-        ConfigError: files of counts and others together.
+        ConfigError: a mixture of files of counts and other files.
 
     Examples:
         >>> import pathlib, tempfile
@@ -67,7 +67,7 @@ def counts_of(corpus: object) -> Counts | None:
 
 
 def save(counts: Counts, path: str | os.PathLike[str]) -> None:
-    """Writes counts; what `Counts.save` does."""
+    """Implements `Counts.save`."""
     facts = {
         "version": 1,
         "stages": counts.stages.to_json() if counts.stages is not None else None,
@@ -82,11 +82,11 @@ def save(counts: Counts, path: str | os.PathLike[str]) -> None:
     spelled = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
     with write_atomically(path) as file:
         file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
-        counts._core.write_run(file, memory(*counts._within))
+        counts._core.write_run(file, make_memory(*counts._memory_options))
 
 
 def load(path: str | os.PathLike[str]) -> Counts:
-    """Reads counts; what `Counts.load` does."""
+    """Implements `Counts.load`."""
     name = os.fspath(path)
     with open(path, "rb") as file:
         head = file.read(len(MAGIC) + 4)
@@ -97,13 +97,13 @@ def load(path: str | os.PathLike[str]) -> Counts:
             raise FormatError(f"{name}: facts of {length} bytes, over {MOST_FACTS}", format="counts", place="byte 8")
         spelled, checksum = file.read(length), file.read(4)
     if len(spelled) < length or checksum != struct.pack("<I", zlib.crc32(spelled)):
-        raise FormatError(f"{name}: damaged: the checksum of its facts is another", format="counts", place="byte 12")
+        raise FormatError(f"{name}: corrupt: wrong checksum of its facts", format="counts", place="byte 12")
     try:
         return _read(json.loads(spelled), name, len(MAGIC) + 4 + length + 4)
     except FormatError as error:
         raise FormatError(f"{name}: {error}", format="counts", place=error.place) from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FormatError(f"{name}: its facts are not those of counts ({error})", format="counts") from None
+        raise FormatError(f"{name}: invalid facts ({error})", format="counts") from None
 
 
 def _is_count(number: object) -> bool:
@@ -111,24 +111,24 @@ def _is_count(number: object) -> bool:
 
 
 def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
-    """The counts of a file whose entries begin at a byte."""
+    """Counts of a file whose entries begin at byte `at`."""
     if facts["version"] != 1:
         version = facts["version"]
-        raise FormatError(f"of version {version!r}; this Jeton reads version 1: use a newer one", format="counts")
+        raise FormatError(f"version {version!r}; this Jeton reads version 1: use a newer Jeton", format="counts")
     numbers = {name: facts[name] for name in ("documents", "corpus_bytes", "special_tokens_found", "end")}
     for key, number in numbers.items():
         if not _is_count(number):
             raise ValueError(f"{key} is {str(number)[:40]}")
     tokens = facts["special_tokens"]
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-        raise ValueError("special_tokens is no list of strings")
+        raise ValueError("special_tokens is not a list of strings")
     dropped = facts["dropped"]
     if dropped is not None and not (isinstance(dropped, dict) and all(map(_is_count, dropped.values()))):
-        raise ValueError("dropped holds something else than integers")
+        raise ValueError("dropped is not an object of integers")
     skipped = facts.get("skipped", {})
     if not isinstance(skipped, dict) or not all(map(_is_count, skipped.values())):
-        raise ValueError("skipped holds something else than integers")
-    core = _core.Counts.from_run(name, at, numbers.pop("end"), memory())
+        raise ValueError("skipped is not an object of integers")
+    core = _core.Counts.from_run(name, at, numbers.pop("end"), make_memory())
     return Counts(
         core,
         stages=None if facts["stages"] is None else Stages.from_json(facts["stages"]),

@@ -1,6 +1,6 @@
-"""What counts say about a corpus: its frequent pretokens, its scripts, and how its pretokens grow.
+"""Report on counts: frequent pretokens, scripts, and growth of the number of distinct pretokens.
 
-The growth is exact: every pretoken knows the place in the corpus where it was first met.
+The growth is exact: every pretoken has the position of its first occurrence in the corpus.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ POINTS = 32  # of the curve
 
 
 class ScriptShare(NamedTuple):
-    """What of the counts is in one script: pretokens by their first character that has one."""
+    """Share of the pretokens in one script. A pretoken has the script of its first character that has one."""
 
     script: str
     distinct: int
@@ -31,19 +31,20 @@ class ScriptShare(NamedTuple):
 
 @dataclass(frozen=True)
 class CountsReport:
-    """A corpus by its pretokens.
+    """Statistics of the pretokens of a corpus.
 
     Attributes:
-        documents, corpus_bytes: what was counted.
-        distinct, total: pretokens, without and with repetition.
-        once: how many occur once only.
+        documents, corpus_bytes: size of the corpus.
+        distinct, total: number of pretokens, without and with repetition.
+        once: number of pretokens with a count of 1.
         top: the most frequent: (pretoken, count).
-        scripts: shares by script, by falling bytes; ``None`` is what has no script (digits, punctuation, white space).
-        growth: (bytes of the corpus, distinct pretokens met up to there), of which the last is the whole corpus; empty
-            where counts were not made from a text.
-        heaps: (k, beta) of the curve k · bytes^beta through `growth` by least squares of the logarithms; None where
-            there are too few points.
-        dropped: what was left out because it is rare.
+        scripts: shares by script, in descending order of bytes; ``None`` for pretokens without a script (digits,
+            punctuation, white space).
+        growth: points (bytes of the corpus, distinct pretokens up to there); the last is the whole corpus. Empty for
+            counts that were not made from text.
+        heaps: (k, beta) of Heaps' law, k · bytes^beta, fitted to `growth` by least squares of the logarithms; None with
+            too few points.
+        dropped: dropped rare pretokens.
 
     Examples:
         >>> import jeton
@@ -74,7 +75,7 @@ class CountsReport:
     dropped: Dropped | None
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON; pretokens that are not UTF-8 have U+FFFD in them.
+        """The report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
 
         Examples:
             >>> Counts.from_mapping({"low": 5}).report().to_json()["top"]
@@ -110,10 +111,10 @@ class CountsReport:
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draws the growth of distinct pretokens, both axes logarithmic; the suffix says the format (.svg, .png).
+        """Plots the growth of distinct pretokens, both axes logarithmic; the suffix selects the format (.svg, .png).
 
         Raises:
-            MissingDependencyError: matplotlib is not there.
+            MissingDependencyError: matplotlib is not installed.
         """
         try:
             from matplotlib.figure import Figure
@@ -136,7 +137,7 @@ class CountsReport:
 
 
 def report(counts: Counts, top: int = 20) -> CountsReport:
-    """Describes counts; what `Counts.report` does."""
+    """Implements `Counts.report`."""
     core, growth = counts._core, _growth(counts)
     return CountsReport(
         documents=counts.documents,
@@ -153,7 +154,7 @@ def report(counts: Counts, top: int = 20) -> CountsReport:
 
 
 def _growth(counts: Counts) -> list[tuple[int, int]]:
-    """Distinct pretokens at bytes that are evenly spread over the logarithms."""
+    """Distinct pretokens at logarithmically spaced positions of the corpus."""
     total, end = counts.corpus_bytes, counts._core.end
     if counts.stages is None or not total:
         return []

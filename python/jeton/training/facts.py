@@ -1,4 +1,4 @@
-"""What is known of a training run, put on the tokenizer that it made."""
+"""Facts of a training run, attached to the trained tokenizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger("jeton")
 
 
 def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
-    """Why there are fewer merges than were asked for; None where there are not.
+    """Reason for fewer merges than requested; None if there are enough.
 
     Examples:
         >>> why_stopped(3, 5, 1), why_stopped(5, 5, 1)
@@ -29,13 +29,13 @@ def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
 
 
 def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | None, **facts: Any) -> Tokenizer:
-    """The tokenizer with the facts of its training; says so where training stopped early.
+    """The tokenizer with the facts of its training; logs a warning if training stopped early.
 
     Args:
-        tok: what was trained.
-        counts: what it was learned from.
-        began: when, by `time.perf_counter`.
-        stopped: why training stopped early.
+        tok: the trained tokenizer.
+        counts: its counts.
+        began: start time, by `time.perf_counter`.
+        stopped: reason for an early stop, or None.
         facts: the other fields of `TrainingFacts`.
     """
     if stopped:

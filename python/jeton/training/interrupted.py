@@ -1,4 +1,4 @@
-"""Ctrl-C while counting: a save that has begun is finished, and the log says what is kept."""
+"""Ctrl-C while counting: deferred until a save is complete; the log reports the state of the checkpoint."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["saying_what_is_kept", "uninterrupted"]
+__all__ = ["defer_interrupt", "log_kept_counts"]
 
 _log = logging.getLogger("jeton")
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Holds back the first SIGINT until the block has ended; a second one ends the block.
+def defer_interrupt() -> Iterator[None]:
+    """Defers the first SIGINT until the block has ended; a second one interrupts the block.
 
-    Python calls signal handlers in the main thread only, so in other threads there is nothing to hold back.
+    Python runs signal handlers in the main thread only, so in other threads this does nothing.
 
     Examples:
         >>> done = []
         >>> try:
-        ...     with uninterrupted():
+        ...     with defer_interrupt():
         ...         signal.raise_signal(signal.SIGINT)
         ...         done.append("whole")
         ... except KeyboardInterrupt:
@@ -54,12 +54,12 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def saying_what_is_kept(checkpoint: str | os.PathLike[str] | None, state: str) -> Iterator[None]:
-    """When the block is interrupted, logs how many documents the checkpoint holds.
+def log_kept_counts(checkpoint: str | os.PathLike[str] | None, state: str) -> Iterator[None]:
+    """Logs the number of documents in the checkpoint if the block is interrupted.
 
     Args:
-        checkpoint: the folder; None: there is no checkpoint, and nothing is said.
-        state: the name of the files in it that say how far counting is.
+        checkpoint: the folder; None: no checkpoint, no message.
+        state: name of the state files in it.
     """
     try:
         yield
@@ -68,7 +68,7 @@ def saying_what_is_kept(checkpoint: str | os.PathLike[str] | None, state: str) -
             documents = sum(map(_documents, [Path(checkpoint, state), *Path(checkpoint).glob(f"*/{state}")]))
             if documents:
                 _log.warning(
-                    "interrupted: the checkpoint %s holds the counts of %d documents; the same call goes on after them",
+                    "interrupted: the checkpoint %s holds the counts of %d documents; the same call resumes after them",
                     os.fspath(checkpoint),
                     documents,
                 )

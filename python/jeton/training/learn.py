@@ -1,9 +1,9 @@
 """counts → tokenizer: `train`.
 
-Options are decided in `options`; learning is the core's, with the interpreter released. The result depends on the
-documents and their order alone: not on threads, and not on how documents are spread over files.
+`options` checks the arguments; the core learns with the GIL released. The result depends only on the documents and
+their order, not on threads or on the distribution of documents over files.
 
-Presets of the peers, WordPiece and Unigram go through `by_preset`. Plain version: reference/step04_train.py.
+Peer presets, WordPiece and Unigram are trained by `by_preset`. Plain version: reference/step04_train.py.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any, Literal
 
 from ..arguments import file_path, wrong
 from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
-from ..definition import Bpe, Definition, EndOfWordStyle, Level, Pattern, TieBreak
+from ..definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .by_preset import train_by
+from .by_preset import train_with_preset
 from .counts import Counts, Limits, count
 from .counts_file import counts_of
 from .facts import why_stopped, with_facts
 from .log import TrainingLog, write_log
-from .merging import Learned, check_required, learn_merges
+from .merging import LearnedMerges, check_required, learn_merges
 from .options import Plan
-from .presets import Asked, MinBpe, Preset, resolve
+from .presets import MinBpe, Preset, TrainingRequest, resolve
 from .rules import Rules
 from .stages import Stages
 from .superwords import Superwords
@@ -42,7 +42,7 @@ def train(
     vocab_size: int = 32_000,
     *,
     algorithm: str = "bpe",
-    level: Level | None = None,
+    level: SymbolLevel | None = None,
     pattern: str | None = None,
     normalizer: None = None,
     tie_break: TieBreak | None = None,
@@ -76,43 +76,44 @@ def train(
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
             `Source`s, whose weights multiply their counts; a mapping pretoken -> count; `Counts`, or the path of a
             file of them (``.jtc``).
-        vocab_size: all entries: alphabet, merges and special tokens.
-        algorithm: ``"bpe"``; ``"wordpiece"`` (which is ``preset="bert"``); or ``"unigram"``, which learns as
-            SentencePiece does and takes its options in `jeton.training.presets.SentencePieceUnigram`.
-        level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. By default ``"char"``
-            when `end_of_word` is set, else ``"byte"``.
-        pattern: how text is split before merging: a name or a regex (tiktoken's dialect); ``"none"`` does not split. By
-            default ``"o200k"`` at byte level, ``"none"`` at character level, white-space words with `end_of_word`.
-        normalizer: none is carried yet.
-        tie_break: which of several most frequent pairs goes first: ``"lowest_ids"`` (the default), ``"first"``,
-            ``"highest_pair"``, ``"shortest"``. Ids are those of this tokenizer; Hugging Face's alphabet has others, so
-            for its merges pass ``preset="hf"``.
-        min_frequency: pairs less frequent than this are not merged; 1, or what the preset has.
-        special_tokens: control tokens. They cut the documents, are never learned, and get the last ids.
-        unk_token: stands in for characters that training did not see; one of the special tokens, or one more.
-        end_of_word: mark the end of each word with this, as in ``"</w>"``.
-        end_of_word_style: the mark is a ``"symbol"`` of its own (the default), or a ``"suffix"`` of the word's last
-            character.
-        preset: the rules of a peer, by name or with its options: ``"minbpe"``, ``"hf"``, ``"sentencepiece"``,
-            ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. What contradicts them is refused.
-        threads: all cores by default, or what RAYON_NUM_THREADS says. Does not change the result.
-        progress: None draws a bar in a terminal; True, False, or a function that gets each `ProgressEvent`.
-        documents, field, errors, encoding, max_expansion, sample_bytes, seed: how the corpus is read, as in
+        vocab_size: total number of entries: alphabet, merges and special tokens.
+        algorithm: ``"bpe"``; ``"wordpiece"`` (same as ``preset="bert"``); or ``"unigram"``, SentencePiece's algorithm,
+            with its options in `jeton.training.presets.SentencePieceUnigram`.
+        level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. Default: ``"char"``
+            with `end_of_word`, else ``"byte"``.
+        pattern: pre-tokenization pattern: a name or a regex (tiktoken's dialect); ``"none"`` does not split. Default:
+            ``"o200k"`` at byte level, ``"none"`` at character level, words between white space with `end_of_word`.
+        normalizer: not supported yet.
+        tie_break: order of pairs with equal counts: ``"lowest_ids"`` (the default), ``"first"``, ``"highest_pair"``,
+            ``"shortest"``. Ids are those of this tokenizer; Hugging Face numbers its alphabet differently, so pass
+            ``preset="hf"`` for its merges.
+        min_frequency: pairs with a lower count are not merged. Default: 1, or that of the preset.
+        special_tokens: control tokens. They split the documents, are never learned, and get the last ids.
+        unk_token: replaces characters that are not in the corpus; one of the special tokens, or an additional one.
+        end_of_word: end-of-word mark, such as ``"</w>"``.
+        end_of_word_style: ``"symbol"``: the mark is a symbol of its own (the default); ``"suffix"``: it is part of the
+            word's last character.
+        preset: rules of a peer library, by name or with options: ``"minbpe"``, ``"hf"``, ``"sentencepiece"``,
+            ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. Contradicting arguments are refused.
+        threads: number of threads; None: RAYON_NUM_THREADS, or all cores. Does not change the result.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each `ProgressEvent`.
+        documents, field, errors, encoding, max_expansion, sample_bytes, seed: reading of the corpus, as in
             `count_pretokens`.
-        log: a file to write the training log to: each merge with pair, count, token, tokens in use, bytes per token.
-        memory_limit, spill_folder, min_count: how memory and disk are used, as in `count_pretokens`; what learning
-            needs beyond the limit lies in files, too.
-        checkpoint: a folder in which counts and merges are saved; the same call goes on from there.
-        rules: what tokens may be merged: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
+        log: file for the training log: each merge with pair, count, token, tokens in use, bytes per token.
+        memory_limit, spill_folder, min_count: limits of memory and disk, as in `count_pretokens`; learning uses
+            memory-mapped files beyond the limit, too.
+        checkpoint: folder in which counts and merges are saved; the same call resumes from it.
+        rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
-        trace: on small input, print the whole sequence before and after each merge; or a function that gets the lines.
+        trace: for small input: print the whole sequence before and after each merge; or a function that is called with
+            each line.
 
     Returns:
-        The tokenizer; `tok.training` says what was counted, and why training stopped when it stopped early.
+        The tokenizer; `tok.training` holds the facts of the run, including the reason for an early stop.
 
     Raises:
-        ConfigError: options that cannot work, such as a vocabulary size under the alphabet.
+        ConfigError: invalid options, such as a vocabulary smaller than the alphabet.
         TrainingError: a corpus without text.
         FileNotFoundError, InvalidTextError, FormatError: as `count_pretokens`.
 
@@ -148,14 +149,14 @@ def train(
     elif peer is not None:
         if limited != Rules() or across:
             raise ConfigError(
-                f"rules= and superwords= do not go with preset={peer.name!r}, which has its own", option="rules"
+                f"preset={peer.name!r} has its own rules; rules= and superwords= are not supported", option="rules"
             )
-        asked = Asked.make(
+        request = TrainingRequest.make(
             vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
-        tok, counts = train_by(
-            peer, corpus, asked, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
+        tok, counts = train_with_preset(
+            peer, corpus, request, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
             trace=bool(trace),
         )  # fmt: skip
         return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
@@ -192,7 +193,7 @@ def train(
 
 
 def _of_sample(tok: Tokenizer, sample_bytes: int | None, seed: int) -> Tokenizer:
-    """Records which sample of the corpus was read."""
+    """Records the sample of the corpus in the training facts."""
     if sample_bytes is None or tok.training is None:
         return tok
     return tok._with_facts(training=replace(tok.training, sample_bytes=sample_bytes, seed=seed))
@@ -205,7 +206,7 @@ def _shown(
     trace: bool | Callable[[str], None],
     kept: list[bytes] | None,
 ) -> Tokenizer:
-    """Writes what is asked for about the run."""
+    """Writes the requested log and trace."""
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
@@ -219,25 +220,29 @@ def _shown(
 
 
 def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
-    """Counts carry the pattern they were made with; with another one the tokenizer would split otherwise."""
+    """Checks that counts were made with the tokenizer's pattern and special tokens.
+
+    Raises:
+        ConfigError: they were not.
+    """
     if counts.stages is not None and not counts.stages.is_same(Stages.of(plan.pattern)):
-        asked = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
+        given = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
         raise ConfigError(
-            f"the counts were made with {counts.stages.describe()}, and {asked} is another; pass the same",
+            f"the counts were made with {counts.stages.describe()}, which differs from {given}; pass the same",
             option="pattern",
         )
     uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
     if counts.stages is not None and uncut:
         raise ConfigError(
-            f"the counts were not cut at the special token {uncut[0]!r}, so it could be learned; pass special_tokens= "
-            "to count_pretokens, or add it afterwards with add_tokens",
+            f"the counts were not split at the special token {uncut[0]!r}, so it could be learned; pass "
+            "special_tokens= to count_pretokens, or add it afterwards with add_tokens",
             option="special_tokens",
         )
     return counts
 
 
-def _built(counts: Counts, learned: Learned, plan: Plan, began: float) -> Tokenizer:
-    """The tokenizer, and what is known of its training."""
+def _built(counts: Counts, learned: LearnedMerges, plan: Plan, began: float) -> Tokenizer:
+    """Builds the tokenizer, with the facts of its training."""
     vocabulary = learned.vocabulary
     num_merges = len(learned.columns[0])
     start = vocabulary.next_id()

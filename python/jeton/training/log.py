@@ -1,4 +1,4 @@
-"""The training log: every merge, and what the corpus was after it."""
+"""Training log: every merge, with the state of the corpus after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["TrainingLog", "write_log"]
 
 
 class TrainingLog(Sequence[TrainingStep]):
-    """Every merge in order, as it was learned; held in columns, and known only in the process that trained."""
+    """Merges in the order of learning, stored in columns. Only available in the process that trained."""
 
     def __init__(
         self,
@@ -26,9 +26,9 @@ class TrainingLog(Sequence[TrainingStep]):
         corpus_bytes: int,
         merges: Sequence[tuple[int, int, int]] | None = None,
     ) -> None:
-        """For a tokenizer, from the columns that the core returned: count, corpus tokens, tokens in use.
+        """Builds the log from the core's columns: pair counts, corpus tokens, tokens in use.
 
-        `merges` are given where the tokenizer's model keeps none.
+        `merges` is needed if the tokenizer's model stores none.
         """
         self._tok = tok
         self._merges = merges
@@ -55,9 +55,9 @@ class TrainingLog(Sequence[TrainingStep]):
 
 
 def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
-    """Writes the log as tab-separated text, one merge a line under a line of names, atomically."""
+    """Writes the log atomically as tab-separated text, with a header and one merge per line."""
     if not isinstance(facts.log, TrainingLog):
-        raise TrainingError("the training log is known only in the process that trained")
+        raise TrainingError("the training log is only available in the process that trained")
     spelling = Spelling(facts.log._tok)
     with write_atomically(path) as file:
         file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())

@@ -1,7 +1,7 @@
-"""counts → merges, as the options, `Rules` and `Superwords` ask.
+"""counts → merges, under the constraints of options, `Rules` and `Superwords`.
 
-Learned are first the merges inside pretokens, then, for superwords, those across them, on the same corpus cut less;
-last come the merges that required tokens still need.
+Three steps: merges inside pretokens; for superwords, merges across words, on the same corpus with a coarser pattern;
+and merges that complete required tokens.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError
 from ..progress import ProgressEvent, Reporter
 from ..tokenizer import Tokenizer
+from .checkpoint import checkpointed_run
 from .counted import Counts
 from .counts import Limits
 from .options import Plan
-from .resuming import learning
 from .rules import Rules, add_required
 
-__all__ = ["Learned", "check_required", "learn_merges"]
+__all__ = ["LearnedMerges", "check_required", "learn_merges"]
 
 Columns: TypeAlias = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What learning made.
+class LearnedMerges:
+    """Result of learning.
 
     Attributes:
         vocabulary: alphabet and merges.
-        num_symbols: entries of the alphabet.
-        columns: of the training log.
-        asked: how many merges there was room for.
+        num_symbols: size of the alphabet.
+        columns: columns of the training log.
+        asked: requested number of merges.
     """
 
     vocabulary: Vocabulary
@@ -50,40 +50,40 @@ def learn_merges(
     limits: Limits,
     threads: int,
     report: Reporter,
-) -> Learned:
+) -> LearnedMerges:
     """Learns all merges.
 
     Args:
         counts: the pretokens.
-        plan: how.
-        again: counts the same corpus by another pattern; None where it cannot be read twice.
-        limits: of memory; a checkpoint keeps the merges so far.
-        threads: at most so many.
-        report: gets the progress.
+        plan: options of training.
+        again: counts the same corpus with another pattern; None if it cannot be reread.
+        limits: limits of memory, and the checkpoint of merges.
+        threads: maximum number of threads.
+        report: called with progress events.
 
     Raises:
-        ConfigError: a corpus that cannot be read twice, where that is needed; no room for the alphabet or for required
-            tokens.
+        ConfigError: superwords with a corpus that cannot be reread; a vocabulary that is too small for the alphabet or
+            the required tokens.
     """
-    room = plan.vocab_size - len(plan.special_tokens)
-    first = room if plan.superwords is None else plan.superwords.first_size(room)
+    max_entries = plan.vocab_size - len(plan.special_tokens)
+    first = max_entries if plan.superwords is None else plan.superwords.first_size(max_entries)
     if plan.superwords is not None and again is None:
         raise ConfigError(
             "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
             option="superwords",
         )
-    learned = _inside(counts, plan, room, first, limits, threads, report)
+    learned = _learn_inside(counts, plan, max_entries, first, limits, threads, report)
     if plan.superwords is not None and again is not None:
         second = again(Pattern.of(plan.superwords.pattern))
-        learned = _across(learned, second, plan, room, limits.of_stage("across"), threads, report)
+        learned = _learn_across(learned, second, plan, max_entries, limits.of_stage("across"), threads, report)
     report(ProgressEvent("merge", len(learned.columns[0]), len(learned.columns[0]), "merges"))
-    return _require(learned, plan, room)
+    return _append_required(learned, plan, max_entries)
 
 
-def _inside(
-    counts: Counts, plan: Plan, room: int, first: int, limits: Limits, threads: int, report: Reporter
-) -> Learned:
-    """The merges inside pretokens."""
+def _learn_inside(
+    counts: Counts, plan: Plan, max_entries: int, first: int, limits: Limits, threads: int, report: Reporter
+) -> LearnedMerges:
+    """Learns the merges inside pretokens."""
     rules = plan.rules.to_json(by_character=plan.level == "char")
     how = {
         "level": plan.level,
@@ -93,7 +93,9 @@ def _inside(
         "min_frequency": plan.min_frequency,
         "rules": rules,
     }
-    run = learning(counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, room, "merges")))
+    run = checkpointed_run(
+        counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, max_entries, "merges"))
+    )
     try:
         vocabulary, num_symbols, *columns = counts._core.learn(
             level=plan.level,
@@ -108,15 +110,15 @@ def _inside(
             run=run,
         )
     except ConfigError as error:
-        error.option = "vocab_size"  # what only the corpus can tell: its characters take more than there is room for
+        error.option = "vocab_size"  # the only error left: more characters in the corpus than entries
         raise
-    return Learned(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), room - num_symbols)
+    return LearnedMerges(vocabulary, num_symbols, (columns[0], columns[1], columns[2]), max_entries - num_symbols)
 
 
-def _across(
-    learned: Learned, counts: Counts, plan: Plan, room: int, limits: Limits, threads: int, report: Reporter
-) -> Learned:
-    """More merges, on text cut by another pattern, from what the first ones make of it."""
+def _learn_across(
+    learned: LearnedMerges, counts: Counts, plan: Plan, max_entries: int, limits: Limits, threads: int, report: Reporter
+) -> LearnedMerges:
+    """Learns merges on text split by another pattern, starting from the tokens that the first merges yield."""
     superwords = plan.superwords
     done = len(learned.columns[0])
     known = Tokenizer(Definition(Bpe(level=plan.level)), learned.vocabulary)
@@ -128,15 +130,15 @@ def _across(
         "min_frequency": plan.min_frequency,
         "rules": rules_json,
     }
-    run = learning(
-        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, room, "merges"))
+    run = checkpointed_run(
+        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, max_entries, "merges"))
     )
     vocabulary, *columns = learn_more(
         counts._core,
         known._core,
         learned.vocabulary,
         tie_break=plan.tie_break,
-        num_merges=room - learned.num_symbols - done,
+        num_merges=max_entries - learned.num_symbols - done,
         min_frequency=plan.min_frequency,
         by_character=plan.level == "char",
         rules_json=rules_json,
@@ -147,12 +149,12 @@ def _across(
     return replace(learned, vocabulary=vocabulary, columns=joined)
 
 
-def _require(learned: Learned, plan: Plan, room: int) -> Learned:
-    """Merges for the tokens that must exist. Nobody counted their pairs: the log has 0 there."""
+def _append_required(learned: LearnedMerges, plan: Plan, max_entries: int) -> LearnedMerges:
+    """Appends the merges of required tokens. Their pairs were not counted, so the log has 0 there."""
     if not plan.rules.required:
         return learned
     by_character = plan.level == "char"
-    vocabulary, kept = add_required(learned.vocabulary, plan.rules.required, room, by_character=by_character)
+    vocabulary, kept = add_required(learned.vocabulary, plan.rules.required, max_entries, by_character=by_character)
     added = len(vocabulary.columns()[3]) - kept
     counted, tokens, in_use = (column[:kept] for column in learned.columns)
     counted += [0] * added
@@ -162,13 +164,13 @@ def _require(learned: Learned, plan: Plan, room: int) -> Learned:
 
 
 def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
-    """Refuses required tokens that no text could become.
+    """Refuses required tokens that no text can yield.
 
     Raises:
-        ConfigError: the pattern cuts one, or another rule forbids it.
+        ConfigError: the pattern splits one, or another rule forbids it.
     """
     for text in rules.required:
         if len(pattern.split(text)) != 1:
-            raise ConfigError(f"the required token {text!r} is cut by the pattern", option="rules")
+            raise ConfigError(f"the required token {text!r} is split by the pattern", option="rules")
         if not rules.holds([text.encode()], by_character=by_character)[0]:
             raise ConfigError(f"the required token {text!r} breaks another rule", option="rules")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..arguments import strings
-from ..definition import EndOfWordStyle, Level, Pattern, TieBreak
+from ..definition import EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError
 from ..special import spell
 from ..tokenizer import MAX_ID
@@ -25,7 +25,7 @@ class Plan:
     """Options of `train` with every default filled in."""
 
     vocab_size: int
-    level: Level
+    level: SymbolLevel
     pattern: Pattern
     tie_break: TieBreak
     min_frequency: int
@@ -39,18 +39,18 @@ class Plan:
 
     @property
     def encoding_pattern(self) -> Pattern:
-        """How the tokenizer cuts text: as the last stage of training did."""
+        """Pattern of the tokenizer: that of the last stage of training."""
         return self.pattern if self.superwords is None else Pattern.of(self.superwords.pattern)
 
     def with_rules(self, rules: Rules, superwords: Superwords | None) -> Plan:
-        """The plan with rules of merging.
+        """Adds merge rules to the plan.
 
         Raises:
-            ConfigError: rules that do not go with the other options.
+            ConfigError: rules that contradict the other options.
         """
         if self.end_of_word and (rules != Rules() or superwords):
             name = "rules" if rules != Rules() else "superwords"
-            raise ConfigError(f"{name}= is for tokenizers without end_of_word", option=name)
+            raise ConfigError(f"{name}= is not supported together with end_of_word", option=name)
         return replace(self, pattern=rules.pattern(self.pattern), rules=rules, superwords=superwords)
 
     @classmethod
@@ -58,7 +58,7 @@ class Plan:
         cls,
         vocab_size: int,
         algorithm: str,
-        level: Level | None,
+        level: SymbolLevel | None,
         pattern: str | None,
         normalizer: object,
         tie_break: TieBreak | None,
@@ -69,17 +69,17 @@ class Plan:
         end_of_word_style: EndOfWordStyle,
         preset: str | None,
     ) -> Plan:
-        """Checks what `train` was given.
+        """Checks the arguments of `train` and fills in defaults.
 
         Raises:
-            ConfigError: an option, or a combination of options, that cannot work.
+            ConfigError: an invalid option or combination of options.
         """
         if algorithm != "bpe":
             raise ConfigError(
-                f"algorithm={algorithm!r} is not carried yet; this version trains 'bpe'", option="algorithm"
+                f"algorithm={algorithm!r} is not supported yet; this version trains 'bpe'", option="algorithm"
             )
         if normalizer is not None:
-            raise ConfigError("normalizer= is not carried yet: normalize the documents before", option="normalizer")
+            raise ConfigError("normalizer= is not supported yet: normalize the documents first", option="normalizer")
         if tie_break is None:
             tie_break = "first" if preset == "minbpe" else "lowest_ids"
         if tie_break not in TIE_BREAKS:
@@ -101,7 +101,7 @@ class Plan:
             pattern = "whitespace" if end_of_word else "none" if preset == "minbpe" else default
         if end_of_word and pattern != "whitespace":
             raise ConfigError(
-                f"end_of_word marks words, which white space separates; pattern={pattern!r} cuts them otherwise",
+                f"end_of_word marks words, which white space separates; pattern={pattern!r} splits differently",
                 option="pattern",
             )
         if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 0 <= min_frequency < 1 << 64:
@@ -113,16 +113,16 @@ class Plan:
             raise ConfigError(f"vocab_size={vocab_size!r} is not an integer", option="vocab_size")
         if vocab_size > MAX_ID + 1:
             raise ConfigError(
-                f"vocab_size={vocab_size} is over {MAX_ID + 1}, the most that is carried", option="vocab_size"
+                f"vocab_size={vocab_size} is over {MAX_ID + 1}, the supported maximum", option="vocab_size"
             )
         alphabet = (
             0 if level == "char" else 512 if end_of_word and end_of_word_style == "suffix" else 256 + bool(end_of_word)
         )
         least = alphabet + len(specials)
         if vocab_size < max(least, 1):
-            what = f"the {alphabet} symbols of the alphabet" if alphabet else "nothing"
-            what += f" and {len(specials)} special tokens" if specials else ""
-            raise ConfigError(f"vocab_size={vocab_size} has no room: {what} take {max(least, 1)}", option="vocab_size")
+            what = f"{alphabet} symbols of the alphabet and {len(specials)} special tokens"
+            message = f"vocab_size={vocab_size} is too small: {what} need at least {max(least, 1)}"
+            raise ConfigError(message, option="vocab_size")
         return cls(
             vocab_size, level, Pattern.of(pattern), tie_break, min_frequency, specials, unk_token, end_of_word,
             end_of_word_style, preset,

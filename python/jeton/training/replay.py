@@ -1,8 +1,8 @@
-"""A training run, played back: the text before and after every merge, and which pairs stood in it how often.
+"""Replay of a training run: the text before and after every merge, with the counts of its pairs.
 
-The learner keeps no sequences, so the run is played back from its merges, in plain Python that counts all pairs anew
-for every merge. What is kept is linear in the text: a merge removes borders between symbols, each border once, so one
-number for each border, the rank of the merge that removed it, holds the text at every step.
+The learner stores no sequences, so the run is replayed from its merges. Plain Python recounts all pairs for every
+merge. A merge removes boundaries between symbols, each boundary once. The rank of the merge that removed each boundary
+therefore describes the text at every step: memory is linear in the text, time is text × merges.
 
 Left out: algorithms without merges, and second stages that merge across words.
 """
@@ -28,16 +28,15 @@ from .rules import Rules
 
 __all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep", "replay", "replay_texts"]
 
-# Every step counts the whole text again: past these, nobody watches, and it would be quadratic. 10,000 bytes and 1,000
-# merges take about two seconds.
+# Every step recounts the whole text, which is quadratic. 10,000 bytes and 1,000 merges take about two seconds.
 MAX_BYTES = 10_000
 MAX_MERGES = 10_000
 
-_WALL = -1  # stands after each sequence; no id is negative
+_WALL = -1  # separator after each sequence; ids are not negative
 
 
 class PairCount(NamedTuple):
-    """How often two ids stand side by side."""
+    """Count of a pair of adjacent ids."""
 
     left: int
     right: int
@@ -45,17 +44,17 @@ class PairCount(NamedTuple):
 
 
 class ReplayedStep(NamedTuple):
-    """One merge, and what was counted before it.
+    """One merge, with the pair counts before it.
 
     Attributes:
-        rank: its number, from 0.
+        rank: rank of the merge, from 0.
         left, right: the pair.
-        id, token: what takes its place.
-        pair_count: how often the pair stood there; overlaps (``aaa`` holds ``aa`` twice) are counted.
-        pairs: the pairs that stood there most often, in the order in which the tie rule takes them.
-        num_pairs: how many different pairs there were.
+        id, token: the new token.
+        pair_count: occurrences of the pair, with overlaps (``aaa`` contains ``aa`` twice).
+        pairs: the most frequent pairs, in the order of the tie rule.
+        num_pairs: number of distinct pairs.
         corpus_tokens: tokens of the text after the merge.
-        bytes_per_token: bytes of the text over these.
+        bytes_per_token: bytes of the text divided by `corpus_tokens`.
     """
 
     rank: int
@@ -72,12 +71,12 @@ class ReplayedStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSequence:
-    """A document or pretoken, at every step of the run.
+    """A document or pretoken at every step of the run.
 
     Attributes:
-        ids: its symbols before the first merge.
-        joined: n - 1 ranks: which merge removed the border after each symbol but the last; None: it stands to the end.
-        count: how often it occurs; 1, but for a corpus of counts.
+        ids: its n symbols before the first merge.
+        joined: n - 1 ranks: the merge that removed the boundary after each symbol but the last; None: never removed.
+        count: number of occurrences; 1, unless the corpus is counts.
 
     Examples:
         >>> ReplayedSequence((97, 98, 97, 98), (0, 1, 0)).at(1, [256, 257])
@@ -89,9 +88,9 @@ class ReplayedSequence:
     count: int = 1
 
     def at(self, num_merges: int, made: Sequence[int]) -> list[int]:
-        """The ids after so many merges; `made` are the ids that the merges make, by rank.
+        """The ids after `num_merges` merges; `made` are the new ids of the merges, by rank.
 
-        A token is a run of symbols between borders that stand, and its id is what the last merge inside the run made.
+        A token is a run of symbols between remaining boundaries. Its id is that of the last merge inside the run.
         """
         result: list[int] = []
         last = -1  # the highest rank inside the run
@@ -110,12 +109,12 @@ class Replay:
     """A training run, step by step.
 
     Attributes:
-        sequences: the documents, or the pretokens where there is a pattern, in the order of the text.
+        sequences: the documents, or the pretokens if there is a pattern, in the order of the text.
         steps: the merges.
         corpus_bytes: size of the text.
-        tie_break: the rule among pairs of equal count; None where the tokenizer does not say it.
-        stopped: why training ended early, or None.
-        spell: id -> the bytes of that token.
+        tie_break: rule for pairs of equal count; None if unknown.
+        stopped: reason for an early stop, or None.
+        spell: id -> bytes of the token.
 
     Examples:
         >>> import jeton
@@ -140,28 +139,28 @@ class Replay:
 
     @property
     def corpus_tokens(self) -> int:
-        """Symbols before the first merge."""
+        """Number of symbols before the first merge."""
         return sum(len(sequence.ids) * sequence.count for sequence in self.sequences)
 
     def at(self, num_merges: int) -> list[list[int]]:
-        """The sequences after so many merges.
+        """The sequences after `num_merges` merges.
 
         Raises:
-            IndexError: there are fewer merges.
+            IndexError: more than there are.
         """
         instance(num_merges, "num_merges", int, "an integer")
         if not 0 <= num_merges <= len(self.steps):
-            raise IndexError(f"there are {len(self.steps)} merges, and {num_merges} is not among 0 to that")
+            raise IndexError(f"num_merges={num_merges} is not in 0 to {len(self.steps)}, the number of merges")
         return [sequence.at(num_merges, self._made) for sequence in self.sequences]
 
     def line(self, num_merges: int) -> str:
-        """The sequences after so many merges, spelled."""
+        """The spelled sequences after `num_merges` merges."""
         return " | ".join(
             "[" + ", ".join(quoted(self.spell(id)) for id in sequence) + "]" for sequence in self.at(num_merges)
         )
 
     def lines(self) -> Iterator[str]:
-        """The whole run as text: the text before the first merge, and a line for each with the text after it."""
+        """Yields the run as lines: the text before the first merge, then each merge with the text after it."""
         yield self.line(0)
         for step in self.steps:
             made = f"({step.left}, {step.right}) -> {step.id} {quoted(step.token)} ×{step.pair_count}"
@@ -174,7 +173,7 @@ class Replay:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON; `tokens` spells every id that occurs, in hexadecimal."""
+        """The replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
         return {
@@ -195,17 +194,17 @@ class Replay:
 
 
 def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, top: int = 10) -> Replay:
-    """Plays a training run back.
+    """Replays a training run.
 
     Args:
-        tok: what was trained. `jeton.prefix` cuts a large one to its first merges.
-        corpus: what it was trained on, up to 10,000 bytes. With another text the merges are played on that: then a
-            merge need not be the most frequent pair.
-        top: how many of the most frequent pairs each step lists.
+        tok: the trained tokenizer. `jeton.prefix` reduces a large one to its first merges.
+        corpus: its training corpus, up to 10,000 bytes. The merges can be replayed on another text, too; then a merge
+            need not be the most frequent pair.
+        top: number of most frequent pairs listed in each step.
 
     Raises:
-        ConfigError: a tokenizer without merges, or one with merges across words; too much text, too many merges; or a
-            character that the tokenizer does not have.
+        ConfigError: a tokenizer without merges, or with merges across words; too much text or too many merges; or a
+            character that is not in the vocabulary.
         TrainingError: a corpus without text.
         FileNotFoundError, InvalidTextError, FormatError: as `train`.
 
@@ -231,7 +230,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, t
     texts: list[bytes] = []
     for batch in open_corpus(corpus).batches(MAX_BYTES):
         if batch.weight != 1:
-            raise ConfigError("replay= takes no weighted sources; pass counts instead", option="corpus")
+            raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
         texts += batch.texts
         _check_size(sum(map(len, texts)))  # before the rest of a large file is read
     return replay_texts(tok, texts, top=top)
@@ -240,7 +239,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, t
 def replay_texts(
     tok: Tokenizer, texts: Sequence[bytes], counts: Sequence[int] | None = None, *, split: bool = True, top: int = 10
 ) -> Replay:
-    """The same, of documents or (split=False) of pretokens with their counts.
+    """`replay` for documents, or (split=False) for pretokens with their counts.
 
     Examples:
         >>> import jeton
@@ -250,17 +249,17 @@ def replay_texts(
     """
     model, facts = tok.definition.model, tok.training
     if not isinstance(model, Bpe) or model.continuing_subword_prefix:
-        raise ConfigError(f"a {model.type} model has no merges that can be played back", option="tok")
+        raise ConfigError(f"a {model.type} model has no merges that can be replayed", option="tok")
     if facts is not None and facts.superwords:
-        raise ConfigError("two stages of training cannot be played back; tok.training.log has their merges")
+        raise ConfigError("two stages of training cannot be replayed; tok.training.log has their merges")
     if len(tok.merges) > MAX_MERGES:
         raise ConfigError(
-            f"{len(tok.merges)} merges are over {MAX_MERGES}, the most that can be played back; "
+            f"{len(tok.merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
             "jeton.prefix(tok, vocab_size) is a tokenizer with the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))
-    run = _Run(tok, top)
+    run = _ReplayRun(tok, top)
     num_bytes = 0
     for text, count in zip(texts, counts or [1] * len(texts), strict=True):
         num_bytes += len(text) * count
@@ -276,33 +275,33 @@ def replay_texts(
 def _check_size(num_bytes: int) -> None:
     if num_bytes > MAX_BYTES:
         raise ConfigError(
-            f"the whole text is played back once a merge, for small input: {num_bytes} bytes are over {MAX_BYTES}; "
-            "log= of jeton.train has a line a merge for any corpus",
+            f"a replay processes the whole text once per merge: {num_bytes} bytes are over the maximum of {MAX_BYTES}; "
+            "log= of jeton.train writes a line per merge for any corpus",
             option="corpus",
         )
 
 
-class _Run:
-    """All sequences, one after the other with a wall after each, at one step of the run."""
+class _ReplayRun:
+    """All sequences, concatenated with a separator after each, at one step of the run."""
 
     def __init__(self, tok: Tokenizer, top: int) -> None:
         facts = tok.training
         self.spell = Spelling(tok)
-        self.starts: list[tuple[int, int]] = []  # where each sequence begins, and its count
+        self.starts: list[tuple[int, int]] = []  # (start, count) of each sequence
         self._top = top
         self._tie_break = facts.tie_break if facts else None
         self._rules = Rules(**facts.rules) if facts and facts.rules else None
         self._by_character = tok.definition.model.level == "char" if isinstance(tok.definition.model, Bpe) else False
-        self._first: list[int] = []  # the symbols before the first merge, and the walls
-        self._joined: list[int | None] = []  # for each of these, which merge removed the border after it
-        self._ids: list[int] = []  # the symbols now, and the walls
+        self._first: list[int] = []  # symbols before the first merge, with separators
+        self._joined: list[int | None] = []  # for each of these, the merge that removed the boundary after it
+        self._ids: list[int] = []  # current symbols, with separators
         self._ends: list[int] = []  # for each of these, the index of its last symbol in `_first`
         self._weighted = False
-        self._symbols: dict[int, int] = {}  # id -> how many symbols of the alphabet it is made of
+        self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in it
         self._allowed: dict[tuple[int, int], bool] = {}
 
     def add(self, ids: list[int], count: int) -> None:
-        """One more sequence."""
+        """Appends a sequence."""
         if not ids:
             return
         self.starts.append((len(self._first), count))
@@ -313,7 +312,7 @@ class _Run:
         self._ends = list(range(len(self._first)))
 
     def sequences(self) -> list[ReplayedSequence]:
-        """What came of each."""
+        """The sequences with the ranks of their removed boundaries."""
         ends = [start - 1 for start, _ in self.starts[1:]] + [len(self._first) - 1]
         return [
             ReplayedSequence(tuple(self._first[start:end]), tuple(self._joined[start : end - 1]), count)
@@ -321,7 +320,7 @@ class _Run:
         ]
 
     def merge(self, rank: int, left: int, right: int, new: int, num_bytes: int) -> ReplayedStep:
-        """Counts all pairs, then merges one of them wherever it stands, from left to right."""
+        """Counts all pairs, then merges every occurrence of one pair, from left to right."""
         pairs = self._pairs()
         best = self._best(pairs)
         self._join(rank, left, right, new)
@@ -333,7 +332,7 @@ class _Run:
         )
 
     def _pairs(self) -> dict[tuple[int, int], int]:
-        """All pairs with their counts, in the order in which they first appear."""
+        """All pairs with their counts, in order of first appearance."""
         if self._weighted:
             counted: Counter[tuple[int, int]] = Counter()
             counts = iter([count for _, count in self.starts])
@@ -347,7 +346,7 @@ class _Run:
         return {pair: count for pair, count in counted.items() if _WALL not in pair}
 
     def _best(self, pairs: Mapping[tuple[int, int], int]) -> tuple[PairCount, ...]:
-        """The most frequent pairs that may merge, in the order of the tie rule; without one, as they first appear."""
+        """The most frequent pairs that may merge, in the order of the tie rule, or else of first appearance."""
         if self._rules:
             pairs = {pair: count for pair, count in pairs.items() if self._may_merge(pair)}
         counts = sorted(pairs.values(), reverse=True)[: self._top]
@@ -362,7 +361,7 @@ class _Run:
                 found.sort(key=lambda pair: (self.spell(pair[0]), self.spell(pair[1])), reverse=True)
             case "shortest":
                 found.sort(key=lambda pair: (self._size(pair), self.spell(pair[0]) + self.spell(pair[1]), pair))
-        found.sort(key=lambda pair: -pairs[pair])  # stable: among equals the order stays
+        found.sort(key=lambda pair: -pairs[pair])  # stable: keeps the order of equal counts
         return tuple(PairCount(*pair, pairs[pair]) for pair in found[: self._top])
 
     def _size(self, pair: tuple[int, int]) -> int:
@@ -384,7 +383,7 @@ class _Run:
                 at = ids.index(left, at)
             except ValueError:
                 break
-            if ids[at + 1] != right:  # there is one: a wall is last
+            if ids[at + 1] != right:  # in range: the last item is a separator
                 at += 1
                 continue
             self._joined[ends[at]] = rank
@@ -408,7 +407,7 @@ class _Run:
 
 
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
-    """What training counted of a document: its pretokens, cut at special tokens and without them."""
+    """The pretokens of a document that training counted: without special tokens, which split it."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {content.encode() for _, content, _, _ in tok._core.added_tokens()}
     for start, end, _ in pretokens:
@@ -417,7 +416,7 @@ def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
 
 
 def _symbols(tok: Tokenizer, pretoken: bytes) -> list[int]:
-    """What a pretoken is before the first merge."""
+    """Symbols of a pretoken before the first merge."""
     model = tok.definition.model
     if not isinstance(model, Bpe):
         raise RuntimeError(f"a {model.type} model has no symbols that merge")
@@ -432,7 +431,7 @@ def _find(tok: Tokenizer, unit: bytes, ends_word: bool) -> int:
     id = tok._core.find(unit, ends_word)
     if id is None:
         raise ConfigError(
-            f"{quoted(unit)} is in the text and not in the vocabulary: this is not what the tokenizer was trained on",
+            f"{quoted(unit)} is in the text and not in the vocabulary: this is not the tokenizer's training corpus",
             option="corpus",
         )
     return id

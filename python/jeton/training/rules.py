@@ -1,10 +1,10 @@
-"""Rules of merging: what a token of the vocabulary never is, and what must be one.
+"""Merge rules: constraints on the tokens of a trained vocabulary, and required tokens.
 
-`Rules` says it in Python, the core asks it of each pair when the pair is born (``train/rules/named.rs``). Digits are a
-matter of the pattern, for what group a digit is in depends on the digits after it; tokens that must exist are merged
-last, from what the learned merges leave of them.
+`Rules` is the Python side. The core checks each pair when it first appears (``train/rules/named.rs``). Digit grouping
+from the right is part of the pattern instead, because the group of a digit depends on the digits after it. Required
+tokens get the last merges, which join the symbols that the learned merges leave of them.
 
-Left out: rules about the place of a token in the text.
+Left out: rules about the position of a token in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..special import spell
 
 __all__ = ["NAMES", "Rules", "add_required"]
 
-# The rules that are switched on by name.
+# Boolean rules, which can be passed by name.
 NAMES = ("whole_characters", "one_class", "one_script", "lone_punctuation", "digits_from_right")
 _DIGITS = r"\p{N}{1,3}"
 _DIGITS_FROM_RIGHT = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
@@ -31,21 +31,21 @@ _DIGITS_FROM_RIGHT = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What tokens may be merged. Every rule is a property of a token's bytes, so it can be checked on any vocabulary.
+    """Constraints on merged tokens. Each is a property of a token's bytes and can be checked on any vocabulary.
 
     Attributes:
-        whole_characters: no token holds a part of a character beside anything else (parts of one character alone are
-            what byte-level tokens of rare characters are made of). The next three rules ask for it at byte level.
-        one_class: a token is letters with their marks, or numbers, or white space, or others; one space may stand
-            before any of them.
-        one_script: the letters of a token are of one script; Han, Hiragana and Katakana are one.
+        whole_characters: a token with part of a character holds nothing else. (Byte-level tokens of rare characters are
+            built from such parts.) At byte level, the next three rules imply it.
+        one_class: a token consists of letters with their marks, of numbers, of white space, or of other characters,
+            after at most one leading space.
+        one_script: the letters of a token have one script; Han, Hiragana and Katakana count as one.
         lone_punctuation: a punctuation mark or symbol is a token of its own and never merges.
-        digits_from_right: runs of digits are cut in threes from the right, 1|234|567, by the pattern.
-        max_token_length: in bytes at byte level, else in characters.
-        blocked: texts that never become a token of their own.
-        required: texts that are one token whatever the corpus; they take the last merges. Special tokens are another
-            thing: those are found in the text only where the caller permits it.
-        max_words: a token has at most so many words; for merges across words.
+        digits_from_right: the pattern splits runs of digits into threes from the right, 1|234|567.
+        max_token_length: maximum length, in bytes at byte level, else in characters.
+        blocked: texts that never become a token.
+        required: texts that become one token for any corpus; they get the last merges. Unlike special tokens, they are
+            ordinary vocabulary and need no permission.
+        max_words: maximum number of words in a token, for merges across words.
 
     Examples:
         >>> import jeton
@@ -66,7 +66,7 @@ class Rules:
     max_words: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be meant."""
+        """Checks types and contradictions."""
         for name in ("max_token_length", "max_words"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -83,10 +83,10 @@ class Rules:
 
     @classmethod
     def of(cls, rules: Rules | Sequence[str] | None) -> Rules:
-        """From rules, or the names of those to switch on.
+        """Converts from `Rules`, or from names of boolean rules.
 
         Raises:
-            ConfigError: a name that no rule has.
+            ConfigError: an unknown name.
 
         Examples:
             >>> Rules.of(["one_script"]).one_script
@@ -102,13 +102,13 @@ class Rules:
         return cls(**switched_on)
 
     def facts(self) -> dict[str, Any]:
-        """What differs from no rule, for the file."""
+        """The rules that are set, as saved with the tokenizer."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
     def to_json(self, *, by_character: bool) -> str | None:
-        """What the core asks of each pair; None where it need not."""
-        asked: Mapping[str, Any] = {
+        """The constraints on pairs in the core's form; None if there are none."""
+        constraints: Mapping[str, Any] = {
             "whole_characters": self.whole_characters,
             "one_class": self.one_class,
             "one_script": self.one_script,
@@ -117,10 +117,10 @@ class Rules:
             "max_words": self.max_words,
             "blocked": [list(text.encode()) for text in self.blocked],
         }
-        return json.dumps({**asked, "by_character": by_character}) if any(asked.values()) else None
+        return json.dumps({**constraints, "by_character": by_character}) if any(constraints.values()) else None
 
     def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
-        """Whether each of these may be a token; `by_character`: at character level.
+        """Checks each token against the rules; `by_character`: at character level.
 
         Examples:
             >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])
@@ -129,14 +129,14 @@ class Rules:
         given = items(tokens, "tokens", "a list of bytes")
         for index, token in enumerate(given):
             instance(token, f"tokens[{index}]", bytes, "bytes")
-        asked = self.to_json(by_character=flag(by_character, "by_character"))
-        return rules_hold(asked, given) if asked else [True] * len(given)
+        rules = self.to_json(by_character=flag(by_character, "by_character"))
+        return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        """The pattern, with runs of digits cut from the right where that is asked.
+        """The pattern, changed to group digits from the right if `digits_from_right` is set.
 
         Raises:
-            ConfigError: a pattern that does not cut digits in groups of up to three.
+            ConfigError: a pattern that does not split digits into groups of up to three.
 
         Examples:
             >>> cut = Rules(digits_from_right=True).pattern(Pattern.of("o200k"))
@@ -156,21 +156,21 @@ class Rules:
 
 
 def add_required(
-    vocabulary: Vocabulary, required: Sequence[str], room: int, *, by_character: bool
+    vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: where the learned merges leave several, merges of these follow as the last.
+    """Makes each text one token: appends merges of the tokens that the learned merges leave of it.
 
     Args:
         vocabulary: the alphabet and the learned merges.
         required: the texts.
-        room: how many entries there may be; learned merges give way from the last on.
+        max_entries: maximum number of entries; learned merges are removed from the end to make space.
         by_character: at character level.
 
     Returns:
-        The vocabulary, and how many of the learned merges it keeps.
+        The vocabulary, and the number of learned merges that it keeps.
 
     Raises:
-        ConfigError: more texts than there is room for, or a character that the alphabet does not have.
+        ConfigError: more texts than fit, or a character that is not in the alphabet.
     """
     ids, kinds, contents, merges = vocabulary.columns()
     num_symbols = len(ids) - len(merges)
@@ -187,11 +187,11 @@ def add_required(
     kept = len(merges)
     while True:
         added = _merges_of(texts, {(left, right): new for left, right, new in merges[:kept]}, first + kept)
-        over = num_symbols + kept + len(added) - room
+        over = num_symbols + kept + len(added) - max_entries
         if over <= 0:
             break
         if kept == 0:
-            raise ConfigError(f"there is no room for the {len(required)} required tokens", option="vocab_size")
+            raise ConfigError(f"vocab_size is too small for the {len(required)} required tokens", option="vocab_size")
         kept = max(0, kept - over)
     all_merges = [*merges[:kept], *added]
     ids, kinds, contents = ids[: num_symbols + kept], kinds[: num_symbols + kept], contents[: num_symbols + kept]
@@ -203,7 +203,7 @@ def add_required(
 
 
 def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """The merges that are missing to make each text one token, in the order of the texts, from left to right."""
+    """Missing merges that make each text one token, in the order of the texts, from left to right."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []
     for text in texts:
@@ -216,7 +216,7 @@ def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_
 
 
 def _merged(ids: Sequence[int], merges: Mapping[tuple[int, int], int]) -> list[int]:
-    """What the merges make of a text: always the lowest new id that is possible, from left to right."""
+    """Applies merges to symbols, lowest new id first, from left to right."""
     ids = list(ids)
     while possible := [merges[pair] for pair in pairwise(ids) if pair in merges]:
         new = min(possible)

@@ -1,13 +1,12 @@
-"""Counts on disk while a corpus is counted: where memory has no room for them, and so that counting can go on later.
+"""Spilling of counts to disk while a corpus is counted: over the memory limit, and for checkpoints.
 
-    runs        ``run-000001.jtr`` and so on: sorted counts, each of a stretch of the corpus
-    state.json  only for a checkpoint: how far counting is, with which options, and which runs belong to it
+    runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
+    state.json  for a checkpoint only: position, options, and names of the runs
 
-A run is written beside its name, flushed to the disk and renamed; then the state is replaced in one step. So whatever
-ends the process, the state names runs that are whole. What it does not name is left from a process that was
-ended, and is removed.
+A run is written to a temporary file, flushed to disk and renamed; then the state is replaced atomically. Invariant: the
+state names complete runs only, whenever the process ends. Runs that it does not name are stale and are removed.
 
-Left out: two processes that count into one folder at once.
+Left out: concurrent counting into one folder by two processes.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
-from .interrupted import uninterrupted
+from .interrupted import defer_interrupt
 
 __all__ = ["Position", "Spill"]
 
-# Documents, bytes and the like of a state: a place in the corpus takes 64 bits, and there are up to 128 in a byte.
+# Exclusive limit of the numbers in a state: a position in the corpus has 64 bits, with up to 128 positions per byte.
 MOST = 1 << 56
 STATE = "state.json"
-MOST_RUNS = 64  # read at once; more are merged before
+MOST_RUNS = 64  # fan-in of the k-way merge; more runs are merged in several passes
 RUN = re.compile(r"run-\d{6,}\.jtr(\.tmp)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far in a corpus: how many documents, and a checksum by which they are known again.
+    """Position in a corpus: number of documents, and a checksum that identifies them.
 
     Examples:
         >>> first = Position().after(Document(b"one", "a"))
@@ -55,7 +54,7 @@ class Position:
     checksum: int = 0
 
     def after(self, document: Document) -> Position:
-        """One document more. Its length, its start and its end are looked at, which costs little beside counting."""
+        """The position after one more document. The checksum covers its length and its first and last 256 bytes."""
         data = document.data
         look = b"%d:" % len(data) + data[:256] + data[-256:]
         return Position(self.documents + 1, zlib.crc32(look, self.checksum))
@@ -63,14 +62,14 @@ class Position:
 
 @dataclass
 class Spill:
-    """The folder of the runs, and what is known of them.
+    """Folder of runs, with its state.
 
     Attributes:
-        folder: where they are; made when the first is written, where it is temporary.
-        is_checkpoint: whether a state is kept, so that counting can go on.
-        options: what must be the same to go on: name -> what it is.
-        position: how far the runs go.
-        totals: (documents, bytes, special tokens met) in them.
+        folder: the checkpoint, or the parent of a temporary folder, which is created with the first run.
+        is_checkpoint: True: a state is saved, from which counting can resume.
+        options: name -> value, which must be equal to resume.
+        position: position after the documents in the runs.
+        totals: (documents, bytes, special tokens found) of the runs.
     """
 
     folder: str | None
@@ -85,11 +84,11 @@ class Spill:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | None, *, checkpoint: bool, options: dict[str, Any]) -> Spill:
-        """The runs in a folder: those that a checkpoint has, or none.
+        """Opens a folder, and loads the state of a checkpoint if there is one.
 
         Raises:
             ConfigError: the checkpoint was made with other options.
-            FormatError: its state or one of its runs is damaged or gone.
+            FormatError: its state is corrupt, or one of its runs is missing.
         """
         spill = cls(None if folder is None else os.fspath(folder), checkpoint, options)
         if checkpoint and spill.folder is not None:
@@ -99,17 +98,17 @@ class Spill:
         return spill
 
     def put(self, counter: _core.Counter, position: Position) -> None:
-        """Writes what a counter has counted to a run, and frees its memory.
+        """Writes the counts of a counter to a run, and frees their memory.
 
-        Ctrl-C waits until all is written. What a second one interrupts is not tried again: the counter may be empty
-        already, and the last state stands.
+        Ctrl-C is deferred until the run is written. A write interrupted by a second Ctrl-C is not repeated, because the
+        counter may be empty already; the previous state stays valid.
 
         Raises:
-            OSError: the disk is full; what was written before stays as it is.
+            OSError: the disk is full; earlier runs are unchanged.
         """
         if self._is_writing or (position == self.position and self.is_checkpoint):
             return
-        with uninterrupted():
+        with defer_interrupt():
             self._is_writing = True
             totals = counter.totals()
             self._write(partial(counter.spill, durable=self.is_checkpoint))
@@ -119,11 +118,11 @@ class Spill:
 
     @property
     def has_runs(self) -> bool:
-        """Whether anything was written."""
+        """True if there is at least one run."""
         return bool(self._runs)
 
     def runs(self) -> list[str]:
-        """The paths of the runs, of which there are few enough to be read at once."""
+        """Paths of the runs, after merging some if there are more than MOST_RUNS."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
             self._write(partial(_core.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
@@ -134,7 +133,7 @@ class Spill:
         return [self._path(run) for run in self._runs]
 
     def close(self) -> None:
-        """Removes what nobody needs any more. A checkpoint stays."""
+        """Removes the temporary folder. A checkpoint is kept."""
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
@@ -142,7 +141,7 @@ class Spill:
         return os.path.join(self._home(), name)
 
     def _home(self) -> str:
-        """The folder; a temporary one in it, or in the system's place for such, where there is no checkpoint."""
+        """The folder of the runs: the checkpoint, or a temporary folder, created on first use."""
         if self.is_checkpoint and self.folder is not None:
             return self.folder
         if self._temporary is None:
@@ -152,7 +151,7 @@ class Spill:
         return self._temporary
 
     def _write(self, write: Callable[[str], object]) -> None:
-        """A new run, whole or not there."""
+        """Writes a new run atomically."""
         name = f"run-{self._next:06}.jtr"
         path = self._path(name)
         try:
@@ -170,11 +169,11 @@ class Spill:
         self._runs.append(name)
 
     def _explained(self, error: OSError) -> OSError:
-        """An error of the disk, with what can be done about it."""
-        hint = "counts did not fit into memory_limit and cannot be written here; "
+        """Adds a remedy to an I/O error."""
+        hint = "counts exceed memory_limit and cannot be written here; "
         if error.errno == errno.ENOSPC:
             hint = "the disk is full: counts over memory_limit are written here; "
-        kept = "what the checkpoint has is whole" if self.is_checkpoint else "pass spill_folder= on a larger disk"
+        kept = "the checkpoint is still valid" if self.is_checkpoint else "pass spill_folder= on a larger disk"
         return OSError(error.errno or errno.EIO, f"{error.strerror or error}; {hint}{kept}", self._home())
 
     def _save_state(self) -> None:
@@ -205,10 +204,10 @@ class Spill:
             state = json.loads(spelled)
             numbers = [state["documents"], state["checksum"], state["next"], *state["totals"]]
             if state["version"] != 1 or len(numbers) != 6 or not all(type(n) is int and 0 <= n < MOST for n in numbers):
-                raise ValueError("its numbers are not those of a state")
+                raise ValueError("invalid numbers")
             runs = list(state["runs"])
             if not all(isinstance(run, str) and RUN.fullmatch(run) for run in runs):
-                raise ValueError("it names runs that are none")
+                raise ValueError("invalid names of runs")
             options = dict(state["options"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FormatError(f"{path}: not the state of a checkpoint ({error})", format="checkpoint") from None
@@ -219,13 +218,14 @@ class Spill:
                 raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
         for run in runs:
             if not os.path.isfile(self._path(run)):
-                raise FormatError(f"{path}: its run {run} is gone; count again in another folder", format="checkpoint")
+                message = f"{path}: its run {run} is missing; count again in another folder"
+                raise FormatError(message, format="checkpoint")
         self.position = Position(state["documents"], state["checksum"])
         self.totals = (state["totals"][0], state["totals"][1], state["totals"][2])
         self._runs, self._next = runs, state["next"]
 
     def _sweep(self) -> None:
-        """Removes runs that the state does not name."""
+        """Removes stale runs, which the state does not name."""
         for name in os.listdir(self._home()):
             if RUN.fullmatch(name) and name not in self._runs:
                 os.unlink(self._path(name))

@@ -1,6 +1,6 @@
-"""What happens to a document before its pretokens are counted.
+"""`Stages`: normalization and pre-tokenization of a document before counting.
 
-The stages are the parts of a `Definition` that stand before its model. One pattern alone is the fast way.
+These are the stages of a `Definition` that precede its model. A single pattern takes the fast path.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import parts
-from ..definition import Definition, Part, Pattern, ordered
+from ..arguments import components
+from ..definition import Component, Definition, Pattern, ordered
 
 __all__ = ["Stages"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Normalizer, then pre-tokenizer: what of a document is counted.
+    """Normalizer and pre-tokenizer that turn a document into the pretokens to count.
 
     Attributes:
-        normalizer: parts that rewrite text, in order, as in `Definition`.
-        pretokenizer: parts that cut it, in order.
-        user_defined: tokens that SentencePiece's normalizer leaves alone; they cut the normalized text and are not
+        normalizer: components that rewrite text, in order, as in `Definition`.
+        pretokenizer: components that split it, in order.
+        user_defined: tokens that SentencePiece's normalizer does not change; they split the normalized text and are not
             counted.
-        boundaries: tokens that cut the normalized text, too; each is counted as one U+001F (SentencePiece's trainer).
-        skip_over_bytes: documents longer than this are not counted; None counts all.
-        skip_with: documents that hold this are not counted.
-        mark_ends: count what ends a document with a U+000A behind it.
-        byte_level: whether a ``ByteLevel`` part hands on bytes, as byte-level models want them, or the characters of
-            the byte alphabet that stand for them.
+        boundaries: tokens that also split the normalized text; each is counted as one U+001F (SentencePiece's trainer).
+        skip_over_bytes: documents longer than this are skipped; None: no limit.
+        skip_with: documents that contain this text are skipped.
+        mark_ends: append U+000A to the last pretoken of a document.
+        byte_level: True: a ``ByteLevel`` component outputs bytes, for byte-level models; False: characters of the byte
+            alphabet.
 
     Examples:
         >>> Stages.of("gpt2").pattern.text
@@ -39,8 +39,8 @@ class Stages:
         True
     """
 
-    normalizer: tuple[Part, ...] = ()
-    pretokenizer: tuple[Part, ...] = ()
+    normalizer: tuple[Component, ...] = ()
+    pretokenizer: tuple[Component, ...] = ()
     user_defined: tuple[str, ...] = ()
     byte_level: bool = True
     boundaries: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Stages:
 
     @classmethod
     def of(cls, what: str | Pattern | Definition | Stages | None) -> Stages:
-        """From a pattern (a name or a regex; None does not split), or what a `Definition` does before its model.
+        """Converts from a pattern (a name or a regex; None does not split) or a `Definition`.
 
         Raises:
             ConfigError: as `Pattern.of`.
@@ -72,20 +72,20 @@ class Stages:
     def make(
         cls,
         pattern: str | None,
-        normalizer: Sequence[Part] = (),
-        pretokenizer: Sequence[Part] | None = None,
+        normalizer: Sequence[Component] = (),
+        pretokenizer: Sequence[Component] | None = None,
     ) -> Stages:
-        """What `count_pretokens` was given, checked.
+        """Builds the stages from the arguments of `count_pretokens`.
 
         Raises:
-            ConfigError: parts that are no list of objects with a type.
+            ConfigError: components that are not a list of objects with a type.
         """
-        cut = cls.of(pattern).pretokenizer if pretokenizer is None else parts(pretokenizer, "pretokenizer")
-        return cls(parts(normalizer, "normalizer"), cut)
+        cut = cls.of(pattern).pretokenizer if pretokenizer is None else components(pretokenizer, "pretokenizer")
+        return cls(components(normalizer, "normalizer"), cut)
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern, where it is all there is; else None."""
+        """The pattern, if the stages consist of one pattern only; else None."""
         if self.normalizer or self.user_defined or any(self._rare().values()):
             return None
         return Definition(pretokenizer=self.pretokenizer).pattern
@@ -100,7 +100,7 @@ class Stages:
         } | {name: value for name, value in self._rare().items() if value}
 
     def _rare(self) -> dict[str, Any]:
-        """What few stages have, and what a file leaves out where it is not there."""
+        """Rarely used options, which a file omits at their defaults."""
         return {
             "boundaries": list(self.boundaries),
             "skip_over_bytes": self.skip_over_bytes,
@@ -110,19 +110,19 @@ class Stages:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Stages:
-        """Reads what `to_json` wrote.
+        """Reads the output of `to_json`.
 
         Raises:
-            KeyError, TypeError: it did not write that.
+            KeyError, TypeError: not the output of `to_json`.
         """
         lists = [facts[name] for name in ("normalizer", "pretokenizer", "user_defined")]
         if not all(isinstance(items, list) for items in lists) or not isinstance(facts["byte_level"], bool):
-            raise TypeError("stages are three lists and a truth value")
+            raise TypeError("stages must be three lists and a boolean")
         normalizer, pretokenizer, user_defined = lists
         if not all(isinstance(part, dict) for part in normalizer + pretokenizer):
-            raise TypeError("the parts of a stage are a list of objects")
+            raise TypeError("a stage must be a list of objects")
         if not all(isinstance(token, str) for token in user_defined):
-            raise TypeError("user-defined tokens are strings")
+            raise TypeError("user-defined tokens must be strings")
         rare = {
             "boundaries": list | None,
             "skip_over_bytes": int | None,
@@ -131,7 +131,7 @@ class Stages:
         }
         for name, kind in rare.items():
             if not isinstance(facts.get(name), kind):
-                raise TypeError(f"{name} is of another type")
+                raise TypeError(f"{name} has the wrong type")
         return cls(
             tuple(normalizer), tuple(pretokenizer), tuple(user_defined), facts["byte_level"],
             tuple(facts.get("boundaries") or ()), facts.get("skip_over_bytes"), facts.get("skip_with"),
@@ -139,7 +139,7 @@ class Stages:
         )  # fmt: skip
 
     def is_same(self, other: Stages) -> bool:
-        """Whether both hand on the same pretokens, as far as their parts say.
+        """True if both have the same components and therefore yield the same pretokens.
 
         Examples:
             >>> Stages.of("gpt2").is_same(Stages((), ({"name": "gpt2", "type": "Pattern"},), byte_level=False))
@@ -147,16 +147,16 @@ class Stages:
         """
         mine, others = self.to_json(), other.to_json()
         if not any(part.get("type") == "ByteLevel" for part in (*self.normalizer, *self.pretokenizer)):
-            others["byte_level"] = mine["byte_level"]  # it says nothing there
+            others["byte_level"] = mine["byte_level"]  # no effect without ByteLevel
         return mine == others
 
     def describe(self) -> str:
-        """In a few words, for messages."""
+        """Short description for messages."""
         if self.pattern is not None:
             return f"pattern {self.pattern.text!r}"
         names = [part.get("type", "?") for part in (*self.normalizer, *self.pretokenizer)]
         return "the stages " + (", ".join(names) or "none")
 
     def core_json(self) -> str:
-        """What the core reads."""
+        """The stages in the core's form."""
         return json.dumps(self.to_json())

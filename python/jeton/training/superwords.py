@@ -1,7 +1,7 @@
-"""Merges across words: the options of a second stage of training.
+"""`Superwords`: options of a second stage of training, whose merges cross words.
 
-Source: SuperBPE, Liu et al. 2025, arXiv 2503.13423: BPE until a part of the vocabulary is made, then merges that white
-space does not stop. The limit of four words is theirs; that a colon ends a token is not carried over.
+Source: SuperBPE, Liu et al. 2025, arXiv 2503.13423: BPE for part of the vocabulary, then merges across white space. The
+limit of four words is theirs; their rule that a colon ends a token is not adopted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .rules import Rules
 
 __all__ = ["ACROSS_WORDS", "Superwords"]
 
-# Lines without their ends, and digits as o200k has them.
+# Lines without their ends, and groups of digits as in o200k.
 ACROSS_WORDS = r"\p{N}{1,3}|[^\r\n\p{N}]+|[\r\n]+"
 
 
@@ -25,10 +25,9 @@ class Superwords:
     """A second stage of training, whose merges may cross words (SuperBPE).
 
     Attributes:
-        from_size: the number of entries from which on merges may cross; up to 1, a share of them.
-        pattern: what no merge crosses in the second stage, and how the tokenizer cuts text. By default lines and groups
-            of digits.
-        max_words: the most words of a token that the second stage makes; None is no limit.
+        from_size: number of entries after which merges may cross words; a float up to 1 is a share of the vocabulary.
+        pattern: pre-tokenization pattern of the second stage and of the tokenizer. Default: lines and groups of digits.
+        max_words: maximum number of words in a token of the second stage; None: no limit.
 
     Examples:
         >>> import jeton
@@ -43,10 +42,10 @@ class Superwords:
     max_words: int | None = 4
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be meant."""
+        """Checks types and ranges."""
         if isinstance(self.from_size, bool) or not isinstance(self.from_size, int | float) or not self.from_size >= 0:
             raise ConfigError(
-                f"from_size={self.from_size!r} is no number of entries, and no share", option="superwords"
+                f"from_size={self.from_size!r} is neither a number of entries nor a share", option="superwords"
             )
         if isinstance(self.from_size, float) and self.from_size > 1:
             raise ConfigError(f"from_size={self.from_size!r} is a share over 1", option="superwords")
@@ -55,15 +54,17 @@ class Superwords:
 
     @classmethod
     def of(cls, superwords: Superwords | bool | None) -> Superwords | None:
-        """From True, for the defaults, or nothing."""
+        """Converts True to the defaults, False and None to None."""
         if superwords is None or isinstance(superwords, bool):
             return cls() if superwords else None
         return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
     def facts(self) -> dict[str, Any]:
-        """What was asked, for the file."""
+        """The options, as saved with the tokenizer."""
         return asdict(self)
 
-    def first_size(self, room: int) -> int:
-        """How many of `room` entries the first stage makes."""
-        return min(room, self.from_size if isinstance(self.from_size, int) else round(room * self.from_size))
+    def first_size(self, max_entries: int) -> int:
+        """Number of entries, out of `max_entries`, that the first stage learns."""
+        return min(
+            max_entries, self.from_size if isinstance(self.from_size, int) else round(max_entries * self.from_size)
+        )

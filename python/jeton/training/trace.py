@@ -1,4 +1,4 @@
-"""`trace=`: a training run on small input, as lines of text. What is written is a `Replay`."""
+"""`trace=`: prints a training run on small input, as a `Replay`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def trace_training(
     split: bool,
     write: Callable[[str], None],
 ) -> None:
-    """Plays a training run back, one line a merge.
+    """Replays a training run and writes one line per merge.
 
     Args:
-        tok: what was trained.
+        tok: the trained tokenizer.
         texts: the documents, or (split=False) the pretokens, that it was trained on.
-        counts: how often each of them occurred; None: once.
-        split: whether the texts are documents.
-        write: gets each line.
+        counts: count of each text; None: 1.
+        split: True if the texts are documents.
+        write: called with each line.
 
     Raises:
-        ConfigError: there is too much text to show.
+        ConfigError: too much text.
 
     Examples:
         >>> import jeton

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
-from ...definition import Level, Pattern, TieBreak
+from ...definition import Pattern, SymbolLevel, TieBreak
 from ...drawing import draw
 from ...errors import ConfigError
 from ...training import Replay, train
@@ -43,7 +43,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
             f"{num_bytes:,}",
             option="text",
         )
-    level = cast(Level, asked.one_of(request, "level", get_args(Level), "byte"))
+    level = cast(SymbolLevel, asked.one_of(request, "level", get_args(SymbolLevel), "byte"))
     tok = train(
         [text],
         asked.integer(request, "vocab_size", 276, 1, MAX_VOCAB_SIZE),

@@ -1,6 +1,6 @@
-"""Training by the rules of the peers: the same merges or pieces, in the same order, as the library that is named.
+"""Presets: training with the rules of a peer library, which yields its merges or pieces, in its order.
 
-A name stands for a preset with the peer's defaults; the class says more: ``preset="sentencepiece"`` is
+A name selects a preset with the peer's defaults, its class takes options: ``preset="sentencepiece"`` is
 ``preset=SentencePiece()``.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import ConfigError
-from .base import Asked, Learned, Preset, Recipe
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest
 from .hf import Bert, Hf
 from .minbpe import MinBpe
 from .sentencepiece import SentencePiece
@@ -20,16 +20,16 @@ from .unigram import SentencePieceUnigram
 
 __all__ = [
     "PRESETS",
-    "Asked",
     "Bert",
     "Hf",
-    "Learned",
+    "LearnedVocabulary",
     "MinBpe",
     "Preset",
     "Recipe",
     "SentencePiece",
     "SentencePieceUnigram",
     "SubwordNmt",
+    "TrainingRequest",
     "make",
     "resolve",
 ]
@@ -38,16 +38,17 @@ PRESETS: Mapping[str, type[Preset]] = {
     each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
 }
 
-_ANY_LENGTH = 1_073_741_824  # the most that SentencePiece takes
+_ANY_LENGTH = 1_073_741_824  # SentencePiece's maximum
 
 
 def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
-    """The preset that is meant; ``algorithm="wordpiece"`` alone is `Bert`, ``"unigram"`` alone `SentencePieceUnigram`.
+    """Resolves `preset=` and `algorithm=`.
 
-    Alone, Unigram follows no slips, takes lines of any length, and makes do with fewer pieces where there are no more.
+    Without a preset, ``algorithm="wordpiece"`` is `Bert` and ``"unigram"`` is `SentencePieceUnigram` with other
+    defaults: it reproduces no bugs, accepts lines of any length, and accepts fewer pieces than requested.
 
     Raises:
-        ConfigError: there is none of that name, or it trains another algorithm.
+        ConfigError: an unknown name, or a preset that trains another algorithm.
 
     Examples:
         >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") is None
@@ -72,10 +73,10 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
 
 
 def make(name: str, options: Mapping[str, Any]) -> Preset:
-    """A preset by its name, with options of the peer.
+    """Makes a preset from its name and options.
 
     Raises:
-        ConfigError: there is no such preset, or it has no such option.
+        ConfigError: an unknown preset or option.
 
     Examples:
         >>> make("sentencepiece", {"split_digits": True}).split_digits

@@ -1,8 +1,8 @@
-"""What a preset is: the rules of a peer, under the peer's own names.
+"""`Preset`: the base class of presets, which reproduce the training rules of a peer library.
 
-A preset says how a corpus is counted, what is learned from the counts, and what tokenizer that makes. It is a frozen
-dataclass whose fields are the options of the peer, with the peer's defaults; `recipe` turns it, and what else `train`
-was given, into a `Recipe`. What contradicts is refused.
+A preset defines counting, learning and the resulting tokenizer. It is a frozen dataclass whose fields are the peer's
+options, with the peer's names and defaults. `Preset.recipe` combines it with the other arguments of `train` into a
+`Recipe`, and refuses contradictions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from ... import _core, arguments
-from ...definition import Definition, EndOfWordStyle, Level, TieBreak
+from ...definition import Definition, EndOfWordStyle, SymbolLevel, TieBreak
 from ...errors import ConfigError
 from ...special import spell
 from ...tokenizer import MAX_ID
@@ -20,17 +20,17 @@ from ..counts import Counts
 from ..options import TIE_BREAKS
 from ..stages import Stages
 
-__all__ = ["DEFAULT_VOCAB_SIZE", "Asked", "Learned", "Preset", "Recipe", "checked"]
+__all__ = ["DEFAULT_VOCAB_SIZE", "LearnedVocabulary", "Preset", "Recipe", "TrainingRequest", "checked"]
 
-DEFAULT_VOCAB_SIZE = 32_000  # what `train` takes where nothing is said
+DEFAULT_VOCAB_SIZE = 32_000  # default of `train`
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What `train` was given beside the corpus and the preset; None is what was not given."""
+class TrainingRequest:
+    """Arguments of `train` other than the corpus and the preset; None: not given."""
 
     vocab_size: int
-    level: Level | None = None
+    level: SymbolLevel | None = None
     pattern: str | None = None
     tie_break: TieBreak | None = None
     min_frequency: int | None = None
@@ -40,14 +40,14 @@ class Asked:
     end_of_word_style: EndOfWordStyle | None = None
 
     def facts(self) -> dict[str, Any]:
-        """What decides merges, but not how many there are."""
+        """The arguments that determine the merges, without the vocabulary size."""
         return {name: value for name, value in asdict(self).items() if name != "vocab_size"}
 
     @classmethod
     def make(
         cls,
         vocab_size: int,
-        level: Level | None,
+        level: SymbolLevel | None,
         pattern: str | None,
         normalizer: object,
         tie_break: TieBreak | None,
@@ -56,14 +56,14 @@ class Asked:
         unk_token: str | None,
         end_of_word: str | None,
         end_of_word_style: EndOfWordStyle | None,
-    ) -> Asked:
-        """Checks what `train` was given, as far as it is the same for every preset.
+    ) -> TrainingRequest:
+        """Checks the arguments of `train` that are common to all presets.
 
         Raises:
-            ConfigError: an option that cannot work.
+            ConfigError: an invalid argument.
         """
         if normalizer is not None:
-            raise ConfigError("normalizer= goes with no preset: a preset has its own", option="normalizer")
+            raise ConfigError("normalizer= is not supported with preset=, which has its own", option="normalizer")
         if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or not 1 <= vocab_size <= MAX_ID + 1:
             raise ConfigError(
                 f"vocab_size={vocab_size!r} is not an integer from 1 to {MAX_ID + 1}", option="vocab_size"
@@ -91,7 +91,7 @@ class Asked:
         )  # fmt: skip
 
     def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
-        """Refuses what the preset decides itself: option -> what to do instead.
+        """Refuses options that the preset determines itself; `decides` maps option -> explanation.
 
         Raises:
             ConfigError: one of the options was given.
@@ -99,40 +99,40 @@ class Asked:
         for option, instead in decides.items():
             value = getattr(self, option)
             if value not in (None, ()):
-                raise ConfigError(f"preset={preset!r} decides {option} itself; {instead}", option=option)
+                raise ConfigError(f"preset={preset!r} does not support {option}=; {instead}", option=option)
 
 
-class Learned(NamedTuple):
-    """What the core returned; `merges` is None where the vocabulary has them."""
+class LearnedVocabulary(NamedTuple):
+    """Result of learning in the core; `merges` is None if the vocabulary holds them."""
 
     vocabulary: _core.Vocabulary
     num_symbols: int
     merges: list[tuple[int, int, int]] | None
     columns: tuple[list[int], list[int], list[int]]  # pair count, corpus tokens, tokens in use
-    stopped: str | None = None  # why there is less than was asked for, where merges do not say it
+    stopped: str | None = None  # reason for a smaller vocabulary, if it does not follow from the merges
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that a training run needs.
+    """Complete description of a training run.
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        tie_break, min_frequency: as they are saved with the tokenizer; Unigram has no ties.
-        stages: how documents are counted.
-        special_tokens: what cuts them before.
-        by_line: whether the peer takes each line of a file for a document.
-        unit: what progress counts.
-        learn: counts, how learning runs -> what was learned.
-        definition: the tokenizer around the vocabulary.
-        num_merges: how many merges are asked for, from the number of initial symbols.
+        tie_break, min_frequency: as saved with the tokenizer; Unigram has no ties.
+        stages: stages that turn documents into pretokens.
+        special_tokens: tokens that split the documents first.
+        by_line: True if the peer reads each line of a file as a document.
+        unit: unit of progress.
+        learn: (counts, run settings) -> learned vocabulary.
+        definition: definition of the tokenizer.
+        num_merges: number of initial symbols -> requested number of merges.
     """
 
     algorithm: str
     tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, _core.Run], Learned]
+    learn: Callable[[Counts, _core.Run], LearnedVocabulary]
     definition: Definition
     num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()
@@ -142,20 +142,20 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Preset:
-    """The rules of a peer."""
+    """Training rules of a peer library; base class."""
 
     name: ClassVar[str]
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run that the preset and the other options of `train` describe.
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Builds the training run from the preset and the other arguments of `train`.
 
         Raises:
-            ConfigError: options that contradict.
+            ConfigError: contradicting options.
         """
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """What is said beyond the defaults, as it is saved with the tokenizer.
+        """The options that differ from the defaults, as saved with the tokenizer.
 
         Examples:
             >>> from jeton.training.presets import Hf
@@ -171,10 +171,10 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: Preset) -> None:
-    """Checks the type of every field of a plain type; the range of an integer is in the field's metadata.
+    """Checks the fields of a preset by their annotated types; the range of an integer is in the field's metadata.
 
     Raises:
-        ConfigError: says what was given and what is expected.
+        ConfigError: a value of the wrong type or outside its range.
     """
     for each in fields(preset):
         value, kind = getattr(preset, each.name), str(each.type)
@@ -191,10 +191,10 @@ def checked(preset: Preset) -> None:
                 arguments.string(value, each.name)
             case "tuple[str, ...]":
                 if "" in (found := arguments.strings(value, each.name)):
-                    raise ConfigError(f"{each.name} holds an empty string", option=each.name)
+                    raise ConfigError(f"{each.name} contains an empty string", option=each.name)
                 object.__setattr__(preset, each.name, tuple(found))
-            case "Sequence[Part]":
-                arguments.parts(value, each.name)
+            case "Sequence[Component]":
+                arguments.components(value, each.name)
             case "Mapping[str, str]":
                 pairs = arguments.instance(value, each.name, Mapping, "a mapping from string to string")
                 if not all(isinstance(text, str) for pair in pairs.items() for text in pair):
@@ -202,5 +202,5 @@ def checked(preset: Preset) -> None:
 
 
 def integer(default: int | None, low: int, high: int = (1 << 63) - 1) -> Any:
-    """A field that is an integer in a range, or None where that is the default."""
+    """Field for an integer in a range, or None if that is the default."""
     return field(default=default, metadata={"range": (low, high)})

@@ -1,9 +1,12 @@
 """Hugging Face's `BpeTrainer` and `WordPieceTrainer`.
 
-Where the trainer's own order is that of a hash map and differs from one process to the next, ours is defined: of
-characters equally frequent at the cut of `limit_alphabet` the lower code point stays, and symbols with a prefix or a
-suffix are sorted by their string. Everything else, ties included, is as there. Two things are ours: special tokens in
-the corpus cut it, where the trainer learns from their spelling, and counts have 64 bits, where it has 32.
+Merges and ids equal the trainer's, including ties, with these differences:
+
+- The trainer's order depends in two cases on a hash map and differs between processes. Here it is defined: among
+  equally frequent characters at the limit of `limit_alphabet` the lower code point stays, and symbols with a prefix or
+  a suffix are sorted by their string.
+- Special tokens split the corpus; the trainer learns from their spelling.
+- Counts have 64 bits; the trainer's have 32.
 
 Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and
 implementations/bert_wordpiece.py for BERT's defaults (facts).
@@ -17,12 +20,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import _core
-from ...definition import Bpe, Definition, Level, Part, Pattern, WordPiece
+from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
 from ...errors import ConfigError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, checked, integer
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["Bert", "Hf"]
 
@@ -35,16 +38,15 @@ class Hf(Preset):
     """`BpeTrainer`, by default over ``ByteLevel(add_prefix_space=False)`` with the whole byte alphabet.
 
     Attributes:
-        min_frequency: pairs less frequent than this are not merged.
-        limit_alphabet: the most initial symbols that are kept, the most frequent; what is not among them is left out
-            of its word.
-        initial_alphabet: characters that are kept though the corpus may lack them. None is all 256 bytes at byte level
-            (``ByteLevel.alphabet()``) and nothing at character level; ``()`` is nothing. Bytes are given by their
-            stand-ins in the byte alphabet, as there.
-        continuing_subword_prefix: what symbols inside a word begin with, as in ``"##"``; at character level.
-        end_of_word_suffix: what the last symbol of a word ends with, as in ``"</w>"``.
-        max_token_length: no token of more than two symbols is as long as this (as there: one less is the most).
-        pre_tokenizer: parts of a `tokenizer.json` that split the text; None splits by ``pattern=``.
+        min_frequency: pairs with a lower count are not merged.
+        limit_alphabet: maximum number of initial symbols; the most frequent are kept, others are removed from words.
+        initial_alphabet: characters that are kept even if the corpus lacks them. None: all 256 bytes at byte level
+            (``ByteLevel.alphabet()``), none at character level; ``()``: none. Bytes are spelled in the byte alphabet,
+            as in the trainer.
+        continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; at character level.
+        end_of_word_suffix: suffix of the last symbol of a word, such as ``"</w>"``.
+        max_token_length: exclusive maximum length of a token of more than two symbols, as in the trainer.
+        pre_tokenizer: components of a `tokenizer.json` that split the text; None splits by ``pattern=``.
 
     Examples:
         >>> import jeton
@@ -65,7 +67,7 @@ class Hf(Preset):
     continuing_subword_prefix: str | None = None
     end_of_word_suffix: str | None = None
     max_token_length: int | None = integer(None, 0)
-    pre_tokenizer: Sequence[Part] | None = None
+    pre_tokenizer: Sequence[Component] | None = None
 
     def __post_init__(self) -> None:
         checked(self)
@@ -74,28 +76,28 @@ class Hf(Preset):
             if getattr(self, option) is not None:
                 spell(getattr(self, option), option)
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run; see `Preset.recipe`."""
-        suffix = _suffix(self.end_of_word_suffix, asked)
-        tie_break = asked.tie_break or "lowest_ids"
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `Preset.recipe`."""
+        suffix = _suffix(self.end_of_word_suffix, request)
+        tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
             raise ConfigError(
-                f"tie_break={tie_break!r} compares strings, and with a prefix or a suffix Hugging Face compares ids",
+                f"tie_break={tie_break!r} compares strings; with a prefix or a suffix Hugging Face compares ids",
                 option="tie_break",
             )
-        level, parts = self._split(asked, suffix)
+        level, parts = self._split(request, suffix)
         if level == "byte" and self.continuing_subword_prefix:
             raise ConfigError(
                 "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
             )
-        min_frequency = _one(asked.min_frequency, self.min_frequency, "min_frequency")
-        special = _special(asked.special_tokens, asked.unk_token)
-        initial = _units(self.initial_alphabet, level)
+        min_frequency = _given_or_own(request.min_frequency, self.min_frequency, "min_frequency")
+        special = _special(request.special_tokens, request.unk_token)
+        initial = _initial_symbols(self.initial_alphabet, level)
         _check_special(special, initial, level)
         options = {
             "byte_level": level == "byte",
             "tie_break": tie_break,
-            "vocab_size": _room(asked.vocab_size, special),
+            "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
             "min_frequency": min_frequency,
             "limit_alphabet": self.limit_alphabet,
@@ -108,28 +110,28 @@ class Hf(Preset):
             level=level,
             end_of_word=suffix,
             end_of_word_style="suffix" if suffix else "symbol",
-            unk_token=asked.unk_token,
+            unk_token=request.unk_token,
             continuing_subword_prefix=self.continuing_subword_prefix,
         )
-        decoder: tuple[Part, ...] | None = None
+        decoder: tuple[Component, ...] | None = None
         if self.continuing_subword_prefix:
             decoder = ({"type": "WordPiece", "prefix": self.continuing_subword_prefix, "cleanup": False},)
-        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), asked)
+        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), request)
 
-    def _split(self, asked: Asked, suffix: str | None) -> tuple[Level, tuple[Part, ...]]:
-        """The unit of a symbol, and the pre-tokenizer."""
+    def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
+        """The symbol level and the pre-tokenizer."""
         if self.pre_tokenizer is None:
-            level = asked.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
+            level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
             default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
-            part = Pattern.of(asked.pattern or default).part()
+            part = Pattern.of(request.pattern or default).part()
             return level, (part,) if part else ()
-        if asked.pattern is not None:
+        if request.pattern is not None:
             raise ConfigError("pattern= and pre_tokenizer= both split the text; pass one of them", option="pattern")
         parts = Stages.make(None, (), self.pre_tokenizer).pretokenizer
         level = "byte" if any(part.get("type") == "ByteLevel" for part in parts) else "char"
-        if asked.level not in (None, level):
+        if request.level not in (None, level):
             raise ConfigError(
-                f"level={asked.level!r}: this pre_tokenizer hands on {level}s; a ByteLevel part makes bytes",
+                f"level={request.level!r}: this pre_tokenizer outputs {level}s; a ByteLevel component outputs bytes",
                 option="level",
             )
         return level, parts
@@ -137,16 +139,16 @@ class Hf(Preset):
 
 @dataclass(frozen=True)
 class Bert(Preset):
-    """`BertWordPieceTokenizer`: `WordPieceTrainer`, and BERT's normalizer and pre-tokenizer.
+    """`BertWordPieceTokenizer`: `WordPieceTrainer` with BERT's normalizer and pre-tokenizer.
 
-    The trainer is `BpeTrainer` with a prefix, and of what it learns only the vocabulary is kept. Without
-    `special_tokens` the tokenizer gets BERT's five. What `WordPieceTrainer` has by itself is ``Bert(min_frequency=0,
+    The trainer is `BpeTrainer` with a prefix; only the learned vocabulary is kept, not the merges. Without
+    `special_tokens` the tokenizer gets BERT's five. `WordPieceTrainer`'s own defaults are ``Bert(min_frequency=0,
     limit_alphabet=None)``.
 
     Attributes:
         clean_text, handle_chinese_chars, strip_accents, lowercase: options of ``BertNormalizer``.
         min_frequency, limit_alphabet, initial_alphabet: as in `Hf`.
-        wordpieces_prefix: what entries inside a word begin with.
+        wordpieces_prefix: prefix of entries inside a word.
 
     Examples:
         >>> import jeton
@@ -171,27 +173,27 @@ class Bert(Preset):
         _check_alphabet(self.initial_alphabet)
         spell(self.wordpieces_prefix, "wordpieces_prefix")
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run; see `Preset.recipe`."""
-        asked.refuse(
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `Preset.recipe`."""
+        request.refuse(
             self.name,
             {
-                "level": "entries are characters",
+                "level": "symbols are characters",
                 "pattern": "BERT's pre-tokenizer splits",
                 "tie_break": "ties go to the lowest ids",
-                "end_of_word": "WordPiece marks what is inside a word: wordpieces_prefix=",
+                "end_of_word": "WordPiece marks entries inside a word: wordpieces_prefix=",
             },
         )
-        unk = asked.unk_token or "[UNK]"
-        special = _special(asked.special_tokens or BERT_TOKENS, unk)
-        initial = _units(self.initial_alphabet, "char")
+        unk = request.unk_token or "[UNK]"
+        special = _special(request.special_tokens or BERT_TOKENS, unk)
+        initial = _initial_symbols(self.initial_alphabet, "char")
         _check_special(special, initial, "char")
         options = {
             "byte_level": False,
             "tie_break": "lowest_ids",
-            "vocab_size": _room(asked.vocab_size, special),
+            "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
-            "min_frequency": _one(asked.min_frequency, self.min_frequency, "min_frequency"),
+            "min_frequency": _given_or_own(request.min_frequency, self.min_frequency, "min_frequency"),
             "limit_alphabet": self.limit_alphabet,
             "initial_alphabet": initial,
             "prefix": self.wordpieces_prefix,
@@ -213,14 +215,14 @@ class Bert(Preset):
             template=_bert_template(special),
             roles={role: token for role, token in (_BERT_ROLES | {"unk": unk}).items() if token in special},
         )
-        return _recipe("wordpiece", options, special, definition, asked)
+        return _recipe("wordpiece", options, special, definition, request)
 
 
 def _recipe(
-    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, asked: Asked
+    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, request: TrainingRequest
 ) -> Recipe:
-    def learn(counts: Counts, run: _core.Run) -> Learned:
-        learned = Learned(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
+    def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+        learned = LearnedVocabulary(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
         ids = list(range(len(special)))
         added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
         return learned._replace(vocabulary=added)
@@ -237,19 +239,19 @@ def _recipe(
     )
 
 
-def _suffix(suffix: str | None, asked: Asked) -> str | None:
-    if asked.end_of_word is None:
+def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
+    if request.end_of_word is None:
         return suffix
-    if asked.end_of_word_style != "suffix":
+    if request.end_of_word_style != "suffix":
         raise ConfigError(
-            "preset='hf' glues the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
+            "preset='hf' appends the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
             option="end_of_word_style",
         )
-    return str(_one(asked.end_of_word, suffix, "end_of_word", none=None))
+    return str(_given_or_own(request.end_of_word, suffix, "end_of_word", none=None))
 
 
-def _one(given: Any, own: Any, option: str, none: Any = 0) -> Any:
-    """An option that both `train` and the preset have."""
+def _given_or_own(given: Any, own: Any, option: str, none: Any = 0) -> Any:
+    """Value of an option that both `train` and the preset have."""
     if given is not None and own != none and given != own:
         raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
     return own if given is None else given
@@ -264,27 +266,27 @@ def _special(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str,
     return tuple(tokens)
 
 
-def _room(vocab_size: int, special: Sequence[str]) -> int:
-    room = vocab_size - len(special)
-    if room < 1:
+def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:
+    max_entries = vocab_size - len(special)
+    if max_entries < 1:
         raise ConfigError(
-            f"vocab_size={vocab_size} has no room: {len(special)} special tokens take it all", option="vocab_size"
+            f"vocab_size={vocab_size} is too small for {len(special)} special tokens", option="vocab_size"
         )
-    return room
+    return max_entries
 
 
 def _check_alphabet(alphabet: object) -> None:
     if alphabet is None:
         return
     if isinstance(alphabet, str) or not isinstance(alphabet, Sequence):
-        raise ConfigError(f"initial_alphabet is a list of characters, not {alphabet!r}", option="initial_alphabet")
+        raise ConfigError(f"initial_alphabet={alphabet!r} is not a list of characters", option="initial_alphabet")
     for item in alphabet:
         if not isinstance(item, str) or len(item) != 1 or "\ud800" <= item <= "\udfff":
-            raise ConfigError(f"initial_alphabet holds {item!r}, not a character", option="initial_alphabet")
+            raise ConfigError(f"initial_alphabet contains {item!r}, not a character", option="initial_alphabet")
 
 
-def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
-    """What the core counts: bytes or code points."""
+def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list[int]:
+    """The initial alphabet as bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:
@@ -294,27 +296,27 @@ def _units(alphabet: Sequence[str] | None, level: Level) -> list[int]:
         spelled = _core.read_bytes(char)
         if spelled is None:
             raise ConfigError(
-                f"initial_alphabet holds {char!r}, which stands for no byte in the byte alphabet",
+                f"initial_alphabet contains {char!r}, which is not in the byte alphabet",
                 option="initial_alphabet",
             )
         units += spelled
     return units
 
 
-def _check_special(special: Sequence[str], initial: Sequence[int], level: Level) -> None:
-    """There a special token that is also a symbol shares its id."""
+def _check_special(special: Sequence[str], initial: Sequence[int], level: SymbolLevel) -> None:
+    """Refuses a special token that is also an initial symbol; in HF both have one id."""
     for token in special:
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
         if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):
             raise ConfigError(
                 f"the special token {token!r} is also a symbol of the alphabet; Hugging Face gives both one id, which "
-                "is not carried: choose a longer token",
+                "is not supported: choose a longer token",
                 option="special_tokens",
             )
 
 
-def _bert_template(special: Sequence[str]) -> Part | None:
-    """``[CLS] A [SEP] B [SEP]``, where there are such tokens."""
+def _bert_template(special: Sequence[str]) -> Component | None:
+    """``[CLS] A [SEP] B [SEP]``, if these tokens exist."""
     if not {"[CLS]", "[SEP]"} <= set(special):
         return None
     cls, sep = special.index("[CLS]"), special.index("[SEP]")

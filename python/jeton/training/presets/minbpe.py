@@ -15,10 +15,10 @@ __all__ = ["MinBpe"]
 
 @dataclass(frozen=True)
 class MinBpe(Preset):
-    """minbpe's trainers: bytes, and of equally frequent pairs the one that occurs first.
+    """minbpe's trainers: byte level; ties go to the pair that occurs first.
 
     Attributes:
-        pattern: None does not split (`BasicTokenizer`); ``"gpt4"`` is what `RegexTokenizer` splits by.
+        pattern: None does not split (`BasicTokenizer`); ``"gpt4"`` is the pattern of `RegexTokenizer`.
 
     Examples:
         >>> import jeton

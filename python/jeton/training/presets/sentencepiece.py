@@ -1,13 +1,12 @@
 """SentencePiece's BPE trainer.
 
-Each line is a document. It is normalized, cut where a control or user-defined symbol stands, and split before white
-space. The most frequent characters are in the vocabulary until they cover `character_coverage` of the text; pieces are
-learned from the rest of the words by count, then length, then string, and the characters follow them. The tokenizer
-that comes out is saved as a `.model` with the same pieces, scores and ids as SentencePiece's own.
+Each line is a document; it ends with LF or CR LF. It is normalized, split at control and user-defined symbols, and
+split before white space. The most frequent characters enter the vocabulary until they cover `character_coverage` of the
+text. Pieces are learned from the rest of the words, in the order of count, then length, then string; the characters
+follow them. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as SentencePiece's own.
 
-Left out, and refused by name: the case-folding normalizations, sampling (``input_sentence_size``), which draws from the
-C++ library's random numbers, ``auto_character_coverage``, and a pre-tokenizer for training. A line ends with LF or
-CR LF.
+Left out, and refused by name: the case-folding normalizations, sampling (``input_sentence_size``), which uses the C++
+library's random numbers, ``auto_character_coverage``, and a pre-tokenizer for training.
 
 Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
 """
@@ -22,12 +21,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ... import _core
-from ...definition import Definition, Part, Pieces
+from ...definition import Component, Definition, Pieces
 from ...errors import ConfigError, TrainingError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Preset, Recipe, checked, integer
+from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["SentencePiece"]
 
@@ -43,25 +42,25 @@ class SentencePiece(Preset):
 
     Attributes:
         normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"`` or ``"identity"``.
-        normalization_rules: more rules, text -> text, which win over those of the name (``normalization_rule_tsv``).
-        add_dummy_prefix, remove_extra_whitespaces: what becomes of white space.
-        character_coverage: how much of the text the characters of the vocabulary make up, from 0.98 to 1.
-        required_chars: characters that are in the vocabulary in any case.
-        max_sentence_length: longer lines, in bytes, are left out.
-        max_sentencepiece_length: the longest piece, in characters.
-        split_by_unicode_script: a piece is of one script.
-        split_by_number: digits are not of a letter's script.
-        split_by_whitespace: a piece does not reach over white space.
+        normalization_rules: additional rules, text -> text, which override the named ones (``normalization_rule_tsv``).
+        add_dummy_prefix, remove_extra_whitespaces: normalization of white space.
+        character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
+        required_chars: characters that are always in the vocabulary.
+        max_sentence_length: longer lines, in bytes, are skipped.
+        max_sentencepiece_length: maximum length of a piece, in characters.
+        split_by_unicode_script: a piece has one script.
+        split_by_number: digits and letters do not share a script.
+        split_by_whitespace: a piece does not cross white space.
         split_digits: every digit is a piece of its own.
-        treat_whitespace_as_suffix: white space ends a word, and does not begin it.
+        treat_whitespace_as_suffix: white space ends a word instead of beginning it.
         allow_whitespace_only_pieces: runs of white space may be pieces.
-        control_symbols: pieces that no text gives.
-        user_defined_symbols: pieces that are always one piece.
-        byte_fallback: 256 pieces for bytes, for characters that are not in the vocabulary.
-        hard_vocab_limit: too few pieces for the size asked is an error; else the vocabulary is smaller.
-        unk_id, bos_id, eos_id, pad_id: the ids of these; -1 is none.
-        unk_piece, bos_piece, eos_piece, pad_piece: how they are spelled.
-        unk_surface: what the unknown piece is decoded to.
+        control_symbols: pieces that no text matches.
+        user_defined_symbols: texts that are always one piece.
+        byte_fallback: 256 byte pieces, for characters that are not in the vocabulary.
+        hard_vocab_limit: fewer pieces than requested are an error; else the vocabulary is smaller.
+        unk_id, bos_id, eos_id, pad_id: ids of these pieces; -1: none.
+        unk_piece, bos_piece, eos_piece, pad_piece: their spellings.
+        unk_surface: decoded text of the unknown piece.
 
     Examples:
         >>> import jeton
@@ -106,8 +105,8 @@ class SentencePiece(Preset):
         name = self.normalization_rule_name
         if name in _FOLDING:
             raise ConfigError(
-                f"normalization_rule_name={name!r} folds case, which is not carried; lower the text before, or pass "
-                "normalization_rules=",
+                f"normalization_rule_name={name!r} folds case, which is not supported; lowercase the text first, or "
+                "pass normalization_rules=",
                 option="normalization_rule_name",
             )
         if name not in NORMALIZATIONS:
@@ -125,25 +124,25 @@ class SentencePiece(Preset):
         for symbol in (*self.control_symbols, *self.user_defined_symbols):
             spell(symbol, "user_defined_symbols")
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run; see `Preset.recipe`."""
-        asked.refuse(
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `Preset.recipe`."""
+        request.refuse(
             self.name,
             {
                 "level": "symbols are characters",
                 "pattern": "words are split before white space: see split_by_whitespace and the other flags",
                 "tie_break": "ties go to the shortest",
-                "min_frequency": "there is no such limit",
+                "min_frequency": "SentencePiece has no such limit",
                 "special_tokens": "pass control_symbols or user_defined_symbols to the preset",
                 "unk_token": "pass unk_piece to the preset",
                 "end_of_word": "see treat_whitespace_as_suffix",
             },
         )
-        reserved = self._reserved(asked.vocab_size)
-        room = asked.vocab_size - len(reserved)
-        if room < 1:
+        reserved = self._reserved(request.vocab_size)
+        max_entries = request.vocab_size - len(reserved)
+        if max_entries < 1:
             raise ConfigError(
-                f"vocab_size={asked.vocab_size} has no room: {len(reserved)} pieces that are not learned take it all",
+                f"vocab_size={request.vocab_size} is too small for {len(reserved)} reserved pieces",
                 option="vocab_size",
             )
         normalizer = self._normalizer()
@@ -169,9 +168,11 @@ class SentencePiece(Preset):
             roles=roles,
         )
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
-            learned = Learned(*_core.learn_sentencepiece(counts._core, self._options(room), reserved, run))
-            self._check_size(learned.vocabulary.next_id(), asked.vocab_size)
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+            learned = LearnedVocabulary(
+                *_core.learn_sentencepiece(counts._core, self._options(max_entries), reserved, run)
+            )
+            self._check_size(learned.vocabulary.next_id(), request.vocab_size)
             return learned
 
         return Recipe(
@@ -181,7 +182,7 @@ class SentencePiece(Preset):
             stages=stages,
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: room - num_symbols,
+            num_merges=lambda num_symbols: max_entries - num_symbols,
             by_line=True,
         )
 
@@ -189,13 +190,13 @@ class SentencePiece(Preset):
         return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
 
     def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
-        """(id, kind, content) of the pieces that are not learned; those without an id of their own fill the lowest."""
+        """(id, kind, content) of the pieces that are not learned; those without an explicit id get the lowest free."""
         at: dict[int, tuple[int, str]] = {}
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
                 raise ConfigError(
-                    f"{role}_id={id} with {role}_piece={piece!r}: the id is taken or over vocab_size={vocab_size}, or "
-                    "the piece stands for something else",
+                    f"{role}_id={id} with {role}_piece={piece!r}: the id is taken or not below "
+                    f"vocab_size={vocab_size}, or the piece already has another role",
                     option=f"{role}_id",
                 )
             if id >= 0:
@@ -219,7 +220,7 @@ class SentencePiece(Preset):
             at[next_id] = (kind, symbol)
         return [(id, *entry) for id, entry in sorted(at.items())]
 
-    def _normalizer(self) -> Part:
+    def _normalizer(self) -> Component:
         rules = tuple(sorted((self.normalization_rules or {}).items()))
         return {
             "type": "SentencePiece",
@@ -230,8 +231,8 @@ class SentencePiece(Preset):
             "treat_whitespace_as_suffix": self.treat_whitespace_as_suffix,
         }
 
-    def _words(self) -> tuple[Part, ...]:
-        """How a normalized line is split."""
+    def _words(self) -> tuple[Component, ...]:
+        """The pre-tokenizer of a normalized line."""
         if not self.split_by_whitespace:
             return ()
         if self.allow_whitespace_only_pieces:  # runs of white space stay together
@@ -241,18 +242,18 @@ class SentencePiece(Preset):
         behavior = "MergedWithPrevious" if self.treat_whitespace_as_suffix else "MergedWithNext"
         return ({"type": "Split", "pattern": {"String": _SPACE}, "behavior": behavior, "invert": False},)
 
-    def _options(self, room: int) -> str:
+    def _options(self, max_entries: int) -> str:
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_by_whitespace", "split_digits", "treat_whitespace_as_suffix",
             "allow_whitespace_only_pieces",
         )  # fmt: skip
-        return json.dumps({"vocab_size": room} | {name: getattr(self, name) for name in names})
+        return json.dumps({"vocab_size": max_entries} | {name: getattr(self, name) for name in names})
 
     def _check_size(self, size: int, vocab_size: int) -> None:
         if self.hard_vocab_limit and size < vocab_size:
             raise TrainingError(
-                f"the corpus gives {size} pieces, fewer than vocab_size={vocab_size}; ask for {size} at most, or pass "
+                f"the corpus yields {size} pieces, fewer than vocab_size={vocab_size}; reduce it to {size}, or pass "
                 "hard_vocab_limit=False to the preset"
             )
 
@@ -262,7 +263,7 @@ _ROLES = ("unk", "bos", "eos", "pad")
 
 @functools.lru_cache(maxsize=8)
 def character_map(name: str, rules: tuple[tuple[str, str], ...]) -> str | None:
-    """The rules of a normalization as a `.model` holds them, in base64; None where there are none.
+    """Normalization rules in the format of a `.model`, in base64; None if there are none.
 
     Examples:
         >>> character_map("identity", ()) is None, len(character_map("identity", (("a", "b"),))) > 1000

@@ -1,11 +1,11 @@
 """subword-nmt's ``learn-bpe``.
 
-Words are what spaces separate in a line; the last character of a word carries ``</w>``. The most frequent pair is
-merged, ties go to the larger pair of strings, and pairs less frequent than `min_frequency` are not merged. The lines of
-its codes file are the merges in order.
+Spaces separate words in a line; the last character of a word has the suffix ``</w>``. Ties go to the larger pair of
+strings, and pairs with a count below `min_frequency` are not merged. The lines of its codes file are the merges in
+order.
 
-One thing differs on purpose: where a word holds a Unicode space that is no space (U+00A0, say), subword-nmt merges with
-a regex that takes it for the end of a symbol, and so counts pairs that it does not merge. Here a word is a word.
+One deliberate difference: in a word with a Unicode space other than U+0020 (such as U+00A0), subword-nmt's merging
+regex takes that space for the end of a symbol, so it counts pairs that it does not merge. Here they are merged.
 
 Source: rsennrich/subword-nmt 0.3.8, learn_bpe.py (facts).
 """
@@ -20,7 +20,7 @@ from ...definition import Bpe, Definition
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import DEFAULT_VOCAB_SIZE, Asked, Learned, Preset, Recipe, checked, integer
+from .base import DEFAULT_VOCAB_SIZE, LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
 
 __all__ = ["SubwordNmt"]
 
@@ -33,9 +33,10 @@ class SubwordNmt(Preset):
     """``subword-nmt learn-bpe``, under the names of its flags.
 
     Attributes:
-        symbols: how many merges, as there; None learns as many as `vocab_size` has room for.
-        min_frequency: pairs less frequent than this are not merged.
-        total_symbols: the characters, counted once inside and once at the end of words, are taken off `symbols`.
+        symbols: number of merges; None: as many as fit into `vocab_size`.
+        min_frequency: pairs with a lower count are not merged.
+        total_symbols: subtract the size of the alphabet from `symbols`; a character counts once inside and once at the
+            end of words.
 
     Examples:
         >>> import jeton
@@ -53,11 +54,11 @@ class SubwordNmt(Preset):
     def __post_init__(self) -> None:
         checked(self)
         if self.total_symbols and self.symbols is None:
-            raise ConfigError("total_symbols takes characters off symbols; pass symbols=, too", option="total_symbols")
+            raise ConfigError("total_symbols subtracts from symbols; pass symbols=, too", option="total_symbols")
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run; see `Preset.recipe`."""
-        asked.refuse(
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `Preset.recipe`."""
+        request.refuse(
             self.name,
             {
                 "level": "symbols are characters",
@@ -67,26 +68,26 @@ class SubwordNmt(Preset):
                 "special_tokens": "its words have none; add them afterwards with add_tokens",
             },
         )
-        if self.symbols is not None and asked.vocab_size != DEFAULT_VOCAB_SIZE:
+        if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size={asked.vocab_size} and symbols={self.symbols} both say where to stop; pass one of them",
+                f"vocab_size={request.vocab_size} and symbols={self.symbols} both limit the vocabulary; pass one",
                 option="vocab_size",
             )
         min_frequency = self.min_frequency
-        if asked.min_frequency is not None and self.min_frequency == 2:
-            min_frequency = asked.min_frequency
-        special = () if asked.unk_token is None else (asked.unk_token,)
-        model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=asked.unk_token)
+        if request.min_frequency is not None and self.min_frequency == 2:
+            min_frequency = request.min_frequency
+        special = () if request.unk_token is None else (request.unk_token,)
+        model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=request.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
             symbols = _core.alphabet_size(counts._core, "char", "suffix")
             vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
                 level="char",
                 end_of_word_style="suffix",
                 end_of_word=_END,
                 tie_break="highest_pair",
-                vocab_size=self._size(asked.vocab_size - len(special), symbols),
+                vocab_size=self._size(request.vocab_size - len(special), symbols),
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
@@ -94,7 +95,7 @@ class SubwordNmt(Preset):
             )
             for token in special:
                 vocabulary = vocabulary.with_added([vocabulary.next_id()], [token.encode()], [True])
-            return Learned(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
+            return LearnedVocabulary(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
 
         return Recipe(
             algorithm="bpe",
@@ -103,13 +104,13 @@ class SubwordNmt(Preset):
             stages=Stages.of(definition),
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: self._size(asked.vocab_size - len(special), num_symbols) - num_symbols,
+            num_merges=lambda num_symbols: self._size(request.vocab_size - len(special), num_symbols) - num_symbols,
             special_tokens=special,
             by_line=True,
         )
 
-    def _size(self, room: int, alphabet: int) -> int:
-        """Entries to learn, the alphabet included."""
+    def _size(self, max_entries: int, alphabet: int) -> int:
+        """Number of entries to learn, including the alphabet."""
         if self.symbols is None:
-            return room
+            return max_entries
         return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols

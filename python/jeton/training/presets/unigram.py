@@ -1,14 +1,15 @@
 """SentencePiece's Unigram trainer.
 
-Text is a sequence of pieces, each drawn with its own probability. Training looks for the pieces under which the corpus
-is most likely: it begins with frequent substrings, and in turns estimates probabilities (EM) and drops the pieces that
-are missed least. What is read, normalized, split and reserved is as for SentencePiece's BPE (`sentencepiece`).
+The model draws each piece of a text independently. Training maximizes the likelihood of the corpus: it starts from
+frequent substrings as seeds, then alternates between EM, which estimates probabilities, and pruning of the pieces with
+the least loss. Reading, normalization, splitting and reserved pieces are those of SentencePiece's BPE
+(`sentencepiece`).
 
-Sums are in 64 bits and in a fixed order, so that the same words give the same scores to the last bit, for any number
-of threads. SentencePiece adds in 32 bits, in the order of its threads: pieces are the same but for a few.
+Sums are in f64 and in a fixed order, so scores are equal to the last bit for any number of threads. SentencePiece adds
+in f32 in the order of its threads; its pieces are the same except for a few.
 
-Left out, and refused by name: what `sentencepiece` leaves out, pieces across white space, white space at the end of
-words, seeds from a file, ``use_sparse_pruning``.
+Left out, and refused by name: the options that `sentencepiece` leaves out, pieces across white space, white space at
+the end of words, seeds from a file, ``use_sparse_pruning``.
 
 Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
 """
@@ -24,27 +25,27 @@ from ...definition import Unigram
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import Asked, Learned, Recipe, integer
+from .base import LearnedVocabulary, Recipe, TrainingRequest, integer
 from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
 
-_MOST_SEEDS = 1 << 23  # so that the ids of pieces stay below the highest there may be
+_MOST_SEEDS = 1 << 23  # keeps the ids of seeds below the maximum id
 _LONGEST = 254  # the core counts the characters of a piece in 8 bits
 
 
 @dataclass(frozen=True)
 class SentencePieceUnigram(SentencePiece):
-    """``spm_train --model_type=unigram``, under the names of its flags; those of `SentencePiece`, and these.
+    """``spm_train --model_type=unigram``, under the names of its flags: those of `SentencePiece`, and these.
 
     Attributes:
-        seed_sentencepiece_size: substrings to begin with; 0 is eight times the vocabulary, at least 100,000.
-        shrinking_factor: the share of the pieces that is kept in each turn, from 0.5 to 0.95.
-        num_sub_iterations: rounds of EM in each turn.
-        slips: whether to follow SentencePiece where it slips. Of the substrings to begin with it leaves out those that
-            stand nowhere but before the end of a line, and those followed by characters with the same first byte alone
-            (a space is one of these); and characters that are no piece are counted for the most frequent one.
-            ``algorithm="unigram"`` alone says False, and the corpus becomes more likely.
+        seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary, at least 100,000.
+        shrinking_factor: share of the pieces kept by each pruning, from 0.5 to 0.95.
+        num_sub_iterations: EM iterations before each pruning.
+        slips: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds whose
+            following characters all have the same first byte (such as a space); and it adds the counts of characters
+            that are not pieces to the most frequent one. ``algorithm="unigram"`` without a preset sets False, which
+            gives a higher likelihood of the corpus.
 
     Examples:
         >>> import jeton
@@ -77,29 +78,29 @@ class SentencePieceUnigram(SentencePiece):
         ):
             if getattr(self, option) is not value:
                 raise ConfigError(
-                    f"{option}={not value} is not carried for Unigram: pieces begin with white space or have none",
+                    f"{option}={not value} is not supported for Unigram: pieces begin with white space or have none",
                     option=option,
                 )
         if self.max_sentencepiece_length > _LONGEST:
             raise ConfigError(
-                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the most that is "
-                "carried for Unigram",
+                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the supported maximum "
+                "for Unigram",
                 option="max_sentencepiece_length",
             )
 
-    def recipe(self, asked: Asked) -> Recipe:
-        """The run; see `Preset.recipe`. Special tokens are control symbols here, and the unknown token a piece."""
-        if asked.special_tokens or asked.unk_token is not None:
-            symbols = dict.fromkeys((*self.control_symbols, *asked.special_tokens))
-            unk_piece = asked.unk_token or self.unk_piece
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `Preset.recipe`. Special tokens become control symbols, and the unknown token a piece."""
+        if request.special_tokens or request.unk_token is not None:
+            symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
+            unk_piece = request.unk_token or self.unk_piece
             symbols.pop(unk_piece, None)
             named = replace(self, control_symbols=tuple(symbols), unk_piece=unk_piece)
-            return named.recipe(replace(asked, special_tokens=(), unk_token=None))
-        recipe = super().recipe(asked)
-        reserved = self._reserved(asked.vocab_size)
+            return named.recipe(replace(request, special_tokens=(), unk_token=None))
+        recipe = super().recipe(request)
+        reserved = self._reserved(request.vocab_size)
 
-        def learn(counts: Counts, run: _core.Run) -> Learned:
-            return self._learn(counts, asked, reserved, run)
+        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
+            return self._learn(counts, request, reserved, run)
 
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
@@ -113,30 +114,32 @@ class SentencePieceUnigram(SentencePiece):
             unit="pieces",
         )
 
-    def _learn(self, counts: Counts, asked: Asked, reserved: list[tuple[int, int, str]], run: _core.Run) -> Learned:
+    def _learn(
+        self, counts: Counts, request: TrainingRequest, reserved: list[tuple[int, int, str]], run: _core.Run
+    ) -> LearnedVocabulary:
         most = 0
 
         def progress(left: int) -> None:
-            """How far the pieces have come down to those wanted."""
+            """Reports the share of the superfluous pieces that has been pruned."""
             nonlocal most
             most = max(most, left)
-            above = most - asked.vocab_size
+            above = most - request.vocab_size
             if run.progress is not None:
-                run.progress(asked.vocab_size * (most - left) // above if above > 0 else 0)
+                run.progress(request.vocab_size * (most - left) // above if above > 0 else 0)
 
         vocabulary, num_characters = _core.learn_unigram(
             counts._core,
-            self._unigram_options(asked.vocab_size, len(reserved), counts.stages),
+            self._unigram_options(request.vocab_size, len(reserved), counts.stages),
             reserved,
             threads=run.threads,
             progress=progress,
         )
         size = len(vocabulary)
-        self._check_size(size, asked.vocab_size)
+        self._check_size(size, request.vocab_size)
         stopped = None
-        if size < asked.vocab_size:
-            stopped = f"{size} of {asked.vocab_size} entries: there are no more pieces worth one"
-        return Learned(vocabulary, num_characters, [], ([], [], []), stopped)
+        if size < request.vocab_size:
+            stopped = f"{size} of {request.vocab_size} entries: there are no more pieces worth one"
+        return LearnedVocabulary(vocabulary, num_characters, [], ([], [], []), stopped)
 
     def _unigram_options(self, vocab_size: int, num_reserved: int, stages: Stages | None = None) -> str:
         names = (

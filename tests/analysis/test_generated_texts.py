@@ -9,8 +9,8 @@ import unicodedata
 import pytest
 
 import jeton
-from jeton.analysis.stress import stress_bytes, stress_texts
-from jeton.analysis.tricky import INVALID, TRICKY
+from jeton.analysis.edge_cases import EDGE_CASES, INVALID_UTF8
+from jeton.analysis.generated_texts import generate_bytes, generate_texts
 from tests.material import SPECIAL, tokenizer
 
 
@@ -21,18 +21,18 @@ def digest(texts: list[str] | list[bytes]) -> str:
 def test_the_same_on_every_machine() -> None:
     """A figure that says "equal on these texts" means these. Change the pieces, and you change these hashes."""
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)} | {256: b"th"}, [(116, 104, 256)])
-    assert digest(list(stress_texts(None, 2000))) == "cf8f7c17830179f0"
-    assert digest(list(stress_texts(tok, 2000, seed=7))) == "a1758ed67d6cdc46"
-    assert digest(list(stress_bytes(None, 2000))) == "517e93c9790f334e"
+    assert digest(list(generate_texts(None, 2000))) == "cf8f7c17830179f0"
+    assert digest(list(generate_texts(tok, 2000, seed=7))) == "a1758ed67d6cdc46"
+    assert digest(list(generate_bytes(None, 2000))) == "517e93c9790f334e"
 
 
 def test_a_longer_list_begins_with_the_shorter(tok: jeton.Tokenizer) -> None:
-    assert list(stress_texts(tok, 50)) == list(stress_texts(tok, 500))[:50]
-    assert list(stress_bytes(tok, 50)) == list(stress_bytes(tok, 500))[:50]
+    assert list(generate_texts(tok, 50)) == list(generate_texts(tok, 500))[:50]
+    assert list(generate_bytes(tok, 50)) == list(generate_bytes(tok, 500))[:50]
 
 
 def test_what_is_in_them(kind: str) -> None:
-    texts = list(stress_texts(tokenizer(kind), 5000))
+    texts = list(generate_texts(tokenizer(kind), 5000))
     text = "".join(texts)
     text.encode()  # no lone surrogate
     assert len(set(texts)) > 4500
@@ -69,9 +69,9 @@ def test_what_is_in_them(kind: str) -> None:
 def test_special_tokens_only_when_asked(tok: jeton.Tokenizer) -> None:
     token = "<|im_end|>"
     assert token in SPECIAL
-    assert any(token in text for text in stress_texts(tok, 3000, special=True))
-    tricky = [text for text in TRICKY if token in text]
-    assert not any(token in text and not any(t in text for t in tricky) for text in stress_texts(tok, 3000))
+    assert any(token in text for text in generate_texts(tok, 3000, special=True))
+    tricky = [text for text in EDGE_CASES if token in text]
+    assert not any(token in text and not any(t in text for t in tricky) for text in generate_texts(tok, 3000))
 
 
 def test_bytes_are_mostly_not_utf8(tok: jeton.Tokenizer) -> None:
@@ -82,31 +82,31 @@ def test_bytes_are_mostly_not_utf8(tok: jeton.Tokenizer) -> None:
             return False
         return True
 
-    texts = list(stress_bytes(tok, 2000))
+    texts = list(generate_bytes(tok, 2000))
     assert 0.02 < sum(map(is_text, texts)) / 2000 < 0.5
     assert {byte for text in texts for byte in text} == set(range(256))
-    assert not any(map(is_text, INVALID))
+    assert not any(map(is_text, INVALID_UTF8))
 
 
-def test_tricky_texts_are_different_and_unicode() -> None:
-    assert len(TRICKY) >= 150
-    assert len(set(TRICKY)) == len(TRICKY)
-    assert len(set(INVALID)) == len(INVALID)
-    "".join(TRICKY).encode()
+def test_edge_cases_are_different_and_unicode() -> None:
+    assert len(EDGE_CASES) >= 150
+    assert len(set(EDGE_CASES)) == len(EDGE_CASES)
+    assert len(set(INVALID_UTF8)) == len(INVALID_UTF8)
+    "".join(EDGE_CASES).encode()
 
 
 def test_fast(tok: jeton.Tokenizer) -> None:
-    next(stress_texts(tok, 1))
+    next(generate_texts(tok, 1))
     best = min(_seconds(tok) for _ in range(3))
     assert best < 2, "10,000 texts take some 40 ms on a quiet machine"
 
 
 def _seconds(tok: jeton.Tokenizer) -> float:
     began = time.perf_counter()
-    assert sum(1 for _ in stress_texts(tok, 10_000)) == 10_000
+    assert sum(1 for _ in generate_texts(tok, 10_000)) == 10_000
     return time.perf_counter() - began
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_none_and_one(n: int) -> None:
-    assert len(list(stress_texts(None, n))) == len(list(stress_bytes(None, n))) == n
+    assert len(list(generate_texts(None, n))) == len(list(generate_bytes(None, n))) == n

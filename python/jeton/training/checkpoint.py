@@ -1,11 +1,11 @@
-"""Where learning goes on: the merges so far, in the folder of a checkpoint.
+"""Checkpoint of learning: the merges learned so far.
 
-    merges.jtm   a line of JSON, which says what they were learned from and how, and then the merges themselves
+    merges.jtm   a line of JSON with the checksum of the counts and the options, then the merges
 
-The file is replaced in one step, every 20 seconds and at Ctrl-C, so it is always whole. A later run with the same
-counts and options does its merges again in one pass and learns the rest; it may ask for another size.
+The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options applies
+these merges in one pass and learns the rest; its vocabulary size may differ.
 
-Left out: Unigram, whose rounds begin again.
+Left out: Unigram, which starts again from its first round.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from ..errors import ConfigError, FormatError
 from .counted import Counts
 from .counts import Limits
 
-__all__ = ["learning"]
+__all__ = ["checkpointed_run"]
 
-NAME = "merges.jtm"
+FILE_NAME = "merges.jtm"
 VERSION = 1
-SAVE_EVERY = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of one
+SAVE_EVERY_S = 20.0  # writing the merges of a vocabulary of 128,000 takes some hundredths of a second
 
 
-def learning(
+def checkpointed_run(
     counts: Counts,
     how: Mapping[str, Any],
     limits: Limits,
     threads: int,
     progress: Callable[[int], object] | None = None,
 ) -> _core.Run:
-    """How learning runs here: with how much memory and how many threads, and from which merges on.
+    """Builds the core's run settings: memory, threads, progress, and the merges of a checkpoint.
 
     Args:
-        counts: what is learned from.
-        how: all options that decide the merges, in JSON's types; not how many there are to be.
-        limits: memory, and the folder of the checkpoint, if there is one.
-        threads: at most so many.
-        progress: gets the number of merges now and then.
+        counts: the counts to learn from.
+        how: all options that determine the merges, as JSON, except the vocabulary size.
+        limits: memory limit, and the folder of the checkpoint, if any.
+        threads: maximum number of threads.
+        progress: called periodically with the number of merges.
 
     Raises:
         ConfigError: the checkpoint is of other counts or options.
-        FormatError: it is damaged.
+        FormatError: it is corrupt.
     """
     memory = limits.memory()
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
-    path = Path(limits.checkpoint, NAME)
+    path = Path(limits.checkpoint, FILE_NAME)
     made = {"counts": counts._core.checksum(), "distinct": len(counts), **json.loads(json.dumps(how))}
 
     def save(merges: bytes) -> None:
@@ -62,11 +62,11 @@ def learning(
             file.write(json.dumps(head, sort_keys=True).encode() + b"\n" + merges)
 
     done = _saved(path, made)
-    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY)
+    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY_S)
 
 
 def _saved(path: Path, made: Mapping[str, Any]) -> bytes | None:
-    """The merges of an earlier run."""
+    """Reads the merges of an earlier run; None if there is no file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def _saved(path: Path, made: Mapping[str, Any]) -> bytes | None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FormatError(f"{path}: not the merges of a checkpoint ({error})", format="checkpoint") from None
     if not whole:
-        raise FormatError(f"{path}: the merges are damaged; remove the file to learn again", format="checkpoint")
+        raise FormatError(f"{path}: the merges are corrupt; remove the file to learn again", format="checkpoint")
     for name in sorted(made.keys() | before.keys()):
         if before.get(name) != made.get(name):
             then, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (before.get(name), made.get(name)))

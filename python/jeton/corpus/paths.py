@@ -1,10 +1,9 @@
-"""Places: paths, globs, folders and URLs → the files they name, and opening these.
+"""Path expansion (paths, globs, folders, URLs → files) and opening of files.
 
-What exists on this machine is meant first; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``,
-``https://``, ``hf://``, ``memory://``). Files come sorted by name, folder by folder, so that every machine reads them
-in the same order.
+A local path takes precedence; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``, ``https://``,
+``hf://``, ``memory://``). Files are sorted by name, folder by folder, so every machine reads them in the same order.
 
-Left out: credentials and caches, which fsspec's file systems have options and environment variables for.
+Left out: credentials and caches, which are configured by options and environment variables of fsspec.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import ConfigError, JetonError, MissingDependencyError
-from .source import Place
+from .source import StrPath
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["file_name", "files_of", "open_place", "size_of"]
+__all__ = ["file_name", "files_of", "open_path", "size_of"]
 
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
-REMOTE_BLOCK = 1 << 20  # bytes that a remote file is asked for at a time
-WAIT_S = 0.25  # between two looks whether a pipe has data
-TOLD_AFTER_S = 2.0
+REMOTE_BLOCK = 1 << 20  # bytes per request of a remote file
+WAIT_S = 0.25  # poll interval for a pipe without data
+WARN_AFTER_S = 2.0
 
 _log = logging.getLogger("jeton")
 
 
-def files_of(place: Place) -> list[str]:
-    """The files of one path, folder, glob or URL, sorted by name. Hidden ones are left out of folders.
+def files_of(place: StrPath) -> list[str]:
+    """Files of one path, folder, glob or URL, sorted by name. Hidden files of folders are omitted.
 
     Raises:
-        FileNotFoundError: no such file, no match, or no file in it.
+        FileNotFoundError: no such file, no match, or a folder without files.
         MissingDependencyError: a URL, without fsspec or without the package for its protocol.
 
     Examples:
@@ -58,17 +57,17 @@ def files_of(place: Place) -> list[str]:
     if os.path.isdir(path):
         files = _walk(path)
         if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folder holds no files (hidden ones are left out)", path)
+            raise FileNotFoundError(errno.ENOENT, "the folder contains no files (hidden files are ignored)", path)
     elif os.path.lexists(path):
         files = [path]
     elif _is_url(path):
         files = _remote_files(path)
     elif glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
-        # a set, for "**" matches both a folder and the files in it
+        # a set, because "**" matches both a folder and the files in it
         found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
         files = sorted(found, key=_sort_key)
         if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches hold no files", path)
+            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches contain no files", path)
     else:
         shown = path if len(path) <= 80 else path[:77] + "..."
         hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"
@@ -77,24 +76,24 @@ def files_of(place: Place) -> list[str]:
 
 
 @contextmanager
-def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
-    """Opens a file that `files_of` named, to read its bytes; its ``tell()`` says how far it has been read.
+def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
+    """Opens a file from `files_of` for reading bytes; its ``tell()`` is the read position.
 
-    A named pipe may have no writer yet. It is waited for, and after some seconds the log says so; meanwhile `look` is
-    called, and ends the waiting by an exception.
+    For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it repeatedly calls
+    `check_canceled`, which can raise to stop.
 
     Raises:
         ConfigError: a device.
 
     Examples:
-        >>> with open_place(__file__) as raw:
+        >>> with open_path(__file__) as raw:
         ...     raw.read(3)
         b'\"\"\"'
     """
     if not _is_remote(file):
         mode = os.stat(file).st_mode
         if stat.S_ISFIFO(mode):
-            with _open_pipe(file, look) as pipe:
+            with _open_pipe(file, check_canceled) as pipe:
                 yield pipe
             return
         with open(file, "rb") as raw:
@@ -105,16 +104,16 @@ def open_place(file: str, look: Callable[[], None] | None = None) -> Iterator[Bu
         return
     system, path = _filesystem(file)
     with (
-        _asking(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
+        _remote_call(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
         io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
     ):
         yield raw
 
 
 @contextmanager
-def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedReader]:
-    """A named pipe with data, or whose writer has closed it."""
-    # Without O_NONBLOCK `open` itself would wait for a writer, in silence and without an end.
+def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator[BufferedReader]:
+    """Opens a named pipe and waits until it has data or its writer has closed it."""
+    # Without O_NONBLOCK, `open` itself would block without a timeout until there is a writer.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     with ExitStack() as stack:
         raw = stack.enter_context(open(descriptor, "rb"))
@@ -122,30 +121,30 @@ def _open_pipe(file: str, look: Callable[[], None] | None) -> Iterator[BufferedR
         selector = stack.enter_context(selectors.DefaultSelector())
         selector.register(raw, selectors.EVENT_READ)
         while not selector.select(WAIT_S):
-            if look is not None:
-                look()
+            if check_canceled is not None:
+                check_canceled()
             waited += WAIT_S
-            if waited == TOLD_AFTER_S:
+            if waited == WARN_AFTER_S:
                 _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
         os.set_blocking(descriptor, True)
         yield raw
 
 
 def size_of(file: str) -> int | None:
-    """The bytes of a file as it lies there; None for a pipe, for one that is not there, and where nobody says."""
+    """Size of a file in bytes, before decompression; None for a pipe, a missing file, and an unknown remote size."""
     if _is_remote(file):
         system, path = _filesystem(file)
-        size = _asking(file, lambda: system.info(path)).get("size")
+        size = _remote_call(file, lambda: system.info(path)).get("size")
         return int(size) if size is not None else None
     try:
         status = os.stat(file)
     except OSError:
-        return None  # opening it will say why
+        return None  # opening it raises the error
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def file_name(file: str) -> str:
-    """The name by which a file's format is known: a web address without what stands behind ``?``.
+    """File name whose suffix selects the format: a web address without query and fragment.
 
     Examples:
         >>> file_name("https://example.org/rows.jsonl.gz?raw=true")
@@ -155,21 +154,21 @@ def file_name(file: str) -> str:
 
 
 def _walk(folder: str) -> list[str]:
-    """All files below a folder, sorted; hidden ones and what is not a file (pipes, sockets) are left out."""
+    """All files below a folder, sorted, without hidden ones and special files (pipes, sockets)."""
 
     def fail(error: OSError) -> None:
-        raise error  # os.walk's own way is to leave out in silence what it may not read
+        raise error  # by default os.walk ignores folders that it cannot read
 
     files = []
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [os.path.join(parent, name) for name in names if not name.startswith(".")]
-    # a dangling link stays in the list: opening it says what is wrong
+    # a dangling link stays in the list: opening it raises the error
     return sorted((file for file in files if os.path.isfile(file) or not os.path.exists(file)), key=_sort_key)
 
 
 def _sort_key(path: str) -> tuple[str, ...]:
-    """Folder by folder, so that ``a/x`` comes before ``a-b/x`` whatever the separator's code is."""
+    """Sort key by path components: ``a/x`` before ``a-b/x``, independent of the separator's code point."""
     return Path(path).parts
 
 
@@ -183,12 +182,12 @@ def _is_remote(file: str) -> bool:
 
 
 def _remote_files(url: str) -> list[str]:
-    """The files that a URL names. A web address is one file unless it has a star: servers have no folders."""
+    """Files of a URL. A web address without ``*`` is one file: HTTP has no folders."""
     if url.startswith(WEB) and "*" not in url:
         return [url]
     system, path = _filesystem(url)
 
-    def look() -> list[str]:
+    def find() -> list[str]:
         found = system.glob(path) if glob.has_magic(path) else [path] if system.exists(path) else []
         folders = [name for name in found if system.isdir(name)]
         files = {name for name in found if name not in folders}
@@ -197,14 +196,14 @@ def _remote_files(url: str) -> list[str]:
             files |= {name for name, parts in inside if not any(part.startswith(".") for part in parts)}
         return sorted(files, key=lambda name: PurePosixPath(name).parts)
 
-    files = _asking(url, look)
+    files = _remote_call(url, find)
     if not files:
         raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
     return [str(system.unstrip_protocol(file)) for file in files]
 
 
 def _filesystem(url: str) -> tuple[Any, str]:
-    """The file system for a URL, and the path in it."""
+    """File system of a URL, and the path in it."""
     try:
         import fsspec
     except ImportError:
@@ -219,8 +218,8 @@ def _filesystem(url: str) -> tuple[Any, str]:
     return system, str(path)
 
 
-def _asking(url: str, ask: Callable[[], T]) -> T:
-    """What a file system answers. Each has exceptions of its own (aiohttp's, botocore's): all become `OSError`."""
+def _remote_call(url: str, ask: Callable[[], T]) -> T:
+    """Calls a remote file system; its own exceptions (aiohttp's, botocore's) become `OSError`."""
     try:
         return ask()
     except (OSError, ImportError, JetonError):
@@ -230,7 +229,7 @@ def _asking(url: str, ask: Callable[[], T]) -> T:
 
 
 class _Remote(io.RawIOBase):
-    """A file of fsspec's as a raw stream."""
+    """An fsspec file as a raw stream."""
 
     def __init__(self, opened: Any, url: str) -> None:
         self._opened, self._url = opened, url
@@ -242,13 +241,13 @@ class _Remote(io.RawIOBase):
         return bool(self._opened.seekable())
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return int(_asking(self._url, lambda: self._opened.seek(offset, whence)))
+        return int(_remote_call(self._url, lambda: self._opened.seek(offset, whence)))
 
     def tell(self) -> int:
         return int(self._opened.tell())
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
-        data = _asking(self._url, lambda: self._opened.read(len(target)))
+        data = _remote_call(self._url, lambda: self._opened.read(len(target)))
         target[: len(data)] = data
         return len(data)

@@ -1,7 +1,7 @@
-"""Rows → the text of one field of each: lines of JSON, and mappings (rows of `datasets`, or any `dict`).
+"""Rows → text of one field: JSON Lines, and mappings (rows of `datasets`, or any `dict`).
 
-Lines of JSON are read in blocks by the core. What it leaves aside is read by `json.loads`, which decides: whether the
-row is broken, and in what words.
+The core parses blocks of lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
+decision and supplies the error message.
 """
 
 from __future__ import annotations
@@ -11,29 +11,31 @@ from collections.abc import Mapping
 
 from .._core import read_rows
 from ..errors import FormatError, JetonError
-from .faults import Faults
-from .streams import Lines
+from .error_policy import ErrorHandler
+from .streams import LineBlock
 
-__all__ = ["field_text", "rows_of"]
+__all__ = ["field_text", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
-    """A row without a text: the kind of fault, and what is said about it."""
+    """A row without a text, with the kind of the error."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
         self.kind = kind
 
 
-def rows_of(lines: Lines, field: str, name: str, faults: Faults) -> tuple[list[bytes], range | list[int]]:
-    """The texts of lines of JSON, and the numbers of their lines. Blank lines are no rows."""
+def jsonl_texts(
+    lines: LineBlock, field: str, name: str, handler: ErrorHandler
+) -> tuple[list[bytes], range | list[int]]:
+    """The texts of JSON lines, with their line numbers. Blank lines are ignored."""
     texts = read_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
     if None not in texts:
         return [text for text in texts if text is not None], numbers
     kept, kept_numbers, offset = [], [], lines.offset
     for number, text, line in zip(numbers, texts, lines.data.split(b"\n"), strict=False):
-        looked_at = _look_again(line, number, field, name, faults, offset) if text is None else text
+        looked_at = _look_again(line, number, field, name, handler, offset) if text is None else text
         offset += len(line) + 1
         if looked_at is not None:
             kept.append(looked_at)
@@ -41,20 +43,20 @@ def rows_of(lines: Lines, field: str, name: str, faults: Faults) -> tuple[list[b
     return kept, kept_numbers
 
 
-def field_text(row: Mapping[str, object], field: str, source: str, faults: Faults) -> bytes | None:
-    """The text of one row that is a mapping, or None if it is left out."""
+def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
+    """The text of a row that is a mapping, or None if it is skipped."""
     try:
         text = _text(row, field)
     except _BadRowError as bad:
-        faults.leave_out(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
         return None
-    return faults.encode(text, source, file="corpus")
+    return handler.encode(text, source, file="corpus")
 
 
-def _look_again(line: bytes, number: int, field: str, name: str, faults: Faults, offset: int) -> bytes | None:
-    """What the core left aside: a blank line, a row that only Python reads, or a broken one."""
+def _look_again(line: bytes, number: int, field: str, name: str, handler: ErrorHandler, offset: int) -> bytes | None:
+    """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
     source = f"{name}:{number}"
-    checked = faults.check(line, source, file=name, offset=offset)
+    checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
     text = checked.decode()
@@ -63,9 +65,9 @@ def _look_again(line: bytes, number: int, field: str, name: str, faults: Faults,
         found = _text(row, field)
     except _BadRowError as bad:
         error: JetonError = FormatError(f"{source}: {bad}", format="jsonl", place=f"line {number}")
-        faults.leave_out(bad.kind, source, error)
+        handler.skip(bad.kind, source, error)
         return None
-    return faults.encode(found, source, file=name)
+    return handler.encode(found, source, file=name)
 
 
 def _parse(text: str) -> object:
@@ -90,6 +92,6 @@ def _text(row: object, field: str) -> str:
 
 
 def _json_type(value: object) -> str:
-    """JSON's word for a Python value."""
+    """Name of a Python value's type in JSON."""
     names = {dict: "object", list: "list", str: "string", bool: "truth value", type(None): "null"}
     return names.get(type(value), "number" if isinstance(value, int | float) else type(value).__name__)

@@ -1,10 +1,10 @@
-"""What becomes of text that is not UTF-8 and of records that cannot be read: an error, a repair, or a count.
+"""Error policy for invalid text and unreadable records.
 
-``"strict"`` raises at the first; ``"replace"`` puts U+FFFD where bytes are not UTF-8, and raises for everything else;
-``"skip"`` leaves the record out. What was repaired or left out is counted, and told once, at the end: nothing is lost
-in silence. A record is what could have been one document: a row, a line, a file, or the rest of a file that is damaged.
+``"strict"`` raises at the first; ``"replace"`` replaces invalid UTF-8 by U+FFFD and raises for everything else;
+``"skip"`` skips the record. Replacements and skipped records are counted and reported once, at the end. A record is one
+potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: files that are missing or unreadable, which are errors whatever was asked.
+Left out: missing or unreadable files, which raise under every policy.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Literal, TypeAlias
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, InvalidTextError, JetonError
 
-__all__ = ["ErrorPolicy", "Faults", "Skipped"]
+__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 
-# The first bytes of what is often fed in by mistake, for a better hint than "byte 1 is not UTF-8".
+# First bytes of formats that are often passed by mistake -> name for the error message.
 MAGIC = {
     b"\x1f\x8b": "gzip (.gz)",
     b"BZh": "bzip2 (.bz2)",
@@ -33,18 +33,18 @@ MAGIC = {
 }
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
-PLACES_KEPT = 3
-# What a caller can do besides
+MAX_SOURCES = 3
+# Appended to messages: the other policies
 HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Records of one kind that were left out.
+    """Skipped records with the same kind of error.
 
     Attributes:
-        count: how many.
-        places: the first of them, as a document's source is named.
+        count: number of records.
+        places: sources of the first of them, as in `Document.source`.
 
     Examples:
         >>> Skipped(2, ("rows.jsonl:3", "rows.jsonl:8")).count
@@ -55,17 +55,17 @@ class Skipped:
     places: tuple[str, ...]
 
 
-class Faults:
-    """What was found, and what is done about it.
+class ErrorHandler:
+    """Applies an error policy and counts replacements and skipped records.
 
     Attributes:
-        replaced: file (or ``"corpus"`` for documents in memory) -> places where U+FFFD was put.
-        skipped: kind -> records of that kind that were left out.
+        replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
+        skipped: kind of error -> skipped records.
 
     Examples:
-        >>> faults = Faults("skip")
-        >>> faults.check(b"caf\\xe9", "menu.txt", file="menu.txt")
-        >>> faults.complaints()
+        >>> handler = ErrorHandler("skip")
+        >>> handler.check(b"caf\\xe9", "menu.txt", file="menu.txt")
+        >>> handler.complaints()
         ['skipped 1 record: 1 not UTF-8 (menu.txt)']
     """
 
@@ -76,29 +76,29 @@ class Faults:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets what was found."""
+        """Clears the counts."""
         self.replaced: dict[str, int] = {}
         self.skipped: dict[str, Skipped] = {}
 
     @property
     def num_skipped(self) -> int:
-        """Records of all kinds that were left out."""
+        """Number of skipped records of all kinds."""
         return sum(kind.count for kind in self.skipped.values())
 
-    def leave_out(self, kind: str, source: str, error: JetonError) -> None:
-        """Counts a record that cannot be read.
+    def skip(self, kind: str, source: str, error: JetonError) -> None:
+        """Counts an unreadable record.
 
         Raises:
-            JetonError: `error`, unless records are to be skipped.
+            JetonError: `error`, unless the policy is ``"skip"``.
         """
         if self.policy != "skip":
             raise error from None
         before = self.skipped.get(kind, Skipped(0, ()))
-        places = before.places if len(before.places) == PLACES_KEPT else (*before.places, source)
+        places = before.places if len(before.places) == MAX_SOURCES else (*before.places, source)
         self.skipped[kind] = Skipped(before.count + 1, places)
 
     def encode(self, text: str, source: str, *, file: str) -> bytes | None:
-        """A `str` as UTF-8, or None if it is left out; only a lone surrogate can stand in the way."""
+        """A `str` as UTF-8, or None if it is skipped; the only possible error is a lone surrogate."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -109,11 +109,11 @@ class Faults:
             surrogate = f"U+{ord(text[error.start]):04X}"
             message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot hold"
             wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=source)
-        self.leave_out("lone surrogate", source, wrong)
+        self.skip("lone surrogate", source, wrong)
         return None
 
     def check(self, data: bytes, source: str, *, file: str, offset: int = 0) -> bytes | None:
-        """The bytes if they are UTF-8, or None if they are left out; `offset` is where they begin in their file."""
+        """The bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
         invalid = find_invalid_utf8(data)
         if invalid is None:
             return data
@@ -126,12 +126,12 @@ class Faults:
         kind = next((name for magic, name in MAGIC.items() if offset == 0 and data.startswith(magic)), None)
         hint = f"it looks like {kind}" if kind else f"repair the text, {HINT}"
         message = f"{source}: byte {place} (0x{data[invalid]:02x}) is not valid UTF-8; {hint}"
-        self.leave_out("not UTF-8", source, InvalidTextError(message, position=place, source=source))
+        self.skip("not UTF-8", source, InvalidTextError(message, position=place, source=source))
         return None
 
     def complaints(self) -> list[str]:
-        """What has to be told: a line for each file that was repaired, and one for all that was skipped."""
-        lines = [f"{file}: {places} places that are not UTF-8 became U+FFFD" for file, places in self.replaced.items()]
+        """Report lines: one for each file with replacements, and one for all skipped records."""
+        lines = [f"{file}: replaced invalid UTF-8 at {num} places by U+FFFD" for file, num in self.replaced.items()]
         if self.skipped:
             kinds = [
                 f"{found.count:,} {kind} ({', '.join(found.places)}{', …' if found.count > len(found.places) else ''})"

@@ -1,12 +1,14 @@
-"""Short texts that break tokenizers, written by hand: each has broken one, or shows a rule that two libraries read
-differently. They stand first in every comparison, for a difference on one of them says what is wrong.
+"""Edge cases: short hand-written texts on which tokenizers fail or libraries differ.
 
-Left out: bytes that are not UTF-8 (`INVALID`, at the end, has those), and anything long; `stress` makes these.
+Comparisons start with them, because a difference on a short text points to its cause. `INVALID_UTF8` has the invalid
+byte sequences.
+
+Left out: long texts, which `generated_texts` makes.
 """
 
 from __future__ import annotations
 
-__all__ = ["INVALID", "TRICKY"]
+__all__ = ["EDGE_CASES", "INVALID_UTF8"]
 
 _EDGES = (
     "",
@@ -183,7 +185,7 @@ _CODE = (
     "550e8400-e29b-41d4-a716-446655440000",
 )
 
-# What libraries write into texts or tokens for other things.
+# Marks and special tokens that libraries use in texts or tokens.
 _MARKS = (
     "▁the ▁ ▁▁",
     "a▁b ▁a",
@@ -209,16 +211,16 @@ _MARKS = (
     "\u202eright to left\u202c \u2066isolate\u2069",
 )
 
-TRICKY: tuple[str, ...] = (*_EDGES, *_WORDS, *_NUMBERS, *_SIGNS, *_SCRIPTS, *_EMOJI, *_CODE, *_MARKS)
+EDGE_CASES: tuple[str, ...] = (*_EDGES, *_WORDS, *_NUMBERS, *_SIGNS, *_SCRIPTS, *_EMOJI, *_CODE, *_MARKS)
 
-# Bytes that are not UTF-8, each in its own way.
-INVALID: tuple[bytes, ...] = (
-    b"\x80",  # a continuation alone
+# Each kind of invalid UTF-8.
+INVALID_UTF8: tuple[bytes, ...] = (
+    b"\x80",  # a continuation byte without a lead byte
     b"\xbf\xbf",
-    b"\xc3",  # a beginning alone
+    b"\xc3",  # truncated
     b"\xe4\xbb",
     b"\xf0\x9f\x98",
-    b"\xc0\xaf",  # longer than need be
+    b"\xc0\xaf",  # overlong
     b"\xc1\xbf",
     b"\xe0\x80\xaf",
     b"\xf0\x80\x80\xaf",
@@ -231,7 +233,7 @@ INVALID: tuple[bytes, ...] = (
     b"\xff",
     b"\xff\xfe",
     b"a\xffb",
-    b"\xe4\xbb\xe4\xbb\x8a",  # half a character before a whole one
+    b"\xe4\xbb\xe4\xbb\x8a",  # truncated, before a complete character
     b"\xe4 \xbb \x8a",
     b"\xf0\x9f\x98\n\x80",
 )

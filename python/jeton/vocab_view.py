@@ -1,6 +1,6 @@
-"""The entries of a vocabulary as Python sees them: their kinds, and the mapping from ids to bytes.
+"""View of a vocabulary: the kinds of entries, and the mapping id -> bytes.
 
-Left out: the entries themselves, which the core holds, and how they are spelled in files (`spelling`).
+Left out: the entries themselves, which the core stores, and their spelling in files (`spelling`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from .errors import UnknownTokenError
 
-__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "Entries"]
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "VocabView"]
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
 
 
-class TokenizerLike(Protocol):
-    """What the mapping needs of a tokenizer. Not the core alone, which cannot be pickled."""
+class HasVocabulary(Protocol):
+    """Members of a tokenizer that `VocabView` uses. It holds the tokenizer because the core cannot be pickled."""
 
     _core: Core
 
@@ -26,15 +26,15 @@ class TokenizerLike(Protocol):
     def id_to_bytes(self, id: int) -> bytes: ...
 
 
-class Entries(Mapping[int, bytes]):
-    """id -> bytes, read from the core as asked."""
+class VocabView(Mapping[int, bytes]):
+    """Mapping id -> bytes; each lookup reads from the core."""
 
-    def __init__(self, tok: TokenizerLike) -> None:
+    def __init__(self, tok: HasVocabulary) -> None:
         self._tok = tok
 
     def __getitem__(self, id: int) -> bytes:
         if not isinstance(id, int):
-            raise UnknownTokenError(f"{id!r} is no id; the vocabulary maps ids to bytes")
+            raise UnknownTokenError(f"{id!r} is not an id; the vocabulary maps ids to bytes")
         return self._tok.id_to_bytes(id)
 
     def __iter__(self) -> Iterator[int]:

@@ -1,15 +1,16 @@
-"""Texts that find differences between tokenizers: made by a seed, the same on every machine and Python.
+"""Generator of texts that reveal differences between tokenizers, reproducible from a seed.
 
-Tokens of the vocabulary glued together find more than random text, for every place where two of them meet is a
-decision. Between them stands what is rare in corpora and common in bug reports: white space of every kind, combining
-marks, joiners, scripts without spaces, characters from the whole of Unicode, digits that are not ASCII, control
+Random concatenations of tokens find more differences than random text, because the model must decide at each boundary
+between two tokens. Between them the generator puts text that is rare in corpora and common in bug reports: all kinds of
+white space, combining marks, joiners, scripts without spaces, characters from all of Unicode, non-ASCII digits, control
 characters, runs of one character.
 
-Only `random.Random.random` is drawn on: Python keeps what it gives for a seed, and keeps nothing else of that module.
-No table of Unicode's properties is asked, for these differ from one Python to the next. Cost: about
-4 µs a text, and 50 ms once.
+A seed gives the same texts on every machine and Python version: the generator uses only `random.Random.random`, the
+one function of that module with stable results, and no Unicode property tables, which depend on the Python version.
 
-Source: rust-gems `bpe` (random tokens glued together).
+Cost: about 4 µs per text, and 50 ms once.
+
+Source: rust-gems `bpe` (concatenations of random tokens).
 """
 
 from __future__ import annotations
@@ -19,36 +20,36 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from ..entries import SPECIAL
 from ..tokenizer import Tokenizer
-from .tricky import INVALID, TRICKY
+from ..vocab_view import SPECIAL
+from .edge_cases import EDGE_CASES, INVALID_UTF8
 
-__all__ = ["stress_bytes", "stress_texts"]
+__all__ = ["generate_bytes", "generate_texts"]
 
-# Most texts have up to this many pieces; a mean text then has some 40 characters.
-MAX_PIECES = 14
-# One text of this many has a long run of one piece in it, and the run up to so many characters.
+# Maximum number of fragments in a text; texts have some 40 characters on average.
+MAX_FRAGMENTS = 14
+# One in RUN_EVERY texts has a long run of one fragment, of up to MAX_RUN characters.
 RUN_EVERY = 50
 MAX_RUN = 500
-# How many pieces of each generated kind there are to choose from.
+# Number of fragments of each generated kind.
 POOL = 1500
 
 
-def stress_texts(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool = False) -> Iterator[str]:
-    """Generated texts.
+def generate_texts(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool = False) -> Iterator[str]:
+    """Generates texts.
 
     Args:
-        tok: whose tokens are glued together; None: only what is the same for all.
-        n: how many.
-        seed: another seed, other texts.
-        special: whether the spellings of special tokens are among the tokens.
+        tok: tokenizer whose tokens the texts contain; None: only fragments that are independent of a tokenizer.
+        n: number of texts.
+        seed: seed of the generator.
+        special: include spellings of special tokens.
 
     Yields:
         n texts of 0 to some hundred characters, all valid Unicode.
 
     Examples:
-        >>> texts = list(stress_texts(None, 100))
-        >>> len(texts), texts == list(stress_texts(None, 100)), texts == list(stress_texts(None, 100, seed=1))
+        >>> texts = list(generate_texts(None, 100))
+        >>> len(texts), texts == list(generate_texts(None, 100)), texts == list(generate_texts(None, 100, seed=1))
         (100, True, False)
     """
     tokens = [] if tok is None else _tokens_as_text(tok, special)
@@ -56,72 +57,72 @@ def stress_texts(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool 
     kinds = _kinds()
     num_kinds, num_tokens = len(kinds), len(tokens)
     for _ in range(n):
-        count = 1 + int(draw() * MAX_PIECES)
-        # how many of the pieces are tokens: none, all, or some
+        count = 1 + int(draw() * MAX_FRAGMENTS)
+        # share of tokens among the fragments: none, all, or some
         share = draw() * 1.6 - 0.2 if tokens else 0.0
-        pieces = []
+        fragments = []
         for _ in range(count):
             if draw() < share:
-                pieces.append(tokens[int(draw() * num_tokens)])
+                fragments.append(tokens[int(draw() * num_tokens)])
             else:
                 kind = kinds[int(draw() * num_kinds)]
-                pieces.append(kind[int(draw() * len(kind))])
+                fragments.append(kind[int(draw() * len(kind))])
         if draw() * RUN_EVERY < 1:
             place = int(draw() * count)
-            unit = pieces[place][:4] or " "
-            pieces[place] = unit * (1 + int(draw() * (MAX_RUN // len(unit))))
-        yield "".join(pieces)
+            unit = fragments[place][:4] or " "
+            fragments[place] = unit * (1 + int(draw() * (MAX_RUN // len(unit))))
+        yield "".join(fragments)
 
 
-def stress_bytes(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool = False) -> Iterator[bytes]:
-    """Generated byte strings, most of them not UTF-8: for byte-level tokenizers, which take any bytes.
+def generate_bytes(tok: Tokenizer | None, n: int, seed: int = 0, *, special: bool = False) -> Iterator[bytes]:
+    """Generates byte strings, most of them invalid UTF-8, for byte-level tokenizers, which accept any bytes.
 
     Args:
-        tok, n, seed, special: as `stress_texts`.
+        tok, n, seed, special: as `generate_texts`.
 
     Yields:
         n byte strings of 0 to some hundred bytes.
 
     Examples:
-        >>> len(list(stress_bytes(None, 100)))
+        >>> len(list(generate_bytes(None, 100)))
         100
     """
     tokens = [] if tok is None else _tokens(tok, special)
     draw = Random(seed).random  # noqa: S311 (nothing secret)
     kinds = _kinds()
     for _ in range(n):
-        count = 1 + int(draw() * MAX_PIECES)
+        count = 1 + int(draw() * MAX_FRAGMENTS)
         share = draw() if tokens else 0.0
-        pieces = []
+        fragments = []
         for _ in range(count):
             if draw() < share:
-                piece = tokens[int(draw() * len(tokens))]
+                fragment = tokens[int(draw() * len(tokens))]
             else:
                 which = draw()
                 if which < 0.4:
-                    piece = INVALID[int(draw() * len(INVALID))]
+                    fragment = INVALID_UTF8[int(draw() * len(INVALID_UTF8))]
                 elif which < 0.5:
-                    piece = bytes([int(draw() * 256)])
+                    fragment = bytes([int(draw() * 256)])
                 else:
                     kind = kinds[int(draw() * len(kinds))]
-                    piece = kind[int(draw() * len(kind))].encode()
-            if draw() < 0.15:  # cut somewhere, often inside a character
-                piece = piece[int(draw() * (len(piece) + 1)) :]
-            pieces.append(piece)
-        yield b"".join(pieces)
+                    fragment = kind[int(draw() * len(kind))].encode()
+            if draw() < 0.15:  # truncate, often inside a character
+                fragment = fragment[int(draw() * (len(fragment) + 1)) :]
+            fragments.append(fragment)
+        yield b"".join(fragments)
 
 
 # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _tokens(tok: Tokenizer, special: bool) -> list[bytes]:
-    """What the tokens add to text, by rising id."""
+    """Decoded bytes of the tokens, in order of id."""
     kind, decoded = tok._core.kind, tok._core.decoded
     return [decoded(id) or b"" for id in tok._core.ids() if special or kind(id) != SPECIAL]
 
 
 def _tokens_as_text(tok: Tokenizer, special: bool) -> list[str]:
-    """Those that are text; a token that is half a character is not."""
+    """Decoded tokens that are valid UTF-8; tokens that are part of a character are omitted."""
     texts = []
     for token in _tokens(tok, special):
         try:
@@ -174,7 +175,7 @@ Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 
 def _ranges(table: str) -> Ranges:
-    """First and last code point of what belongs together; unassigned ones between them are wanted too."""
+    """Parses ranges of code points. They deliberately include unassigned ones."""
     return [(int(first, 16), int(last, 16)) for first, last in (entry.split("-") for entry in table.split())]
 
 
@@ -208,7 +209,7 @@ _BASES = _ranges("41-7A 41-7A C0-FF 4E00-9FFF 20-20")
 
 @cache
 def _kinds() -> tuple[Sequence[str], ...]:
-    """The kinds of pieces; one that stands here twice is drawn twice as often."""
+    """Kinds of fragments. A kind that is listed twice is drawn twice as often."""
     draw = Random(20_261_120).random  # noqa: S311 (nothing secret)
 
     def pool(make: Callable[[], str]) -> tuple[str, ...]:
@@ -222,7 +223,7 @@ def _kinds() -> tuple[Sequence[str], ...]:
         return chr(first + int(draw() * (last - first + 1)))
 
     def run(ranges: Ranges, longest: int) -> Callable[[], str]:
-        """A few characters, all of one range or each of any."""
+        """Up to `longest` characters, all from one range or each from any."""
 
         def make() -> str:
             mine = ranges if draw() < 0.3 else (ranges[int(draw() * len(ranges))],)
@@ -237,7 +238,7 @@ def _kinds() -> tuple[Sequence[str], ...]:
     def word() -> str:
         text = one(_WORDS) + (one(_WORDS) if draw() < 0.2 else "")
         which = draw()
-        if which < 0.1:  # mixed case; ASCII only, for what else has case differs from one Python to the next
+        if which < 0.1:  # mixed case; ASCII only, because other case mappings depend on the Python version
             text = "".join(chr(ord(c) ^ 32) if c.isascii() and c.isalpha() and draw() < 0.5 else c for c in text)
         return (" " if draw() < 0.6 else "") + text + (one(_CONTRACTIONS) if draw() < 0.1 else "")
 
@@ -256,5 +257,5 @@ def _kinds() -> tuple[Sequence[str], ...]:
         pool(letters), pool(number), pool(marked), _SIGNS, _SIGNS, _CONTRACTIONS, _CONTROL, _SNIPPETS, _EMOJI,
         pool(run(_HAN, 8)), pool(run(_KANA, 8)), pool(run(_HANGUL, 6)), pool(run(_COMMON, 8)), pool(run(_COMMON, 8)),
         pool(run(_RARE, 6)), pool(run(_DIGITS, 6)), pool(run(_FORMS, 4)), pool(run(_SYMBOLS, 3)), pool(run(_ANY, 4)),
-        tuple(text for text in TRICKY if len(text) < 40),
+        tuple(text for text in EDGE_CASES if len(text) < 40),
     )  # fmt: skip
