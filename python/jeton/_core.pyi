@@ -264,7 +264,7 @@ class Tokenizer:
         *,
         pair: str | bytes | None = None,
         template: bool = False,
-        noise: tuple[float, float, int | None, int] | None = None,
+        sampler: tuple[float, float, int | None, int] | None = None,
     ) -> list[int]: ...
     def encode_text(self, text: str | bytes) -> list[int]: ...
     def encode_array(

@@ -228,7 +228,7 @@ class Tokenizer:
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
         drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
-            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), noise=drawn
+            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), sampler=drawn
         )
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
