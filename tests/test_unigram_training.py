@@ -81,10 +81,10 @@ def test_byte_fallback_and_other_reserved_pieces() -> None:
     assert [named.id_to_token(id) for id in range(4)] == ["[UNK]", "<s>", "</s>", "<pad>"]
 
 
-@pytest.mark.parametrize("slips", [True, False])
-def test_threads_order_and_files_change_nothing(tmp_path: Path, slips: bool) -> None:
+@pytest.mark.parametrize("bug_compatible", [True, False])
+def test_threads_order_and_files_change_nothing(tmp_path: Path, bug_compatible: bool) -> None:
     documents = lines(3, 6_000)
-    preset = SentencePieceUnigram(slips=slips, **IDENTITY)
+    preset = SentencePieceUnigram(bug_compatible=bug_compatible, **IDENTITY)
     tok = train(documents, 700, preset=preset, threads=1)
     (tmp_path / "one").write_text("\n".join(documents[:2_000]), "utf-8")
     (tmp_path / "two").write_text("\n".join(documents[2_000:]), "utf-8")
@@ -95,7 +95,7 @@ def test_threads_order_and_files_change_nothing(tmp_path: Path, slips: bool) -> 
 
 
 def test_counts_give_what_the_text_gives() -> None:
-    preset = SentencePieceUnigram(**IDENTITY, slips=False)  # what stands behind a word is not in a mapping
+    preset = SentencePieceUnigram(**IDENTITY, bug_compatible=False)  # what stands behind a word is not in a mapping
     counts: dict[str, int] = {}
     for line in lines():
         for word in line.split():

@@ -53,7 +53,7 @@ class Encoding(Sequence[Token]):
         pretokens: byte ranges of the pretokens and added tokens of the text.
         dropped: byte ranges that no token covers (white space, if the tokenizer keeps words only).
         type_ids: n integers, the segment of each token, by the tokenizer's template.
-        special_mask: n booleans, True for a token that the template added.
+        special_tokens_mask: n booleans, True for a token that the template added.
         sequence_ids: n values: 0 for a token of the text, 1 for one of the second text of a pair, None for one of the
             template.
         hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): tokens of one character share
@@ -80,7 +80,7 @@ class Encoding(Sequence[Token]):
     pretokens: list[tuple[int, int]]
     dropped: list[tuple[int, int]]
     type_ids: list[int]
-    special_mask: list[bool]
+    special_tokens_mask: list[bool]
     sequence_ids: list[int | None]
     hf_offsets: list[tuple[int, int]]
     text: bytes
@@ -112,7 +112,7 @@ class Encoding(Sequence[Token]):
             ['⟨é c3⟩', '⟨a9⟩', '!']
         """
         byte_spans, char_spans = self.byte_spans, self.char_spans
-        if self.pair_text or any(self.special_mask):
+        if self.pair_text or any(self.special_tokens_mask):
             byte_spans = self._placed(byte_spans, len(self.text), len(self.pair_text))
             text, pair = (data.decode("utf-8", "replace") for data in (self.text, self.pair_text))
             char_spans = self._placed(char_spans, len(text), len(pair))

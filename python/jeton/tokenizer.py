@@ -372,7 +372,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         columns, pretokens, dropped = self._core.tokenize(
             text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
         )
-        ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_mask, sequence_ids = columns
+        ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
         data = _bytes(text)
         if len(ids) >= most:
             data = data[: max(end for _, end in byte_spans) + 4]
@@ -384,7 +384,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             [(start, end) for start, end, _ in pretokens],
             dropped,
             type_ids,
-            special_mask,
+            special_tokens_mask,
             sequence_ids,
             hf_offsets,
             data,

@@ -294,7 +294,7 @@ def test_a_file_of_hf_gives_its_ids(changes: dict[str, Any], tmp_path: Path) -> 
                 assert ours.ids == theirs.ids == again.encode(text, special="all", add_special_tokens=add)
                 assert ours.hf_offsets == theirs.offsets
                 assert ours.type_ids == theirs.type_ids
-                assert ours.special_mask == [bool(flag) for flag in theirs.special_tokens_mask]
+                assert ours.special_tokens_mask == [bool(flag) for flag in theirs.special_tokens_mask]
                 assert tok.decode(ours.ids) == peer.decode(ours.ids, skip_special_tokens=False)
                 assert tok.count(text, special="all", add_special_tokens=add) == len(theirs.ids)
         pair = peer.encode(text, "old", add_special_tokens=True)

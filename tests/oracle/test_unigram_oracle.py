@@ -68,7 +68,7 @@ def may_be_piece(text: str, characters: set[str]) -> bool:
 Ends = dict[str, set[str | int]]  # word -> what follows it, where that was counted: a space, or the end of a line
 
 
-def seeds(words: Words, characters: list[str], slips: bool, behind: Ends) -> Scores:
+def seeds(words: Words, characters: list[str], bug_compatible: bool, behind: Ends) -> Scores:
     """Characters, and the substrings that occur twice and that different characters follow."""
     known = set(characters)
     counts: dict[str, int] = defaultdict(int)
@@ -78,11 +78,11 @@ def seeds(words: Words, characters: list[str], slips: bool, behind: Ends) -> Sco
             for end in range(start + 1, min(len(word), start + LONGEST) + 1):
                 counts[word[start:end]] += count
                 # What follows the end of a word is not known, or is always the same.
-                ends = behind.get(word, {index, -1 - index} if not slips else {0})
+                ends = behind.get(word, {index, -1 - index} if not bug_compatible else {0})
                 after = word[end : end + 1]
-                if after and slips and after not in known:
+                if after and bug_compatible and after not in known:
                     after = "\u2585"
-                followers[word[start:end]] |= ({after.encode()[0]} if slips else {after}) if after else ends
+                followers[word[start:end]] |= ({after.encode()[0]} if bug_compatible else {after}) if after else ends
     longer = [
         text
         for text, count in counts.items()
@@ -164,17 +164,17 @@ def pruned(words: Words, scores: Scores, wanted: int, unknown: str | None) -> Sc
 
 
 def train(
-    words: Words, vocab_size: int, num_reserved: int, coverage: float, slips: bool, behind: Ends | None = None
+    words: Words, vocab_size: int, num_reserved: int, coverage: float, bug_compatible: bool, behind: Ends | None = None
 ) -> list[tuple[str, float]]:
     """Pieces and scores, the best first."""
     characters = required(words, coverage)
-    scores = seeds(words, characters, slips, behind or {})
+    scores = seeds(words, characters, bug_compatible, behind or {})
     wanted = int(vocab_size * 1.1)
     while True:
         for _ in range(2):
-            unknown = characters[0] if slips and characters[0] in scores else None
+            unknown = characters[0] if bug_compatible and characters[0] in scores else None
             scores = maximized(words, scores, unknown)
-        unknown = characters[0] if slips and characters[0] in scores else None
+        unknown = characters[0] if bug_compatible and characters[0] in scores else None
         before = len(scores)
         scores = pruned(words, scores, wanted, unknown)
         if len(scores) <= wanted or len(scores) == before:
@@ -220,15 +220,17 @@ def by_engine(
     return [(tok.id_to_token(id), scores[id]) for id in range(1, tok.vocab_size)]
 
 
-@pytest.mark.parametrize("slips", [True, False])
+@pytest.mark.parametrize("bug_compatible", [True, False])
 @pytest.mark.parametrize("seed", range(NUM_CORPORA))
-def test_engine_equals_the_plain_version(seed: int, slips: bool) -> None:
+def test_engine_equals_the_plain_version(seed: int, bug_compatible: bool) -> None:
     words = make_words(seed)
     coverage = [1.0, 0.9995, 0.98][seed % 3]
     size = len(required(words, coverage)) + 1 + seed % 40
-    preset = SentencePieceUnigram(character_coverage=coverage, max_sentencepiece_length=LONGEST, slips=slips)
+    preset = SentencePieceUnigram(
+        character_coverage=coverage, max_sentencepiece_length=LONGEST, bug_compatible=bug_compatible
+    )
     ours = by_engine(words, size, preset, threads=1 + seed % 2)
-    plain = train(words, size, 1, coverage, slips)
+    plain = train(words, size, 1, coverage, bug_compatible)
     assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
     assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)
 
@@ -247,6 +249,6 @@ def test_ends_of_lines(seed: int) -> None:
     size = len(required(words, coverage)) + 1 + seed % 40
     preset = SentencePieceUnigram(character_coverage=coverage, max_sentencepiece_length=LONGEST)
     ours = by_engine(marked, size, preset, threads=1 + seed % 2, marked=True)
-    plain = train(words, size, 1, coverage, slips=True, behind=behind)
+    plain = train(words, size, 1, coverage, bug_compatible=True, behind=behind)
     assert [piece for piece, _ in ours] == [piece for piece, _ in plain]
     assert [score for _, score in ours] == pytest.approx([score for _, score in plain], rel=1e-9, abs=1e-9)

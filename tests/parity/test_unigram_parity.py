@@ -67,8 +67,8 @@ def by_sentencepiece(words: Words, vocab_size: int, folder: Path) -> dict[str, f
     return {theirs.id_to_piece(id): theirs.get_score(id) for id in range(3, theirs.get_piece_size())}
 
 
-def by_us(words: Words, vocab_size: int, *, slips: bool) -> dict[str, float]:
-    preset = SentencePieceUnigram(normalization_rule_name="identity", slips=slips)
+def by_us(words: Words, vocab_size: int, *, bug_compatible: bool) -> dict[str, float]:
+    preset = SentencePieceUnigram(normalization_rule_name="identity", bug_compatible=bug_compatible)
     tok = jeton.train(words, vocab_size, preset=preset, progress=False)
     scores = tok._core.scores()
     return {tok.id_to_token(id): scores[id] for id in range(3, tok.vocab_size)}
@@ -76,12 +76,12 @@ def by_us(words: Words, vocab_size: int, *, slips: bool) -> dict[str, float]:
 
 def check(words: Words, vocab_size: int, folder: Path) -> None:
     theirs = by_sentencepiece(words, vocab_size, folder)
-    ours = by_us(words, vocab_size, slips=True)
+    ours = by_us(words, vocab_size, bug_compatible=True)
     assert len(ours) == len(theirs)
     assert len(ours.keys() & theirs.keys()) >= 0.99 * len(theirs)
     assert likelihood(words, ours) == pytest.approx(likelihood(words, theirs), rel=0.001)
-    # Without its slips the text is more likely.
-    assert likelihood(words, by_us(words, vocab_size, slips=False)) > likelihood(words, theirs)
+    # Without its bugs the text is more likely.
+    assert likelihood(words, by_us(words, vocab_size, bug_compatible=False)) > likelihood(words, theirs)
 
 
 def synthetic(seed: int, num: int = 15_000) -> Words:

@@ -378,7 +378,7 @@ def untiled(encoding: jeton.Encoding, text: str) -> str | None:
 
 
 def _our_facts(encoding: jeton.Encoding) -> tuple[object, ...]:
-    mask = [int(special) for special in encoding.special_mask]
+    mask = [int(special) for special in encoding.special_tokens_mask]
     return encoding.ids, encoding.hf_offsets, encoding.type_ids, mask
 
 

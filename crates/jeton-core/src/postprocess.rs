@@ -95,7 +95,7 @@ pub struct Assembled<T> {
     /// Type id of each token.
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
-    pub special_mask: Vec<bool>,
+    pub special_tokens_mask: Vec<bool>,
     /// Origin of each token; `None` for the template's own.
     pub sources: Vec<Option<Source>>,
 }
@@ -166,8 +166,12 @@ impl Template {
         add_special_tokens: bool,
         own: impl Fn(u32) -> T,
     ) -> Assembled<T> {
-        let mut out =
-            Assembled { tokens: Vec::new(), type_ids: Vec::new(), special_mask: Vec::new(), sources: Vec::new() };
+        let mut out = Assembled {
+            tokens: Vec::new(),
+            type_ids: Vec::new(),
+            special_tokens_mask: Vec::new(),
+            sources: Vec::new(),
+        };
         for item in self.items(second.is_some(), add_special_tokens) {
             let type_id = match item {
                 &Item::Sequence { sequence, type_id } => {
@@ -186,7 +190,7 @@ impl Template {
                 }
             };
             out.type_ids.resize(out.tokens.len(), type_id);
-            out.special_mask.resize(out.tokens.len(), matches!(item, Item::Ids { .. }));
+            out.special_tokens_mask.resize(out.tokens.len(), matches!(item, Item::Ids { .. }));
         }
         out
     }
@@ -243,7 +247,7 @@ mod tests {
         let pair = bert.apply(&[7, 8], Some(&[9]), true, |id| id);
         assert_eq!(pair.tokens, [101, 7, 8, 102, 9, 102]);
         assert_eq!(pair.type_ids, [0, 0, 0, 0, 1, 1]);
-        assert_eq!(pair.special_mask, [true, false, false, true, false, true]);
+        assert_eq!(pair.special_tokens_mask, [true, false, false, true, false, true]);
         let sources = [None, from(Sequence::A, 0), from(Sequence::A, 1), None, from(Sequence::B, 0), None];
         assert_eq!(pair.sources, sources);
         let bare = bert.apply(&[7, 8], Some(&[9]), false, |id| id);

@@ -45,7 +45,7 @@ pub fn apply_template(
     let template = Template::from_json(template_json).map_err(|failed| error::plain(py, failed))?;
     let out = template.apply(&first, second.as_deref(), add_special_tokens, |id| id);
     let sources = out.sources.into_iter().map(|source| source.map(|source| (source.sequence as u8, source.index)));
-    Ok((out.tokens, out.type_ids, out.special_mask, sources.collect()))
+    Ok((out.tokens, out.type_ids, out.special_tokens_mask, sources.collect()))
 }
 
 /// The offsets of a token without the white space at its ends.

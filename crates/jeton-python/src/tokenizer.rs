@@ -169,8 +169,8 @@ impl Tokenizer {
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let framed = self.0.frame_encodings(&bytes, &encodings, template);
         let tokens = self.spellings(py, &framed.ids);
-        let core::Framed { ids, byte_spans, char_spans, offsets, type_ids, special_mask, sequences } = framed;
-        let columns = (ids, tokens, byte_spans, char_spans, offsets, type_ids, special_mask, sequences);
+        let core::Framed { ids, byte_spans, char_spans, offsets, type_ids, special_tokens_mask, sequences } = framed;
+        let columns = (ids, tokens, byte_spans, char_spans, offsets, type_ids, special_tokens_mask, sequences);
         let core::Encoding { pretokens, dropped, .. } = encodings.into_iter().next().unwrap_or_default();
         Ok((columns, pretokens, dropped))
     }

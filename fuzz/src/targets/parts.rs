@@ -394,11 +394,11 @@ mod decoders {
         for (first, second) in [(&[][..], None), (&[1, 2], None), (&[1], Some(&[][..])), (&[1, 2], Some(&[3][..]))] {
             for add in [false, true] {
                 let out = template.apply(first, second, add, |id| id);
-                let lengths = [out.type_ids.len(), out.special_mask.len(), out.sources.len()];
+                let lengths = [out.type_ids.len(), out.special_tokens_mask.len(), out.sources.len()];
                 if lengths != [out.tokens.len(); 3] {
                     return wrong("columns of different lengths");
                 }
-                let added = out.special_mask.iter().filter(|&&special| special).count();
+                let added = out.special_tokens_mask.iter().filter(|&&special| special).count();
                 if added != if add { template.num_added(second.is_some()) } else { 0 } {
                     return wrong("num_added is not what is added");
                 }

@@ -282,7 +282,7 @@ fn framing(tok: &Tokenizer, text: &[u8], encoding: &Encoding) -> Check {
                 framed.char_spans.len(),
                 framed.offsets.len(),
                 framed.type_ids.len(),
-                framed.special_mask.len(),
+                framed.special_tokens_mask.len(),
                 framed.sequences.len(),
             ];
             if columns != [framed.ids.len(); 6] {

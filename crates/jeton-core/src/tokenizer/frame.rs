@@ -19,7 +19,7 @@ pub struct Framed {
     /// Type id, by the template.
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
-    pub special_mask: Vec<bool>,
+    pub special_tokens_mask: Vec<bool>,
     /// Index of its text: 0, 1, or the template.
     pub sequences: Vec<Option<u8>>,
 }
@@ -40,8 +40,11 @@ impl Tokenizer {
             },
         );
         let mut own = own.into_inner().into_iter();
-        let mut framed =
-            Framed { type_ids: assembled.type_ids, special_mask: assembled.special_mask, ..Framed::default() };
+        let mut framed = Framed {
+            type_ids: assembled.type_ids,
+            special_tokens_mask: assembled.special_tokens_mask,
+            ..Framed::default()
+        };
         for source in assembled.sources {
             let which = source.map(|source| (u8::from(source.sequence == Sequence::B), source.index));
             let found = which.and_then(|(which, index)| {

@@ -55,7 +55,7 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
         (True, True)
     """
     if preset is None and algorithm == "unigram":
-        return SentencePieceUnigram(slips=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
+        return SentencePieceUnigram(bug_compatible=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
     if preset is None:
         return Bert() if algorithm == "wordpiece" else None
     if preset == "sentencepiece" and algorithm == "unigram":

@@ -42,7 +42,7 @@ class SentencePieceUnigram(SentencePiece):
         seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary, at least 100,000.
         shrinking_factor: share of the pieces kept by each pruning, from 0.5 to 0.95.
         num_sub_iterations: EM iterations before each pruning.
-        slips: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds whose
+        bug_compatible: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds whose
             following characters all have the same first byte (such as a space); and it adds the counts of characters
             that are not pieces to the most frequent one. ``algorithm="unigram"`` without a preset sets False, which
             gives a higher likelihood of the corpus.
@@ -62,7 +62,7 @@ class SentencePieceUnigram(SentencePiece):
     seed_sentencepiece_size: int = integer(1_000_000, 0, _MOST_SEEDS)
     shrinking_factor: float = 0.75
     num_sub_iterations: int = integer(2, 1, 10)
-    slips: bool = True
+    bug_compatible: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,7 +105,7 @@ class SentencePieceUnigram(SentencePiece):
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
             recipe,
-            stages=replace(recipe.stages, mark_ends=self.slips),
+            stages=replace(recipe.stages, mark_ends=self.bug_compatible),
             algorithm="unigram",
             tie_break=None,
             learn=learn,
@@ -145,7 +145,7 @@ class SentencePieceUnigram(SentencePiece):
         names = (
             "character_coverage", "required_chars", "max_sentencepiece_length", "split_by_unicode_script",
             "split_by_number", "split_digits", "seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations",
-            "slips",
+            "bug_compatible",
         )  # fmt: skip
         others = {
             "vocab_size": vocab_size,

@@ -65,7 +65,7 @@ pub struct Options {
     /// Follows SentencePiece's bugs. What follows a substring is compared by its first byte, and what
     /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
     /// counted for the most frequent one.
-    pub slips: bool,
+    pub bug_compatible: bool,
     /// True if words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
     /// a space.
     #[serde(default)]
@@ -206,7 +206,7 @@ impl Learner<'_> {
         let is_it = |&(at, length): &(u32, u32)| {
             length == 1 && most_frequent.is_some_and(|(symbol, _)| symbols[at as usize] == symbol)
         };
-        let id = if self.options.slips { self.pieces.spans.iter().position(is_it) } else { None };
+        let id = if self.options.bug_compatible { self.pieces.spans.iter().position(is_it) } else { None };
         let worst = self.pieces.scores.iter().copied().fold(f64::INFINITY, f64::min);
         Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
@@ -274,7 +274,7 @@ mod tests {
             seed_sentencepiece_size: 0,
             num_sub_iterations: 2,
             shrinking_factor: 0.75,
-            slips: false,
+            bug_compatible: false,
             marked_ends: false,
             starts_alike: true,
             single_precision: false,

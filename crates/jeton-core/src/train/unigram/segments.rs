@@ -52,7 +52,7 @@ pub(super) struct Segments {
     pub weights: Vec<u64>,
     /// Follower of each segment in its word, as [`Segments::follower`] has it; [`MANY`] if it differs.
     pub followers: Vec<u32>,
-    slips: bool,
+    bug_compatible: bool,
     /// Occurrences of all other characters.
     pub num_rare: u64,
     /// place in `symbols` -> characters of the longest piece that may begin there.
@@ -67,7 +67,7 @@ impl Segments {
     /// `Interrupted`.
     pub fn new(counts: &Counts, options: &Options, keep_going: KeepGoing<'_>) -> Result<Self> {
         let limits = &options.limits;
-        let end = if options.slips && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
+        let end = if options.bug_compatible && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
         let mut cancel = CancelCheck::new(keep_going);
         let (characters, num_rare) = characters(counts, options, &mut cancel)?;
         let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
@@ -83,7 +83,7 @@ impl Segments {
             starts: vec![0],
             weights: Vec::new(),
             followers: Vec::new(),
-            slips: options.slips,
+            bug_compatible: options.bug_compatible,
             num_rare,
             longest: Vec::new(),
         };
@@ -91,7 +91,7 @@ impl Segments {
         for (both, weight) in sorted {
             let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
             let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
-            let follower = follower.map_or(end, |c| follower_of(c, options.slips));
+            let follower = follower.map_or(end, |c| follower_of(c, options.bug_compatible));
             if let (true, Some(sum), Some(known)) =
                 (segment == before, words.weights.last_mut(), words.followers.last_mut())
             {
@@ -118,7 +118,7 @@ impl Segments {
 
     /// A character as what follows something else.
     pub fn follower(&self, symbol: Symbol) -> u32 {
-        follower_of(self.characters[symbol as usize].0, self.slips)
+        follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }
 
     /// Segments.
@@ -140,8 +140,8 @@ struct Known {
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
 /// The character, or the first of its bytes, which is what SentencePiece compares.
-fn follower_of(c: char, slips: bool) -> u32 {
-    if slips {
+fn follower_of(c: char, bug_compatible: bool) -> u32 {
+    if bug_compatible {
         u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
     } else {
         u32::from(c)
@@ -217,7 +217,7 @@ fn segments(counts: &Counts, known: &Known, options: &Options, cancel: &mut Canc
             }
             if classes[from] != UNKNOWN {
                 let next = match classes.get(at) {
-                    Some(&UNKNOWN) if options.slips => Some(RARE),
+                    Some(&UNKNOWN) if options.bug_compatible => Some(RARE),
                     Some(_) => word[starts[at]..].chars().next(),
                     None => behind,
                 };
@@ -289,7 +289,8 @@ mod tests {
         let follows = |words: &[&str], starts_alike: bool| {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
-            let options = Options { slips: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
+            let options =
+                Options { bug_compatible: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
             let words = Segments::new(&counts, &options, &|| true).unwrap();
             let low = words.len() - 1; // `▁low` is the last in order
             assert_eq!(words.weights[low], counts.len() as u64);
