@@ -2,7 +2,7 @@
 
     messages ─ template (traced text, in a sandbox) ─►  text and whose each character is  ─ encode ─►  ids
 
-A template's own words may be control; what a message says never is, whatever it spells. `traced` follows text through
+A template's own words may be control; what a message says never is, whatever it spells. `provenance` follows text through
 a template, `sandbox` and `limits` run it, `template` chooses and renders, `encode` makes ids, `presets` are templates
 for tokenizers that have none.
 
@@ -23,8 +23,8 @@ from ..errors import ChatTemplateError, ConfigError
 from ..special import Special
 from .encode import TokenizerLike, encode
 from .presets import PRESETS, Preset
+from .provenance import Origin
 from .template import Piece, choose, render, templates
-from .traced import Origin
 
 if TYPE_CHECKING:
     from ..definition import Definition

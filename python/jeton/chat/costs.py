@@ -17,7 +17,7 @@ from jinja2.filters import make_attrgetter, make_multi_attrgetter
 
 from .formatting import check_percent
 from .limits import MAX_BITS, RUN, SLOT, VALUE, Running, bytes_of, is_traced, piece_bytes, width
-from .traced import Traced, runs_of
+from .provenance import TracedStr, runs_of
 
 __all__ = ["FILTERS", "METHODS", "OF_TEXT", "check_number", "joined"]
 
@@ -127,8 +127,8 @@ def _replace(state: Running, text: str, old: Any, new: Any, count: Any = -1) -> 
     times = text.count(old)
     times = min(times, count) if isinstance(count, int) and count >= 0 else times
     per_time = len(new) * _widest(text, new)
-    if isinstance(text, Traced) or isinstance(new, Traced):
-        per_time += 2 * piece_bytes(text) + SLOT + RUN * (len(new._runs) if isinstance(new, Traced) else 1)
+    if isinstance(text, TracedStr) or isinstance(new, TracedStr):
+        per_time += 2 * piece_bytes(text) + SLOT + RUN * (len(new._runs) if isinstance(new, TracedStr) else 1)
     state.afford(bytes_of(text) + len(text) * _widest(new) + times * per_time)
 
 
@@ -149,17 +149,17 @@ def joined(state: Running, separator: str, items: Any) -> str:
         texts = list(texts)
     state.charge(SLOT * len(texts))
     chars, wide, runs = 0, width(separator), 0
-    between = len(separator), len(separator._runs) if isinstance(separator, Traced) else 1
+    between = len(separator), len(separator._runs) if isinstance(separator, TracedStr) else 1
     for text in texts:
         if not isinstance(text, str):
             raise TemplateError(f"join() of {type(text).__name__}: only texts can be joined")
         chars += len(text) + between[0]
-        runs += between[1] + (len(text._runs) if isinstance(text, Traced) else 1)
+        runs += between[1] + (len(text._runs) if isinstance(text, TracedStr) else 1)
         wide = max(wide, width(text))
         state.charge()
-    traced = isinstance(separator, Traced) or any(isinstance(text, Traced) for text in texts)
+    traced = isinstance(separator, TracedStr) or any(isinstance(text, TracedStr) for text in texts)
     state.afford(chars * wide + (2 * RUN + 2 * SLOT) * runs * traced)
-    result = Traced(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
+    result = TracedStr(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
     state.charge(bytes_of(result))
     return result
 

@@ -13,7 +13,7 @@ from jinja2.tests import TESTS as JINJA_TESTS
 
 from .costs import FILTERS, OF_TEXT, check_number, joined
 from .limits import SIMPLE, SLOT, VALUE, bytes_of, current, is_traced, width
-from .traced import Traced, runs_of
+from .provenance import TracedStr, runs_of
 
 __all__ = ["filters", "tests"]
 
@@ -52,7 +52,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if name == "replace":
                 values[1:] = [state.text(value) if not isinstance(value, int) else value for value in values[1:]]
             others = (values[1:], kwargs)
-            values[0] = Traced(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
+            values[0] = TracedStr(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
         if isinstance(values[0], str):
             state.step(len(values[0]) + VALUE * len(runs_of(values[0])))
         if name in _COMPARE_BY_ATTRIBUTE:

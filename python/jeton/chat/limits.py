@@ -22,7 +22,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import ChatTemplateError
-from .traced import CALLER, MIXED, Origin, Traced, runs_of
+from .provenance import CALLER, MIXED, Origin, TracedStr, runs_of
 
 __all__ = [
     "CONTAINERS",
@@ -65,14 +65,14 @@ _SECONDS_PER_GIVEN = 2e-7
 # Bytes, measured with tracemalloc on CPython 3.11 and rounded up.
 VALUE = 64  # a small object
 SLOT = 16  # a place in a list: 8 bytes, and as many while the list is made
-TRACED = 600  # a `Traced` of one run
+TRACED = 600  # a `TracedStr` of one run
 RUN = 96  # one more run
 
 _CREDIT = 200  # operations between two looks at the clock
 _WORK = 15  # a unit of credit pays for 2^15 units of work, about 10 µs
 
 
-SIMPLE = frozenset({str, Traced, int, float, bool, type(None)})  # compared in a time bounded by their own size
+SIMPLE = frozenset({str, TracedStr, int, float, bool, type(None)})  # compared in a time bounded by their own size
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, *VIEWS)
 
@@ -98,12 +98,12 @@ def width(text: str) -> int:
 def bytes_of(text: str) -> int:
     """The bytes that a text takes, with its runs."""
     size = VALUE + (len(text) if text.isascii() else len(text) * width(text))
-    return size + TRACED + RUN * len(text._runs) if isinstance(text, Traced) else size
+    return size + TRACED + RUN * len(text._runs) if isinstance(text, TracedStr) else size
 
 
 def piece_bytes(text: str) -> int:
     """The bytes that each piece of a text takes, beside its characters."""
-    return SLOT + VALUE + (TRACED if isinstance(text, Traced) else 0)
+    return SLOT + VALUE + (TRACED if isinstance(text, TracedStr) else 0)
 
 
 class Running:
@@ -171,7 +171,7 @@ class Running:
     def write(self, text: str) -> None:
         """Accounts for text that is printed."""
         size = bytes_of(text)
-        self.charge(size + 2 * VALUE * (len(text._runs) if isinstance(text, Traced) else 1))
+        self.charge(size + 2 * VALUE * (len(text._runs) if isinstance(text, TracedStr) else 1))
         self._output -= len(text) if text.isascii() else size
         if self._output < 0:
             raise ChatTemplateError(
@@ -309,7 +309,7 @@ class Running:
         It is theirs, so it never becomes control. Where the template's part of what went in spells a special token, it
         is mixed: nobody can say whether that is still meant as one.
         """
-        if not isinstance(result, str) or isinstance(result, Traced):
+        if not isinstance(result, str) or isinstance(result, TracedStr):
             return result
         owners: set[Origin] = set()
         controls = False
@@ -322,7 +322,7 @@ class Running:
         if not owners:
             return result
         origin = MIXED if controls else owners.pop() if len(owners) == 1 else CALLER
-        return Traced(str.__str__(result), ((len(result), origin),))
+        return TracedStr(str.__str__(result), ((len(result), origin),))
 
     def _holds_control(self, text: str) -> bool:
         """Whether the template's part of a text spells a special token."""
@@ -348,7 +348,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def is_traced(value: Any) -> bool:
     """Whether text of others than the template is in a value."""
-    return any(isinstance(leaf, Traced) for leaf in current().leaves(value))
+    return any(isinstance(leaf, TracedStr) for leaf in current().leaves(value))
 
 
 _RUNNING: ContextVar[Running] = ContextVar("jeton_chat")

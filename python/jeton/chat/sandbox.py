@@ -6,7 +6,7 @@ generates (`compiling`). Methods, filters, tests and functions are those listed 
 `functions`; others are refused.
 Jinja's optimizer, which would evaluate constant expressions while it compiles, is off.
 
-What comes out of a text's method or filter as a plain `str` though `Traced` text went in is given its origin again
+What comes out of a text's method or filter as a plain `str` though `TracedStr` text went in is given its origin again
 (`Running.own`).
 
 Left out of Jinja: chance, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …; the
@@ -34,7 +34,7 @@ from .filters import filters, tests
 from .formatting import FormatMethod, check_percent
 from .functions import Dict, functions
 from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, Fields, bytes_of, current, is_traced, piece_bytes, width
-from .traced import Traced, join, runs_of
+from .provenance import TracedStr, join, runs_of
 
 __all__ = ["Sandbox", "sandbox"]
 
@@ -161,7 +161,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def generated(self, caller: Callable[[], str]) -> str:
         """The body of ``{% generation %}``."""
         text = caller()
-        return Traced(text, [(length, origin._replace(generated=True)) for length, origin in runs_of(text)])
+        return TracedStr(text, [(length, origin._replace(generated=True)) for length, origin in runs_of(text)])
 
     @staticmethod
     def concat(texts: Iterable[str]) -> str:
@@ -173,7 +173,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.charge(SLOT)
             chars += len(text)
             wide = wide if text.isascii() else max(wide, width(text))
-            runs += len(text._runs) if isinstance(text, Traced) else 1
+            runs += len(text._runs) if isinstance(text, TracedStr) else 1
             state.afford(chars * wide + 2 * RUN * runs)
             pieces.append(text)
         result = join(pieces)
@@ -186,7 +186,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """``obj[argument]``, but for slices."""
         if type(argument) not in SIMPLE:
             current().compare(argument)
-        if isinstance(obj, Traced):
+        if isinstance(obj, TracedStr):
             current().step(VALUE * len(obj._runs))
         return super().getitem(obj, argument)
 
@@ -266,7 +266,7 @@ def _percent(format: str, values: Any) -> str:
     state = current()
     check_percent(state, format, values)
     if is_traced((format, values)):
-        format = Traced(format, runs_of(format))
+        format = TracedStr(format, runs_of(format))
         state.afford(2 * (format.count("%s") + 1) * piece_bytes(format))
     result: str = state.own(format % values, format, values)
     state.charge(bytes_of(result))
@@ -276,7 +276,7 @@ def _percent(format: str, values: Any) -> str:
 def _repeated(sequence: Any, times: int) -> Any:
     state = current()
     if isinstance(sequence, str):
-        runs = RUN + SLOT if isinstance(sequence, Traced) else 0
+        runs = RUN + SLOT if isinstance(sequence, TracedStr) else 0
         state.afford(times * (len(sequence) * width(sequence) + runs * len(runs_of(sequence))) if sequence else 0)
         result: Any = sequence * times
         state.charge(bytes_of(result))
@@ -293,8 +293,8 @@ def _of_text(owner: str, name: str, args: tuple[Any, ...], named: Mapping[str, A
     cost = METHODS.get(name)
     if cost is None:
         raise SecurityError(f"it calls str.{name}, which is not supported")
-    if not isinstance(owner, Traced) and (args or named) and is_traced((args, named)):
-        owner = Traced(owner, runs_of(owner))
+    if not isinstance(owner, TracedStr) and (args or named) and is_traced((args, named)):
+        owner = TracedStr(owner, runs_of(owner))
     state.step(len(owner) + VALUE * len(runs_of(owner)))
     cost(state, owner, *args, **named)
     result = getattr(owner, name)(*args, **named)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
 from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, Fields, Items, Running, running
 from .presets import PRESETS
-from .traced import CALLER, Origin, Traced, runs_of
+from .provenance import CALLER, Origin, TracedStr, runs_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -189,7 +189,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return Traced(str.__str__(value), ((len(value), origin),))
+        return TracedStr(str.__str__(value), ((len(value), origin),))
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if depth > MAX_DEPTH // 2:

@@ -1,7 +1,7 @@
-"""`Traced`: a text that knows whose each of its characters is.
+"""`TracedStr`: a text that knows whose each of its characters is.
 
 A chat template joins its own words with those of messages, and only its own may be control. So messages are given to
-the template as `Traced`, a `str` like any other to it, and what a template does with text keeps the origin of every
+the template as `TracedStr`, a `str` like any other to it, and what a template does with text keeps the origin of every
 character: joining, cutting, stripping, replacing, changing case. What is not followed here gives a plain `str`; the
 `sandbox` then says whose it is.
 
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple, SupportsIndex
 
-__all__ = ["CALLER", "MIXED", "TEMPLATE", "Origin", "Run", "Traced", "join", "runs_of"]
+__all__ = ["CALLER", "MIXED", "TEMPLATE", "Origin", "OriginRun", "TracedStr", "join", "runs_of"]
 
 
 class Origin(NamedTuple):
@@ -37,21 +37,21 @@ TEMPLATE = Origin("template")
 CALLER = Origin("caller")
 MIXED = Origin("mixed")
 
-Run = tuple[int, Origin]  # so many characters
+OriginRun = tuple[int, Origin]  # so many characters
 
 
-class Traced(str):
+class TracedStr(str):
     """A text and the origins of its characters.
 
     Examples:
-        >>> text = "<|user|>" + Traced(" hi ", [(4, Origin("message", 0))]).strip()
+        >>> text = "<|user|>" + TracedStr(" hi ", [(4, Origin("message", 0))]).strip()
         >>> text, [(length, origin.source) for length, origin in runs_of(text)]
         ('<|user|>hi', [(8, 'template'), (2, 'message')])
     """
 
-    _runs: tuple[Run, ...]
+    _runs: tuple[OriginRun, ...]
 
-    def __new__(cls, text: str, runs: Iterable[Run] | None = None) -> Traced:
+    def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
         """A text with its runs, which tile it; without them, of nobody known: the caller's, so never control."""
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
@@ -81,7 +81,7 @@ class Traced(str):
 
     # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def __getitem__(self, index: SupportsIndex | slice) -> Traced:
+    def __getitem__(self, index: SupportsIndex | slice) -> TracedStr:
         if not isinstance(index, slice):
             at = index.__index__()
             str.__getitem__(self, at)  # IndexError
@@ -96,12 +96,12 @@ class Traced(str):
         for length, origin in self._runs:
             runs.append((bisect_left(kept, begin + length) - bisect_left(kept, begin), origin))
             begin += length
-        return Traced(str.__getitem__(self, index), runs if step > 0 else reversed(runs))
+        return TracedStr(str.__getitem__(self, index), runs if step > 0 else reversed(runs))
 
-    def _cut(self, start: int, stop: int) -> Traced:
+    def _cut(self, start: int, stop: int) -> TracedStr:
         return self._cuts([(start, stop)])[0]
 
-    def _cuts(self, cuts: Iterable[tuple[int, int]]) -> list[Traced]:
+    def _cuts(self, cuts: Iterable[tuple[int, int]]) -> list[TracedStr]:
         """The ranges, which are in order and disjoint, in one pass over the runs."""
         text = str.__str__(self)
         pieces = []
@@ -115,7 +115,7 @@ class Traced(str):
                 at += length
                 if at >= stop:
                     break
-            pieces.append(Traced(text[start:stop], runs))
+            pieces.append(TracedStr(text[start:stop], runs))
         return pieces
 
     def __iter__(self) -> Iterator[str]:
@@ -123,22 +123,22 @@ class Traced(str):
         text = str.__str__(self)
         for length, origin in self._runs:
             for char in text[at : at + length]:
-                yield Traced(char, ((1, origin),))
+                yield TracedStr(char, ((1, origin),))
             at += length
 
-    def strip(self, chars: str | None = None) -> Traced:
+    def strip(self, chars: str | None = None) -> TracedStr:
         return self.lstrip(chars).rstrip(chars)
 
-    def lstrip(self, chars: str | None = None) -> Traced:
+    def lstrip(self, chars: str | None = None) -> TracedStr:
         return self._cut(len(self) - len(str.lstrip(self, chars)), len(self))
 
-    def rstrip(self, chars: str | None = None) -> Traced:
+    def rstrip(self, chars: str | None = None) -> TracedStr:
         return self._cut(0, len(str.rstrip(self, chars)))
 
-    def removeprefix(self, prefix: str) -> Traced:
+    def removeprefix(self, prefix: str) -> TracedStr:
         return self._cut(len(self) - len(str.removeprefix(self, prefix)), len(self))
 
-    def removesuffix(self, suffix: str) -> Traced:
+    def removesuffix(self, suffix: str) -> TracedStr:
         return self._cut(0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
@@ -198,7 +198,7 @@ class Traced(str):
 
     def _as_long(self, text: str) -> str:
         """The same characters changed, if they are as many: else nothing says which became which."""
-        return Traced(text, self._runs) if len(text) == len(self) else text
+        return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:
         return self._as_long(str.upper(self))
@@ -216,31 +216,31 @@ class Traced(str):
         return self._as_long(str.swapcase(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Traced, (str.__str__(self)[:], self._runs)
+        return TracedStr, (str.__str__(self)[:], self._runs)
 
 
-def runs_of(text: str) -> tuple[Run, ...]:
+def runs_of(text: str) -> tuple[OriginRun, ...]:
     """Whose the characters of a text are: a plain `str` is the template's."""
-    return text._runs if isinstance(text, Traced) else ((len(text), TEMPLATE),)
+    return text._runs if isinstance(text, TracedStr) else ((len(text), TEMPLATE),)
 
 
 def join(texts: Iterable[str]) -> str:
     """The texts one after the other; plain where none is traced.
 
     Examples:
-        >>> type(join(["a", "b"])), type(join(["a", Traced("b")])).__name__
-        (<class 'str'>, 'Traced')
+        >>> type(join(["a", "b"])), type(join(["a", TracedStr("b")])).__name__
+        (<class 'str'>, 'TracedStr')
     """
     texts = list(texts)
     whole = "".join(texts)
-    if not any(isinstance(text, Traced) for text in texts):
+    if not any(isinstance(text, TracedStr) for text in texts):
         return whole
-    return Traced(whole, [run for text in texts for run in runs_of(text)])
+    return TracedStr(whole, [run for text in texts for run in runs_of(text)])
 
 
-def _fused(runs: Iterable[Run]) -> Iterator[Run]:
+def _fused(runs: Iterable[OriginRun]) -> Iterator[OriginRun]:
     """Without empty runs, and neighbors of one origin as one."""
-    held: Run | None = None
+    held: OriginRun | None = None
     for length, origin in runs:
         if held is not None and (not length or origin == held[1]):
             held = (held[0] + length, held[1])
