@@ -6,7 +6,7 @@ for it. huggingface_hub (extra ``hub``) does the talking and keeps the files, in
 A listing of each repository that was fetched is kept beside our own downloads: which commit, which files, which
 hashes. With it a commit that is named in full needs no network, and neither does anything when the network is off.
 
-What is done about a tokenizer that is code of its repository stands in `foreign`.
+What is done about a tokenizer that is code of its repository stands in `remote_code`.
 
 Left out: other types of repositories, folders inside them.
 """
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
-from ..foreign import WHOLE, code_files, refuse_code
+from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
 __all__ = ["PREFIX", "fetch_repository", "hub_cache"]
@@ -77,7 +77,7 @@ def fetch_repository(name: str) -> Path:
     listing = _list(repository, revision)
     if listing is None:
         return _cached_by_others(repository, revision)
-    if not any(file in WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
+    if not any(file in SELF_CONTAINED + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
         raise FormatError(f"{PREFIX}{repository} holds no tokenizer that Jeton reads (at {listing.commit[:10]})")
     folder = _get(repository, listing)
     refuse_code(f"{PREFIX}{repository}", folder, listing.files, listing.code)
@@ -113,7 +113,7 @@ def _list(repository: str, revision: str) -> _Listing | None:
 
 def _chosen(commit: str, siblings: list[Any]) -> _Listing:
     found = {file.rfilename: _File(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings}
-    whole = next((name for name in WHOLE if name in found), None)
+    whole = next((name for name in SELF_CONTAINED if name in found), None)
     names = [name for name in _BESIDE if name in found]
     if whole:
         names.append(whole)
@@ -219,7 +219,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
                 revision=revision,
                 cache_dir=hub_cache(),
                 local_files_only=True,
-                allow_patterns=[*WHOLE, *_BESIDE],
+                allow_patterns=[*SELF_CONTAINED, *_BESIDE],
             )
         )
     except Exception as error:

@@ -16,12 +16,12 @@ from typing import Any
 from ..errors import UnsupportedFeatureError
 from .config import read_object
 
-__all__ = ["WHOLE", "code_files", "refuse_code"]
+__all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
 # Says everything by itself. Where there is one, other files are not needed, the first before the second.
-WHOLE = ("tokenizer.json", "tekken.json")
+SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
@@ -50,11 +50,11 @@ def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]
     named = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code)
     if named is None:
         return
-    whole = next((file for file in WHOLE if file in files), None)
+    whole = next((file for file in SELF_CONTAINED if file in files), None)
     if whole is None:
         raise UnsupportedFeatureError(
             f"the tokenizer of {name} is code beside it ({named}), which Jeton never runs, and there is no "
-            f"{' or '.join(WHOLE)} that says the same",
+            f"{' or '.join(SELF_CONTAINED)} that says the same",
             format="hub" if name.startswith("hf:") else "folder",
             place="tokenizer_config.json",
             feature="auto_map",
