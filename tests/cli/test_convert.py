@@ -13,7 +13,7 @@ import pytest
 
 import jeton
 from jeton import formats
-from jeton.formats.naming import LOSSES
+from jeton.formats.error_context import LOSSES
 
 from .conftest import CORPUS, Run
 

@@ -18,7 +18,7 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
-from .naming import LOSSES
+from .error_context import LOSSES
 from .registry import REGISTRY
 from .remote_code import code_files, refuse_code
 

@@ -22,8 +22,8 @@ from ..definition import Bpe, Definition, Part
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import ENTRY, added_tokens, with_tokens
+from .error_context import error_context, refuse_losses
 from .layout import enclosed
-from .naming import losing, naming
 
 __all__ = ["looks_like", "partner", "read", "write"]
 
@@ -103,7 +103,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         UnsupportedFeatureError: a tokenizer class that is not carried.
     """
     config = config or {}
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         spelled = _core.read_pair(vocab, merges)
         kind = str(config.get("tokenizer_class") or "GPT2Tokenizer").removesuffix("Fast")
         if kind not in _CLASSES:
@@ -210,7 +210,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     tokens = tok._core.added_tokens()
     if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
         losses["special_tokens"] = "which tokens are special or added"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     odd = [token for _, token, _, _ in tokens if token != _ENDOFTEXT and _core.read_bytes(token) is None]
     if odd:
         raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")

@@ -22,7 +22,7 @@ from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
 from .config import ENTRY, added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
-from .naming import naming
+from .error_context import error_context
 
 __all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
 
@@ -69,7 +69,7 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
             )
-    with naming("tokenizer_config.json", "tokenizer_config.json"):
+    with error_context("tokenizer_config.json", "tokenizer_config.json"):
         return Tokenizer(tok.definition, with_tokens(pieces, added))
 
 
@@ -105,7 +105,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
                 feature="added_tokens",
             )
         added[id] = token
-    with naming("tokenizer_config.json", "tokenizer_config.json"):
+    with error_context("tokenizer_config.json", "tokenizer_config.json"):
         more = vocabulary.with_added(
             list(added),
             [content.encode() for content, _, _ in added.values()],

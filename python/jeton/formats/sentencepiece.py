@@ -23,7 +23,7 @@ from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
@@ -62,7 +62,7 @@ def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = N
         ConfigError: the layout does not fit the model.
     """
     asked = None if layout is None else layouts.resolve(layout)
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         text, vocabulary = _read(data, asked)
         facts = json.loads(text)
         if facts["denormalizes"]:
@@ -138,7 +138,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["chat_template"] = "a chat template"
     if any(flags for *_, flags in tok._core.added_tokens()):
         losses["added_tokens"] = "how added tokens take the white space around them"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     try:
         return _core.write_sentencepiece(tok._core, json.dumps(facts))
     except ConfigError as error:

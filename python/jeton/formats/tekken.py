@@ -21,7 +21,7 @@ from ..definition import Bpe, Definition
 from ..entries import SPECIAL
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
@@ -53,7 +53,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
     Raises:
         FormatError: not JSON, or contradictory; says where.
     """
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         file = _core.read_tekken(data)
         facts = json.loads(file.rest)
         config = facts.get("config")
@@ -164,7 +164,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["decoder"] = "a decoder that does more than to join bytes"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     try:
         vocab = _core.tekken_vocab(tok._core, len(special))
     except ConfigError as error:

@@ -24,7 +24,7 @@ from ..definition import Definition, Part, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import added_tokens, option, with_tokens
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
@@ -62,7 +62,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
         UnsupportedFeatureError: an option of `config` that is not carried.
     """
     config = config or {}
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.read_vocab_txt(data)
         special = {role: _name(config, role, token) for role, token in _SPECIAL.items()}
         ids = {role: vocabulary.find(token.encode()) for role, token in special.items()}
@@ -157,7 +157,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["special_tokens"] = "which tokens are special"
     if tok.definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     return data
 
 

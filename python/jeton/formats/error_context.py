@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
 
-__all__ = ["LOSSES", "losing", "naming"]
+__all__ = ["LOSSES", "error_context", "refuse_losses"]
 
 # what `accept_loss` takes: the names that the formats give to what they leave out
 LOSSES = (
@@ -18,7 +18,7 @@ LOSSES = (
 
 
 @contextmanager
-def naming(source: str, format: str) -> Iterator[None]:
+def error_context(source: str, format: str) -> Iterator[None]:
     """What goes wrong while a file is read names the file.
 
     Raises:
@@ -41,7 +41,7 @@ def naming(source: str, format: str) -> Iterator[None]:
         raise FormatError(f"{source}: {error}", format=format, place="its entries") from None
 
 
-def losing(losses: dict[str, str], accept_loss: object, format: str) -> None:
+def refuse_losses(losses: dict[str, str], accept_loss: object, format: str) -> None:
     """Refuses what a format cannot hold, unless the caller accepts its loss by name.
 
     Raises:
