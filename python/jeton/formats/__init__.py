@@ -40,10 +40,10 @@ _COMPRESSED = {
 }
 
 
-def _write_listing(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
-    from . import listing  # which draws, and loading needs nothing that does
+def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
+    from . import vocab_dump  # which draws, and loading needs nothing that does
 
-    listing.write(tok, path)
+    vocab_dump.write(tok, path)
 
 
 _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
@@ -54,7 +54,7 @@ _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]
     "tekken": tekken.write,
     "vocab.txt": vocab_txt.write,
     "merges.txt": bpe_pair.write,
-    "vocab": _write_listing,
+    "vocab": _write_vocab_dump,
 }
 FORMATS = tuple(_WRITERS)
 _NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton.formats.listing import lines
+from jeton.formats.vocab_dump import lines
 from tests.material import byte_tokenizer, tokenizer
 
 
