@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, FormatError, JetonError
-from ..formats import listed, load
+from ..formats import discovery, load
 from ..formats.bpe_pair import NAMES as PAIRS
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
@@ -112,10 +112,10 @@ class Shelf:
         self._lock = threading.Lock()
         for name in names:
             tok = load(name)  # at once: what somebody has named must be there
-            self._put(listed.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
+            self._put(discovery.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
         found: dict[str, Callable[[], Tokenizer]] = {}
-        for path in listed.tokenizers_in(folder) if folder else ():
-            found[_free(listed.short_name(path), found)] = partial(load, path)
+        for path in discovery.find_tokenizers(folder) if folder else ():
+            found[_free(discovery.short_name(path), found)] = partial(load, path)
         for name, place in on_this_machine().items() if cached else ():
             found.setdefault(name, partial(load, place))
         for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
@@ -226,7 +226,7 @@ def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]
     for name, data in files:
         left[_free(_printable(name) or "a file without name", left)] = data
     groups: dict[str, dict[str, bytes]] = {}
-    holder = next((name for name in listed.GENERIC if name in left), None)
+    holder = next((name for name in discovery.GENERIC_NAMES if name in left), None)
     if holder is not None:
         groups[holder] = {name: left.pop(name) for name in _IN_A_FOLDER if name in left}
     for vocab, merges in PAIRS:
@@ -239,7 +239,7 @@ def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]
 
 # What `load` reads of a folder, by the names that every folder has.
 _IN_A_FOLDER = (
-    *listed.GENERIC,
+    *discovery.GENERIC_NAMES,
     *(merges for _, merges in PAIRS),
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...drawing import described
 from ...errors import ConfigError, JetonError
-from ...formats.listed import short_name
+from ...formats.discovery import short_name
 from ...tokenizer import Tokenizer
 from ..data import read
 from ..shelf import Shelf, unnumbered

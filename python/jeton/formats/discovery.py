@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import folder, sentencepiece, tiktoken, vocab_txt
 
-__all__ = ["GENERIC", "short_name", "tokenizers_in"]
+__all__ = ["GENERIC_NAMES", "find_tokenizers", "short_name"]
 
 HEAD_BYTES = 1 << 16
 # What lies beside a tokenizer and is none: configurations, and the second file of a pair.
@@ -18,10 +18,10 @@ _BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_te
 # Endings that say the format; the rest of a name is what people call it.
 _ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
 # Names that say only what a file is, in the order in which a folder's are read.
-GENERIC = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
+GENERIC_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
 
 
-def tokenizers_in(place: Path) -> list[Path]:
+def find_tokenizers(place: Path) -> list[Path]:
     """The files and folders in a folder that may be tokenizers, by name; hidden ones are not looked at.
 
     Raises:
@@ -32,7 +32,7 @@ def tokenizers_in(place: Path) -> list[Path]:
         >>> place = Path(tempfile.mkdtemp())
         >>> _ = (place / "my.tiktoken").write_text("aGk= 0")
         >>> _ = (place / "notes.txt").write_text("not a tokenizer")
-        >>> [path.name for path in tokenizers_in(place)]
+        >>> [path.name for path in find_tokenizers(place)]
         ['my.tiktoken']
     """
     entries = sorted(entry for entry in place.iterdir() if not entry.name.startswith("."))
@@ -61,6 +61,6 @@ def short_name(path: Path) -> str:
         >>> [short_name(Path(name)) for name in ("o200k_base.tiktoken", "t5-small.tokenizer.json", "gpt2/vocab.json")]
         ['o200k_base', 't5-small', 'gpt2']
     """
-    if path.name in GENERIC and path.parent.name:
+    if path.name in GENERIC_NAMES and path.parent.name:
         return path.parent.name
     return _ENDINGS.sub("", path.name) or path.name
