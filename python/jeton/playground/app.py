@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from ..errors import ConfigError, JetonError
 from .answers import NAMES, find
-from .door import MAX_BODY_BYTES, Door
+from .request_guard import MAX_BODY_BYTES, RequestGuard
 from .shelf import Shelf
 
 __all__ = ["make_app"]
@@ -42,7 +42,7 @@ TYPES = {
 NUM_AT_WORK = 4
 
 
-def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> Door:
+def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> RequestGuard:
     """The playground as an ASGI app, behind its door.
 
     Args:
@@ -59,7 +59,7 @@ def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -
     errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=errors)
     app.router.redirect_slashes = False
-    return Door(app, port, max_body_bytes)
+    return RequestGuard(app, port, max_body_bytes)
 
 
 class _Desk:

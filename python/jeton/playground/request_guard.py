@@ -18,7 +18,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-__all__ = ["HEADERS", "MAX_BODY_BYTES", "Door"]
+__all__ = ["HEADERS", "MAX_BODY_BYTES", "RequestGuard"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -46,7 +46,7 @@ HEADERS = {
 _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-class Door:
+class RequestGuard:
     """An ASGI app around another one.
 
     Args:

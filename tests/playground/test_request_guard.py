@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import jeton.playground
-from jeton.playground import door
-from jeton.playground.door import HEADERS, MAX_BODY_BYTES
+from jeton.playground.request_guard import HEADERS, MAX_BODY_BYTES
 
 from .conftest import Send
 
