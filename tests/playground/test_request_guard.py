@@ -168,10 +168,10 @@ class TestPaths:
     @pytest.mark.parametrize(
         "path",
         [
-            "/../shelf.py",
+            "/../catalog.py",
             "/..%2fshelf.py",
-            "/%2e%2e/shelf.py",
-            "/views/../../shelf.py",
+            "/%2e%2e/catalog.py",
+            "/views/../../catalog.py",
             "/views/..%5c..%5cshelf.py",
             "//etc/passwd",
             "/etc/passwd",

@@ -43,8 +43,8 @@ def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser
       jeton play --vocabs tokenizers/ --no-browser --port 8080
     """
     try:
+        from ..playground.catalog import Catalog
         from ..playground.server import serve
-        from ..playground.shelf import Shelf
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("anyio", "starlette", "uvicorn"):
             raise
@@ -57,4 +57,4 @@ def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser
         sys.stdout.flush()  # a program that waits for the address gets it now
         common.say("the playground is open; Ctrl-C ends it")
 
-    serve(Shelf(names, vocabs), port, ready=ready, browser=not no_browser)
+    serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)

@@ -2,8 +2,8 @@
 
     door      who may come in: this machine's own page and nobody else
     app       paths → answers and files of the page
-    shelf     which tokenizers there are
-    answers/  one module a question; each is a function of the shelf and a request, and keeps nothing
+    catalog     which tokenizers there are
+    answers/  one module a question; each is a function of the catalog and a request, and keeps nothing
     static/   the page: HTML, CSS and ES modules as they are
     server    a port, a browser, and Ctrl-C
 

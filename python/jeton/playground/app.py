@@ -24,8 +24,8 @@ from starlette.routing import Route
 
 from ..errors import ConfigError, JetonError
 from .answers import NAMES, find
+from .catalog import Catalog
 from .request_guard import MAX_BODY_BYTES, RequestGuard
-from .shelf import Shelf
 
 __all__ = ["make_app"]
 
@@ -42,15 +42,15 @@ TYPES = {
 NUM_AT_WORK = 4
 
 
-def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> RequestGuard:
+def make_app(catalog: Catalog, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> RequestGuard:
     """The playground as an ASGI app, behind its door.
 
     Args:
-        shelf: the tokenizers there are.
+        catalog: the tokenizers there are.
         port: the port of this machine it will be reached at.
         max_body_bytes: longer requests are refused.
     """
-    desk = _Desk(shelf)
+    desk = _Desk(catalog)
     routes = [
         Route("/api/tokenizers", desk.tokenizers, methods=["GET", "PUT"]),
         *(Route(f"/api/{name}", desk.question(name), methods=["POST"]) for name in NAMES),
@@ -65,24 +65,24 @@ def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -
 class _Desk:
     """Takes questions and gives answers."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def tokenizers(self, request: Request) -> Response:
         """GET: which tokenizers there are. PUT: more of them, from files that were opened on the page."""
         if request.method != "PUT":
-            return await self._work(request, self._shelf.describe)
+            return await self._work(request, self._catalog.describe)
         data = await request.body()
         header = request.headers.get("x-files", "")
-        return await self._work(request, lambda: self._shelf.open(_files_of(header, data)))
+        return await self._work(request, lambda: self._catalog.open(_files_of(header, data)))
 
     def question(self, name: str) -> Callable[[Request], Any]:
         """The endpoint of one kind of question."""
 
         async def endpoint(request: Request) -> Response:
             body = await request.body()
-            return await self._work(request, lambda: find(name)(self._shelf, _read(body)))
+            return await self._work(request, lambda: find(name)(self._catalog, _read(body)))
 
         return endpoint
 

@@ -17,7 +17,7 @@ import uvicorn
 
 from ..errors import ConfigError
 from .app import make_app
-from .shelf import Shelf
+from .catalog import Catalog
 
 __all__ = ["bind", "make_server", "serve"]
 
@@ -64,10 +64,10 @@ def bind(port: int | None = 0) -> socket.socket:
     return listener
 
 
-def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
+def make_server(catalog: Catalog, port: int) -> uvicorn.Server:
     """The server of a port that `bind` has taken; its ``run`` takes the socket."""
     config = uvicorn.Config(
-        make_app(shelf, port),
+        make_app(catalog, port),
         host=ADDRESS,
         port=port,
         loop="asyncio",
@@ -84,18 +84,18 @@ def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(shelf: Shelf, port: int | None, *, ready: Callable[[str], None], browser: bool) -> None:
+def serve(catalog: Catalog, port: int | None, *, ready: Callable[[str], None], browser: bool) -> None:
     """Serves until Ctrl-C, which comes out as KeyboardInterrupt.
 
     Args:
-        shelf: the tokenizers there are.
+        catalog: the tokenizers there are.
         port: the port; 0 takes a free one, None 7777 or, if that is taken, a free one.
         ready: called with the address as soon as it answers.
         browser: whether to open it.
     """
     with bind(port) as listener:
         port = listener.getsockname()[1]
-        server = make_server(shelf, port)
+        server = make_server(catalog, port)
         address = f"http://{ADDRESS}:{port}/"
         logging.getLogger("jeton").setLevel(logging.ERROR)  # the page says what training warns of
         ready(address)

@@ -10,21 +10,21 @@ import pytest
 import jeton
 from jeton.definition import Pattern
 from jeton.playground.answers.classics import answer, recorded_answer
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
 CLASSICS = read("classics.json")
 IDS = [classic["id"] for classic in CLASSICS]
-EMPTY = Shelf(cached=False)
+EMPTY = Catalog(cached=False)
 
 
 @pytest.fixture(scope="module")
-def vocabs(data: Path) -> Shelf:
-    return Shelf(folder=data / "vocabs", cached=False)
+def vocabs(data: Path) -> Catalog:
+    return Catalog(folder=data / "vocabs", cached=False)
 
 
 @pytest.mark.parametrize("classic", CLASSICS, ids=IDS)
-def test_what_is_recorded_is_what_the_real_file_gives(vocabs: Shelf, classic: dict) -> None:  # type: ignore[type-arg]
+def test_what_is_recorded_is_what_the_real_file_gives(vocabs: Catalog, classic: dict) -> None:  # type: ignore[type-arg]
     records = read("recorded.json")[classic["id"]]
     assert records == [recorded_answer(vocabs.get(panel["tokenizer"]), panel) for panel in classic["panels"]]
 
@@ -35,7 +35,7 @@ def test_the_bytes_need_no_file() -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_with_and_without_the_files_it_shows_the_same_and_says_which(vocabs: Shelf, id: str) -> None:
+def test_with_and_without_the_files_it_shows_the_same_and_says_which(vocabs: Catalog, id: str) -> None:
     there, away = answer(vocabs, {"id": id}), answer(EMPTY, {"id": id})
     assert there["story"] == away["story"]
     for real, recorded in zip(there["panels"], away["panels"], strict=True):
@@ -56,7 +56,7 @@ def test_with_and_without_the_files_it_shows_the_same_and_says_which(vocabs: She
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_a_drawing_is_that_of_the_tokenizer(vocabs: Shelf, id: str) -> None:
+def test_a_drawing_is_that_of_the_tokenizer(vocabs: Catalog, id: str) -> None:
     for panel in answer(vocabs, {"id": id})["panels"]:
         tok = vocabs.get(panel["key"])
         encoding = tok.tokenize(panel["text"], special="all" if panel["special"] else "none")
@@ -64,17 +64,17 @@ def test_a_drawing_is_that_of_the_tokenizer(vocabs: Shelf, id: str) -> None:
         assert panel["num_tokens"] == len(encoding)
 
 
-def test_another_tokenizer_of_that_name_is_not_the_one_of_the_story(vocabs: Shelf) -> None:
-    shelf = Shelf(cached=False)
+def test_another_tokenizer_of_that_name_is_not_the_one_of_the_story(vocabs: Catalog) -> None:
+    catalog = Catalog(cached=False)
     other = jeton.train(["strawberry strawberry"], 262, progress=False)
-    shelf.add("o200k_base.json", other.to_bytes())
-    assert all(panel["recorded"] for panel in answer(shelf, {"id": "strawberry"})["panels"])
-    shelf.add("o200k_base.json", vocabs.get("o200k_base").to_bytes())
-    panels = answer(shelf, {"id": "strawberry"})["panels"]
+    catalog.add("o200k_base.json", other.to_bytes())
+    assert all(panel["recorded"] for panel in answer(catalog, {"id": "strawberry"})["panels"])
+    catalog.add("o200k_base.json", vocabs.get("o200k_base").to_bytes())
+    panels = answer(catalog, {"id": "strawberry"})["panels"]
     assert [panel["recorded"] for panel in panels] == [False, False, False, True]
 
 
-def test_the_facts_of_the_stories(vocabs: Shelf) -> None:
+def test_the_facts_of_the_stories(vocabs: Catalog) -> None:
     """What a story says in words and not in figures."""
 
     def tokens(name: str, text: str) -> list[bytes]:

@@ -9,15 +9,15 @@ import pytest
 
 import jeton
 from jeton.playground.answers import compare, paragraph
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
-SHELF = Shelf(cached=False)
+SHELF = Catalog(cached=False)
 
 
 @pytest.fixture(scope="module")
-def vocabs(data: Path) -> Shelf:
-    return Shelf(folder=data / "vocabs", cached=False)
+def vocabs(data: Path) -> Catalog:
+    return Catalog(folder=data / "vocabs", cached=False)
 
 
 def test_it_is_what_the_library_says() -> None:
@@ -44,7 +44,7 @@ def test_long_texts_are_counted_whole_and_compared_in_part() -> None:
     assert facts["drawings"][0]["text_chars"] == facts["compared_chars"]
 
 
-def test_unknown_tokens_are_counted(vocabs: Shelf) -> None:
+def test_unknown_tokens_are_counted(vocabs: Catalog) -> None:
     facts = compare.answer(vocabs, {"tokenizers": ["t5-small", "cl100k_base"], "text": "天气 weather"})
     assert [entry["unknown"] for entry in facts["tokenizers"]] == [1, 0]
 
@@ -82,7 +82,7 @@ def test_twenty_languages_in_many_scripts() -> None:
     assert len(scripts) >= 13
 
 
-def test_what_the_paragraph_costs(vocabs: Shelf) -> None:
+def test_what_the_paragraph_costs(vocabs: Catalog) -> None:
     keys = ["o200k_base", "r50k_base", "t5-small"]
     languages = paragraph.answer(vocabs, {"tokenizers": keys})["languages"]
     for language in languages:
@@ -97,9 +97,9 @@ def test_what_the_paragraph_costs(vocabs: Shelf) -> None:
 
 
 def test_a_tokenizer_that_cannot_say_a_language_says_so() -> None:
-    shelf = Shelf(cached=False)
+    catalog = Catalog(cached=False)
     english = jeton.train([read("paragraph.json")[0]["text"]], 100, level="char", progress=False)
-    key = shelf.add("english.json", english.to_bytes())["key"]
-    counts = {entry["code"]: entry["counts"] for entry in paragraph.answer(shelf, {"tokenizers": [key]})["languages"]}
+    key = catalog.add("english.json", english.to_bytes())["key"]
+    counts = {entry["code"]: entry["counts"] for entry in paragraph.answer(catalog, {"tokenizers": [key]})["languages"]}
     assert counts["en"] != [None]
     assert counts["ko"] == [None]

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from jeton.playground.answers.picture import answer
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
-SHELF = Shelf(cached=False)
+SHELF = Catalog(cached=False)
 
 
 @pytest.mark.parametrize(

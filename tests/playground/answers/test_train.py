@@ -8,9 +8,9 @@ import pytest
 
 import jeton
 from jeton.playground.answers.train import MAX_MERGES, answer
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
-SHELF = Shelf(cached=False)
+SHELF = Catalog(cached=False)
 TEXT = "old older fast faster fastest best better yes desk mess"
 
 

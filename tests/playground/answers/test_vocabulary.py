@@ -10,15 +10,15 @@ import pytest
 
 import jeton
 from jeton.playground.answers.vocabulary import answer
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
-SHELF = Shelf(cached=False)
+SHELF = Catalog(cached=False)
 
 
-def found(shelf: Shelf, tokenizer: str, **request: Any) -> list[int]:
+def found(catalog: Catalog, tokenizer: str, **request: Any) -> list[int]:
     ids: list[int] = []
     while True:
-        page = answer(shelf, {"tokenizer": tokenizer, "from": len(ids), "limit": 500, **request})
+        page = answer(catalog, {"tokenizer": tokenizer, "from": len(ids), "limit": 500, **request})
         ids += [entry["id"] for entry in page["entries"]]
         if not page["entries"]:
             assert page["num"] == len(ids)
@@ -89,14 +89,14 @@ def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
 
 
 def test_entries_of_megabytes_are_shown_in_part() -> None:
-    shelf = Shelf(cached=False)
+    catalog = Catalog(cached=False)
     vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: "天".encode() * 500_000}
-    key = shelf.add("long.json", jeton.Tokenizer.from_merges(vocab, []).to_bytes())["key"]
-    (entry,) = answer(shelf, {"tokenizer": key, "query": "256", "by": "id"})["entries"]
+    key = catalog.add("long.json", jeton.Tokenizer.from_merges(vocab, []).to_bytes())["key"]
+    (entry,) = answer(catalog, {"tokenizer": key, "query": "256", "by": "id"})["entries"]
     assert entry["num_bytes"] == 1_500_000
     assert len(entry["hex"]) == 400
     assert len(entry["spelling"]) == 200
-    assert answer(shelf, {"tokenizer": key, "query": "天天"})["num"] == 1
+    assert answer(catalog, {"tokenizer": key, "query": "天天"})["num"] == 1
 
 
 def test_a_lone_surrogate_is_no_query() -> None:
@@ -105,15 +105,15 @@ def test_a_lone_surrogate_is_no_query() -> None:
 
 
 def test_200000_entries_answer_at_once(data: Path) -> None:
-    shelf = Shelf(folder=data / "vocabs", cached=False)
-    assert found(shelf, "mistral-v1", kind="byte") == list(range(3, 259))
-    assert len(found(shelf, "bert-uncased", kind="special")) == len(shelf.get("bert-uncased").special_tokens)
-    tok = shelf.get("o200k_base")
-    answer(shelf, {"tokenizer": "o200k_base"})  # makes the index
+    catalog = Catalog(folder=data / "vocabs", cached=False)
+    assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))
+    assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
+    tok = catalog.get("o200k_base")
+    answer(catalog, {"tokenizer": "o200k_base"})  # makes the index
     seconds = []
     for query in ("the", "天", " straw", "e"):
         began = time.perf_counter()
-        page = answer(shelf, {"tokenizer": "o200k_base", "query": query})
+        page = answer(catalog, {"tokenizer": "o200k_base", "query": query})
         seconds.append(time.perf_counter() - began)
         special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
         assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())

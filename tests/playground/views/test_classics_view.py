@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
 from ..conftest import axe_violations, running
 
@@ -22,7 +22,7 @@ LESSONS = Path(jeton.__file__).parent / "reference"
 
 @pytest.fixture(scope="module")
 def real_address(data: Path) -> Iterator[str]:
-    with running(Shelf(folder=data / "vocabs", cached=False)) as address:
+    with running(Catalog(folder=data / "vocabs", cached=False)) as address:
         yield address
 
 
@@ -70,7 +70,7 @@ def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
 
 
 def test_a_vocabulary_that_is_opened_takes_the_place_of_what_was_recorded(page: Any, data: Path) -> None:
-    with running(Shelf(cached=False)) as address:
+    with running(Catalog(cached=False)) as address:
         page.goto(f"{address}/#view=classics&classic=glitch-token")
         page.locator(".badge").nth(2).wait_for()
         page.locator("#file").set_input_files(data / "vocabs" / "cl100k_base.tiktoken")

@@ -15,7 +15,7 @@ import pytest
 
 import jeton
 from jeton.drawing import draw
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS, TRICKY, tokenizer
 from ..conftest import Problems, axe_violations, running
@@ -123,7 +123,7 @@ class TestTyping:
         assert [int(t) for t in page.locator(LIST).all_text_contents()] == SMALL.encode("a<|endoftext|>", special="all")
 
     def test_a_template_adds_its_tokens(self, data: Path, chromium: Any, problems: Problems) -> None:
-        with running(Shelf([str(data / "vocabs" / "bert-uncased.vocab.txt")], cached=False)) as address:
+        with running(Catalog([str(data / "vocabs" / "bert-uncased.vocab.txt")], cached=False)) as address:
             page = chromium.new_page()
             problems.watch(page)
             page.goto(f"{address}/#text=the")

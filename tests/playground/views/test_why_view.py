@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ...material import tokenizer
 from ..conftest import Problems, axe_violations, running
@@ -28,7 +28,7 @@ def symbols(page: Any) -> list[str]:
 def elsewhere(data: Path) -> Iterator[str]:
     """A playground with real vocabularies of other models."""
     names = ("t5-small.tokenizer.json", "bert-uncased.vocab.txt", "mistral-v1.model")
-    with running(Shelf([str(data / "vocabs" / name) for name in names], cached=False)) as address:
+    with running(Catalog([str(data / "vocabs" / name) for name in names], cached=False)) as address:
         yield address
 
 
@@ -78,9 +78,9 @@ class TestRightToLeft:
     def test_a_merge_is_read_from_the_left(self, page: Any) -> None:
         word = "\u05e9\u05dc"
         tok = jeton.train([f"{word} {word}"], 5, level="char", pattern="none", progress=False)
-        shelf = Shelf(cached=False)
-        shelf.add("hebrew.json", tok.to_bytes())
-        with running(shelf) as address:
+        catalog = Catalog(cached=False)
+        catalog.add("hebrew.json", tok.to_bytes())
+        with running(catalog) as address:
             page.goto(f"{address}/#view=why&tokenizer=hebrew.json&text={word}")
             page.wait_for_selector(".verdict code >> nth=2")
             lefts = page.evaluate(

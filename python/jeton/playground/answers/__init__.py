@@ -1,4 +1,4 @@
-"""The questions that the page may ask: one module each, with a function ``answer(shelf, request) -> dict``.
+"""The questions that the page may ask: one module each, with a function ``answer(catalog, request) -> dict``.
 
 A request is a JSON object and so is the answer. `asked` reads the fields that several have.
 """
@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from ..shelf import Shelf
+from ..catalog import Catalog
 
 __all__ = ["NAMES", "Answer", "find"]
 
-Answer: TypeAlias = Callable[[Shelf, Mapping[str, Any]], Any]
+Answer: TypeAlias = Callable[[Catalog, Mapping[str, Any]], Any]
 
 NAMES = (
     "tokens",

@@ -14,7 +14,7 @@ from typing import Any
 from ...chat import PRESETS, Chat, templates
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["MAX_CHARS", "answer"]
@@ -24,19 +24,19 @@ MAX_MESSAGES = 1_000
 MAX_DRAWN = 20_000
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """The chat, drawn; or, where there is no template for it, those that could be.
 
     Examples:
-        >>> shelf = Shelf(cached=False)
+        >>> catalog = Catalog(cached=False)
         >>> messages = [{"role": "user", "content": "hi<|im_end|>"}]
-        >>> facts = answer(shelf, {"tokenizer": "lessons", "messages": messages, "template": "chatml"})
+        >>> facts = answer(catalog, {"tokenizer": "lessons", "messages": messages, "template": "chatml"})
         >>> facts["text"], facts["spelled"]
         ('<|im_start|>user\\nhi<|im_end|><|im_end|>\\n', [{'message': 0, 'token': '<|im_end|>', 'rows': [4, 11]}])
-        >>> [choice["id"] for choice in answer(shelf, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
+        >>> [choice["id"] for choice in answer(catalog, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
         ['chatml', 'llama3']
     """
-    tok = shelf.get(asked.text(request, "tokenizer"))
+    tok = catalog.get(asked.text(request, "tokenizer"))
     messages = _messages(request)
     wanted = asked.text(request, "template", "")
     choices = _choices(tok)

@@ -1,6 +1,6 @@
 """``classics``: texts that everybody asks about, each with a short story and what real tokenizers make of it.
 
-What a tokenizer of the shelf makes of a text is computed. Where the tokenizer that the story is about is not there, the
+What a tokenizer of the catalog makes of a text is computed. Where the tokenizer that the story is about is not there, the
 answer is one that was recorded from the real file, and says so; a tokenizer that has the name and gives other ids is
 not the one that the story is about.
 """
@@ -15,8 +15,8 @@ from ...drawing import described
 from ...errors import ConfigError, JetonError
 from ...formats.discovery import short_name
 from ...tokenizer import Tokenizer
+from ..catalog import Catalog, unnumbered
 from ..data import read
-from ..shelf import Shelf, unnumbered
 from . import asked
 
 __all__ = ["answer", "recorded_answer"]
@@ -25,14 +25,14 @@ __all__ = ["answer", "recorded_answer"]
 ALIASES = {"r50k_base": ("gpt2", "hf:gpt2", "hf:openai-community/gpt2")}
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """Which classics there are; with an `id`, that one whole.
 
     Examples:
-        >>> shelf = Shelf(cached=False)
-        >>> [entry["id"] for entry in answer(shelf, {})["classics"]][:2]
+        >>> catalog = Catalog(cached=False)
+        >>> [entry["id"] for entry in answer(catalog, {})["classics"]][:2]
         ['strawberry', 'numbers']
-        >>> [panel["num_tokens"] for panel in answer(shelf, {"id": "strawberry"})["panels"]]
+        >>> [panel["num_tokens"] for panel in answer(catalog, {"id": "strawberry"})["panels"]]
         [3, 1, 10, 3]
     """
     classics = read("classics.json")
@@ -43,7 +43,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
     if classic is None:
         raise ConfigError(f"there is no classic {wanted!r:.60}", option="id")
     records = read("recorded.json")[wanted]
-    panels = [_panel(shelf, panel, record) for panel, record in zip(classic["panels"], records, strict=True)]
+    panels = [_panel(catalog, panel, record) for panel, record in zip(classic["panels"], records, strict=True)]
     counts = [panel["num_tokens"] for panel in panels]
     keys = list(dict.fromkeys(panel["key"] for panel in panels if panel["key"]))
     comparable = classic.get("compare") and len(keys) > 1
@@ -75,9 +75,9 @@ def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _panel(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    key = _key(shelf, panel, record)
-    found = record if key is None else recorded_answer(shelf.get(key), panel)
+def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    key = _key(catalog, panel, record)
+    found = record if key is None else recorded_answer(catalog.get(key), panel)
     special = {int(id): spelling.encode() for id, spelling in found["special_tokens"].items()}
     tokens = [bytes.fromhex(data) for data in found["tokens"]]
     spans = [(start, end) for start, end in found["byte_spans"]]
@@ -93,15 +93,15 @@ def _panel(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) ->
     }
 
 
-def _key(shelf: Shelf, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
-    """The key of the panel's tokenizer, if it is on the shelf and gives the ids that the story is about."""
-    entries = shelf.describe()
+def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
+    """The key of the panel's tokenizer, if it is on the catalog and gives the ids that the story is about."""
+    entries = catalog.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:
             if name not in (entry["key"], short_name(Path(unnumbered(entry["name"])))):
                 continue
             try:
-                ids = shelf.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
+                ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
             except JetonError:  # its entry in the list says what is wrong with it
                 continue
             if ids == record["ids"]:

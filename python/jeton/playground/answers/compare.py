@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...analysis.compare import compare
 from ...errors import JetonError
 from ...tokenizer import Tokenizer
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
@@ -24,17 +24,17 @@ MAX_TOKENIZERS = 4
 MAX_COMPARED_CHARS = 10_000
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """Counts, the drawings, where cuts differ, and which tokenizers failed.
 
     Examples:
-        >>> facts = answer(Shelf(cached=False), {"tokenizers": ["bytes", "lessons"], "text": "the token"})
+        >>> facts = answer(Catalog(cached=False), {"tokenizers": ["bytes", "lessons"], "text": "the token"})
         >>> [entry["tokens"] for entry in facts["tokenizers"]], len(facts["drawings"]), facts["cuts"][:2]
         ([9, 2], 2, [[1, [0]], [2, [0]]])
     """
     text = asked.text(request, "text")
     special = "all" if asked.flag(request, "special") else "none"
-    toks, failed = tokenizers(shelf, request, lambda tok: tok.count(text, special=special))
+    toks, failed = tokenizers(catalog, request, lambda tok: tok.count(text, special=special))
     found = compare({key: tok for key, (tok, _) in toks.items()}, text[:MAX_COMPARED_CHARS], special=special)
     counts = [count for _, count in toks.values()]
     facts = found.to_dict()
@@ -55,7 +55,7 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tokenizers(
-    shelf: Shelf, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
+    catalog: Catalog, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
 ) -> tuple[dict[str, tuple[Tokenizer, Result]], list[dict[str, str]]]:
     """The tokenizers that a request names, each with what the work on it gave; and the keys of those that failed, with
     the reason.
@@ -67,7 +67,7 @@ def tokenizers(
     errors: dict[str, JetonError] = {}
     for key in asked.texts(request, "tokenizers", 1, MAX_TOKENIZERS):
         try:
-            tok = shelf.get(key)
+            tok = catalog.get(key)
             done[key] = tok, work(tok)
         except JetonError as error:
             errors[key] = error

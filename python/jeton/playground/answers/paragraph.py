@@ -10,22 +10,22 @@ from typing import Any
 
 from ...errors import InvalidTextError
 from ...tokenizer import Tokenizer
+from ..catalog import Catalog
 from ..data import read
-from ..shelf import Shelf
 from .compare import num_unknown, tokenizers
 
 __all__ = ["answer"]
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """For each language its text, its size, and the tokens that each tokenizer makes of it, and the failures.
 
     Examples:
-        >>> languages = answer(Shelf(cached=False), {"tokenizers": ["bytes"]})["languages"]
+        >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]
         >>> [(entry["code"], entry["counts"]) for entry in languages if entry["code"] in ("en", "zh")]
         [('en', [370]), ('zh', [336])]
     """
-    toks, failed = tokenizers(shelf, request, lambda _: None)
+    toks, failed = tokenizers(catalog, request, lambda _: None)
     languages = [_costs([tok for tok, _ in toks.values()], language) for language in read("paragraph.json")]
     return {"languages": languages, "tokenizers": list(toks), "failed": failed}
 

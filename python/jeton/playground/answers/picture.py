@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...drawing import to_svg
-from ..shelf import Shelf
+from ..catalog import Catalog
 from .tokens import drawn
 
 __all__ = ["answer"]
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """The picture of what `tokens` draws.
 
     Examples:
-        >>> answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "hi"})["svg"][:4]
+        >>> answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})["svg"][:4]
         '<svg'
     """
-    drawing, num_tokens = drawn(shelf, request)
+    drawing, num_tokens = drawn(catalog, request)
     dark = request.get("theme") == "dark"
     return {"svg": to_svg(drawing, theme="dark" if dark else "light", num_tokens=num_tokens)}

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...drawing import draw
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["answer"]
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """All about one id.
 
     Examples:
-        >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "id": 65})
+        >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "id": 65})
         >>> facts["hex"], facts["spelling"], facts["special"]
         ('41', 'A', False)
     """
-    tok = shelf.get(asked.text(request, "tokenizer"))
+    tok = catalog.get(asked.text(request, "tokenizer"))
     id = asked.integer(request, "id", None, 0, max(tok.vocab_size - 1, 0))
     data, tree = tok.id_to_bytes(id), tok.tree(id)
     special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}

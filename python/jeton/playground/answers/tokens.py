@@ -13,7 +13,7 @@ from typing import Any
 
 from ...drawing import Drawing
 from ...tokenizer import Tokenizer
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
@@ -25,15 +25,15 @@ SHORT_TEXT = 1 << 16
 MAX_TRIES = 5
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """The drawing of a text, and its counts.
 
     Examples:
-        >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "né"})
+        >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "né"})
         >>> facts["num_tokens"], facts["num_bytes"], facts["num_chars"], facts["drawing"]["groups"]
         (3, 3, 2, [0, 1, 1])
     """
-    drawing, num_tokens = drawn(shelf, request)
+    drawing, num_tokens = drawn(catalog, request)
     return {
         "drawing": drawing.to_dict(),
         "num_tokens": num_tokens,
@@ -43,9 +43,9 @@ def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def drawn(shelf: Shelf, request: Mapping[str, Any]) -> tuple[Drawing, int]:
+def drawn(catalog: Catalog, request: Mapping[str, Any]) -> tuple[Drawing, int]:
     """The drawing of a request's text, and how many tokens the whole text has."""
-    tok = shelf.get(asked.text(request, "tokenizer"))
+    tok = catalog.get(asked.text(request, "tokenizer"))
     text = asked.text(request, "text")
     limit = asked.integer(request, "limit", 20_000, 1, MAX_DRAWN)
     tok = tok.with_options(

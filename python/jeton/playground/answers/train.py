@@ -13,7 +13,7 @@ from ...drawing import draw
 from ...errors import ConfigError
 from ...training import Replay, train
 from ...training.replay import replay
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["MAX_MERGES", "MAX_TEXT_BYTES", "answer"]
@@ -25,11 +25,11 @@ MAX_MERGES = 500
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """The run: `Replay.to_dict`, with looks instead of spellings, and the rules that there are to choose.
 
     Examples:
-        >>> run = answer(Shelf(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
+        >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
         >>> [(step["id"], step["pair_count"], step["corpus_tokens"]) for step in run["steps"]]
         [(256, 4, 5), (257, 2, 3)]
         >>> run["table"]["257"]["parts"]

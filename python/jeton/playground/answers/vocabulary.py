@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from ...drawing import draw
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["KINDS", "answer"]
@@ -27,18 +27,18 @@ MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """How many entries are found, and a page of them.
 
     A request has a `query` and says what it is (`by`): ``"text"`` and ``"hex"`` (bytes) stand anywhere in an entry,
     ``"id"`` is where to begin. `kind` is one of `KINDS`: special tokens, single bytes, parts of characters, and others.
 
     Examples:
-        >>> found = answer(Shelf(cached=False), {"tokenizer": "bytes", "query": "e2", "by": "hex"})
+        >>> found = answer(Catalog(cached=False), {"tokenizer": "bytes", "query": "e2", "by": "hex"})
         >>> found["num"], found["entries"][0]["id"], found["entries"][0]["kind"]
         (1, 226, 'byte')
     """
-    index = _index_of(shelf.get(asked.text(request, "tokenizer")))
+    index = _index_of(catalog.get(asked.text(request, "tokenizer")))
     query = asked.text(request, "query", "")
     by = asked.one_of(request, "by", ("text", "hex", "id"), "text")
     kind = asked.one_of(request, "kind", ("all", *KINDS), "all")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...drawing import hue, visible
 from ...explanation import Explanation
-from ..shelf import Shelf
+from ..catalog import Catalog
 from . import asked
 
 __all__ = ["MAX_CHARS", "answer"]
@@ -16,15 +16,15 @@ __all__ = ["MAX_CHARS", "answer"]
 MAX_CHARS = 10_000
 
 
-def answer(shelf: Shelf, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """What `Tokenizer.explain` says of the beginning of a text, and what every id in it looks like.
 
     Examples:
-        >>> facts = answer(Shelf(cached=False), {"tokenizer": "bytes", "text": "hi"})
+        >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
         >>> facts["pretokens"][0]["ids"], facts["names"][104]
         ([104, 105], ('h', 261, 1))
     """
-    tok = shelf.get(asked.text(request, "tokenizer"))
+    tok = catalog.get(asked.text(request, "tokenizer"))
     text = asked.text(request, "text")
     explained = text[:MAX_CHARS]
     explanation = tok.explain(explained, special="all" if asked.flag(request, "special") else "none")

@@ -28,7 +28,7 @@ from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
 from ..training import train
 
-__all__ = ["MAX_DROPPED", "Shelf", "unnumbered"]
+__all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
 
 # Dropped tokenizers are kept in memory, some tens of megabytes each; the oldest goes when there are more.
 MAX_DROPPED = 8
@@ -91,7 +91,7 @@ class _Entry:
         return facts
 
 
-class Shelf:
+class Catalog:
     """The tokenizers of a playground; safe to use from several threads.
 
     Args:
@@ -100,10 +100,10 @@ class Shelf:
         cached: whether to look into this machine's caches.
 
     Examples:
-        >>> shelf = Shelf(cached=False)
-        >>> [entry["key"] for entry in shelf.describe()]
+        >>> catalog = Catalog(cached=False)
+        >>> [entry["key"] for entry in catalog.describe()]
         ['lessons', 'bytes']
-        >>> shelf.get("bytes").encode("hi")
+        >>> catalog.get("bytes").encode("hi")
         [104, 105]
     """
 
@@ -162,7 +162,7 @@ class Shelf:
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a"}, [])
-            >>> opened = Shelf(cached=False).open([("mine.json", tok.to_bytes()), ("notes.txt", b"not a tokenizer")])
+            >>> opened = Catalog(cached=False).open([("mine.json", tok.to_bytes()), ("notes.txt", b"not a tokenizer")])
             >>> [entry["key"] for entry in opened["entries"]], [error["name"] for error in opened["errors"]]
             (['mine.json'], ['notes.txt'])
         """
