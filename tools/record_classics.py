@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import jeton
-from jeton.playground.answers.classics import recorded_answer
+from jeton.playground.api.classics import recorded_answer
 from jeton.playground.data import read
 from jeton.playground.shelf import Shelf
 

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..errors import ConfigError, JetonError
-from .answers import NAMES, find
+from .api import NAMES, find
 from .catalog import Catalog
 from .request_guard import MAX_BODY_BYTES, RequestGuard
 
@@ -50,10 +50,10 @@ def make_app(catalog: Catalog, port: int, *, max_body_bytes: int = MAX_BODY_BYTE
         port: the port of this machine it will be reached at.
         max_body_bytes: longer requests are refused.
     """
-    desk = _Desk(catalog)
+    endpoints = _Endpoints(catalog)
     routes = [
-        Route("/api/tokenizers", desk.tokenizers, methods=["GET", "PUT"]),
-        *(Route(f"/api/{name}", desk.question(name), methods=["POST"]) for name in NAMES),
+        Route("/api/tokenizers", endpoints.tokenizers, methods=["GET", "PUT"]),
+        *(Route(f"/api/{name}", endpoints.question(name), methods=["POST"]) for name in NAMES),
         *(Route(path, _page(file), methods=["GET"]) for path, file in _files().items()),
     ]
     errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error, Exception: _fault}
@@ -62,7 +62,7 @@ def make_app(catalog: Catalog, port: int, *, max_body_bytes: int = MAX_BODY_BYTE
     return RequestGuard(app, port, max_body_bytes)
 
 
-class _Desk:
+class _Endpoints:
     """Takes questions and gives answers."""
 
     def __init__(self, catalog: Catalog) -> None:

@@ -17,7 +17,7 @@ from ...drawing import draw
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["KINDS", "answer"]
 
@@ -38,12 +38,12 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> found["num"], found["entries"][0]["id"], found["entries"][0]["kind"]
         (1, 226, 'byte')
     """
-    index = _index_of(catalog.get(asked.text(request, "tokenizer")))
-    query = asked.text(request, "query", "")
-    by = asked.one_of(request, "by", ("text", "hex", "id"), "text")
-    kind = asked.one_of(request, "kind", ("all", *KINDS), "all")
-    first = asked.integer(request, "from", 0, 0, 1 << 30)
-    limit = asked.integer(request, "limit", 100, 1, MAX_ENTRIES)
+    index = _index_of(catalog.get(request_fields.text(request, "tokenizer")))
+    query = request_fields.text(request, "query", "")
+    by = request_fields.one_of(request, "by", ("text", "hex", "id"), "text")
+    kind = request_fields.one_of(request, "kind", ("all", *KINDS), "all")
+    first = request_fields.integer(request, "from", 0, 0, 1 << 30)
+    limit = request_fields.integer(request, "limit", 100, 1, MAX_ENTRIES)
     places = index.search(_needle(query, by)) if by != "id" else index.since(_id(query))
     if kind != "all":
         wanted = KINDS.index(kind)

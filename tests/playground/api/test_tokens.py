@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jeton.errors import ConfigError, InvalidTextError
-from jeton.playground.answers import tokens
-from jeton.playground.answers.tokens import answer
+from jeton.playground.api import tokens
+from jeton.playground.api.tokens import answer
 from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS, TRICKY, texts, tokenizer

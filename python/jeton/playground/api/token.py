@@ -7,7 +7,7 @@ from typing import Any
 
 from ...drawing import draw
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["answer"]
 
@@ -20,8 +20,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> facts["hex"], facts["spelling"], facts["special"]
         ('41', 'A', False)
     """
-    tok = catalog.get(asked.text(request, "tokenizer"))
-    id = asked.integer(request, "id", None, 0, max(tok.vocab_size - 1, 0))
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
+    id = request_fields.integer(request, "id", None, 0, max(tok.vocab_size - 1, 0))
     data, tree = tok.id_to_bytes(id), tok.tree(id)
     special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
     return {

@@ -13,7 +13,7 @@ from ...analysis.compare import compare
 from ...errors import JetonError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 
@@ -32,8 +32,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> [entry["tokens"] for entry in facts["tokenizers"]], len(facts["drawings"]), facts["cuts"][:2]
         ([9, 2], 2, [[1, [0]], [2, [0]]])
     """
-    text = asked.text(request, "text")
-    special = "all" if asked.flag(request, "special") else "none"
+    text = request_fields.text(request, "text")
+    special = "all" if request_fields.flag(request, "special") else "none"
     toks, failed = tokenizers(catalog, request, lambda tok: tok.count(text, special=special))
     found = compare({key: tok for key, (tok, _) in toks.items()}, text[:MAX_COMPARED_CHARS], special=special)
     counts = [count for _, count in toks.values()]
@@ -65,7 +65,7 @@ def tokenizers(
     """
     done: dict[str, tuple[Tokenizer, Result]] = {}
     errors: dict[str, JetonError] = {}
-    for key in asked.texts(request, "tokenizers", 1, MAX_TOKENIZERS):
+    for key in request_fields.texts(request, "tokenizers", 1, MAX_TOKENIZERS):
         try:
             tok = catalog.get(key)
             done[key] = tok, work(tok)

@@ -10,8 +10,8 @@ import pytest
 import jeton
 from jeton.chat import PRESETS
 from jeton.errors import ChatTemplateError, ConfigError, InvalidTextError
-from jeton.playground.answers import chat
-from jeton.playground.answers.chat import answer
+from jeton.playground.api import chat
+from jeton.playground.api.chat import answer
 from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS

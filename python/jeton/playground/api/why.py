@@ -8,7 +8,7 @@ from typing import Any
 from ...drawing import hue, visible
 from ...explanation import Explanation
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["MAX_CHARS", "answer"]
 
@@ -24,10 +24,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> facts["pretokens"][0]["ids"], facts["names"][104]
         ([104, 105], ('h', 261, 1))
     """
-    tok = catalog.get(asked.text(request, "tokenizer"))
-    text = asked.text(request, "text")
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
+    text = request_fields.text(request, "text")
     explained = text[:MAX_CHARS]
-    explanation = tok.explain(explained, special="all" if asked.flag(request, "special") else "none")
+    explanation = tok.explain(explained, special="all" if request_fields.flag(request, "special") else "none")
     facts = explanation.to_dict()
     for pretoken, dictionary in zip(explanation.pretokens, facts["pretokens"], strict=True):
         dictionary["shown"] = visible(pretoken.text)

@@ -14,7 +14,7 @@ from ...errors import ConfigError
 from ...training import Replay, train
 from ...training.replay import replay
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["MAX_MERGES", "MAX_TEXT_BYTES", "answer"]
 
@@ -35,7 +35,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> run["table"]["257"]["parts"]
         [['text', 'abab', 'abab']]
     """
-    text = asked.text(request, "text")
+    text = request_fields.text(request, "text")
     num_bytes = len(text.encode())
     if num_bytes > MAX_TEXT_BYTES:
         raise ConfigError(
@@ -43,13 +43,13 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
             f"{num_bytes:,}",
             option="text",
         )
-    level = cast(Level, asked.one_of(request, "level", get_args(Level), "byte"))
+    level = cast(Level, request_fields.one_of(request, "level", get_args(Level), "byte"))
     tok = train(
         [text],
-        asked.integer(request, "vocab_size", 276, 1, MAX_VOCAB_SIZE),
+        request_fields.integer(request, "vocab_size", 276, 1, MAX_VOCAB_SIZE),
         level=level,
-        pattern=asked.text(request, "pattern", "none" if level == "char" else "o200k"),
-        tie_break=cast(TieBreak, asked.one_of(request, "tie_break", get_args(TieBreak), "lowest_ids")),
+        pattern=request_fields.text(request, "pattern", "none" if level == "char" else "o200k"),
+        tie_break=cast(TieBreak, request_fields.one_of(request, "tie_break", get_args(TieBreak), "lowest_ids")),
         threads=1,
         progress=False,
     )

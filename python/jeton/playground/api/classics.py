@@ -17,7 +17,7 @@ from ...formats.discovery import short_name
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog, unnumbered
 from ..data import read
-from . import asked
+from . import request_fields
 
 __all__ = ["answer", "recorded_answer"]
 
@@ -38,7 +38,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     classics = read("classics.json")
     if "id" not in request:
         return {"classics": [{"id": classic["id"], "title": classic["title"]} for classic in classics]}
-    wanted = asked.text(request, "id")
+    wanted = request_fields.text(request, "id")
     classic = next((classic for classic in classics if classic["id"] == wanted), None)
     if classic is None:
         raise ConfigError(f"there is no classic {wanted!r:.60}", option="id")

@@ -14,7 +14,7 @@ from typing import Any
 from ...drawing import Drawing
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
 
@@ -45,11 +45,12 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def drawn(catalog: Catalog, request: Mapping[str, Any]) -> tuple[Drawing, int]:
     """The drawing of a request's text, and how many tokens the whole text has."""
-    tok = catalog.get(asked.text(request, "tokenizer"))
-    text = asked.text(request, "text")
-    limit = asked.integer(request, "limit", 20_000, 1, MAX_DRAWN)
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
+    text = request_fields.text(request, "text")
+    limit = request_fields.integer(request, "limit", 20_000, 1, MAX_DRAWN)
     tok = tok.with_options(
-        special="all" if asked.flag(request, "special") else "none", add_special_tokens=asked.flag(request, "template")
+        special="all" if request_fields.flag(request, "special") else "none",
+        add_special_tokens=request_fields.flag(request, "template"),
     )
     if len(text) <= SHORT_TEXT:
         drawing = tok.tokenize(text).drawing()

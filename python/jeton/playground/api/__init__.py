@@ -1,6 +1,6 @@
 """The questions that the page may ask: one module each, with a function ``answer(catalog, request) -> dict``.
 
-A request is a JSON object and so is the answer. `asked` reads the fields that several have.
+A request is a JSON object and so is the answer. `request_fields` reads the fields that several have.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def find(name: str) -> Answer:
 
     Examples:
         >>> find("tokens").__module__
-        'jeton.playground.answers.tokens'
+        'jeton.playground.api.tokens'
     """
     answer: Answer = import_module(f".{name}", __name__).answer
     return answer

@@ -9,7 +9,7 @@ import pytest
 
 import jeton
 from jeton.definition import Pattern
-from jeton.playground.answers.classics import answer, recorded_answer
+from jeton.playground.api.classics import answer, recorded_answer
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton.playground.answers import compare, paragraph
+from jeton.playground.api import compare, paragraph
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
 

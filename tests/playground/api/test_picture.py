@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from jeton.playground.answers.picture import answer
+from jeton.playground.api.picture import answer
 from jeton.playground.catalog import Catalog
 
 SHELF = Catalog(cached=False)

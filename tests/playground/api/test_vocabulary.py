@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.playground.answers.vocabulary import answer
+from jeton.playground.api.vocabulary import answer
 from jeton.playground.catalog import Catalog
 
 SHELF = Catalog(cached=False)

@@ -15,7 +15,7 @@ from ...chat import PRESETS, Chat, templates
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
-from . import asked
+from . import request_fields
 
 __all__ = ["MAX_CHARS", "answer"]
 
@@ -36,9 +36,9 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> [choice["id"] for choice in answer(catalog, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
         ['chatml', 'llama3']
     """
-    tok = catalog.get(asked.text(request, "tokenizer"))
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
     messages = _messages(request)
-    wanted = asked.text(request, "template", "")
+    wanted = request_fields.text(request, "template", "")
     choices = _choices(tok)
     chosen = next((choice for choice in choices if choice["id"] == wanted), None)
     if chosen is None:  # none is asked for, or one of another tokenizer's
@@ -50,11 +50,11 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     }
     if chosen is None or chosen["missing"]:
         return facts
-    special = asked.flag(request, "special")
+    special = request_fields.flag(request, "special")
     chat = tok.chat(
         messages,
         template=chosen["id"],
-        add_generation_prompt=asked.flag(request, "add_generation_prompt"),
+        add_generation_prompt=request_fields.flag(request, "add_generation_prompt"),
         special="all" if special else "none",
     )
     drawing = chat.encoding.drawing()
@@ -81,7 +81,7 @@ def _messages(request: Mapping[str, Any]) -> list[Any]:
     length = 0
     for number, message in enumerate(messages, 1):
         content = message.get("content") if isinstance(message, dict) else None
-        length += len(asked.no_surrogates(content, f"message {number}")) if isinstance(content, str) else 0
+        length += len(request_fields.no_surrogates(content, f"message {number}")) if isinstance(content, str) else 0
     if length > MAX_CHARS:
         raise ConfigError(f"{length:,} characters: the page shows chats of {MAX_CHARS:,} at most", option="messages")
     return messages

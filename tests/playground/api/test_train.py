@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.playground.answers.train import MAX_MERGES, answer
+from jeton.playground.api.train import MAX_MERGES, answer
 from jeton.playground.catalog import Catalog
 
 SHELF = Catalog(cached=False)
