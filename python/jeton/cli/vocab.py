@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..drawing import cells, visible
+from ..drawing import display_width, visible
 from .options import Command, Common, common_options, tokenizer_option
 from .streams import write
 
@@ -92,4 +92,4 @@ def _line(tok: jeton.Tokenizer, entry: Entry) -> str:
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cells(text))
+    return text + " " * (width - display_width(text))

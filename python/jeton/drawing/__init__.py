@@ -18,9 +18,9 @@ card       facts in a table, for notebooks
 from __future__ import annotations
 
 from .card import to_card
-from .cells import cells
 from .colors import hue
 from .describe import described, draw
+from .display_width import display_width
 from .drawing import Drawing, Dropped, Look
 from .page import to_html
 from .parts import Part, PartKind, quoted, visible
@@ -39,8 +39,8 @@ __all__ = [
     "PartKind",
     "TerminalStream",
     "Tree",
-    "cells",
     "described",
+    "display_width",
     "draw",
     "hue",
     "quoted",

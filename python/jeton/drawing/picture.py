@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from .bidi import Direction, direction_of, visual_order
-from .cells import cells
+from .display_width import display_width
 from .drawing import Drawing, Look
 from .parts import Part, PartKind
 from .trees import Tree
@@ -133,13 +133,13 @@ class _Pen:
     def lay(self, parts: Iterable[Part], max_lines: float = MAX_LINES) -> list[_Run]:
         """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
         parts = list(parts)
-        needed = sum(cells(part.shown) for part in parts)
+        needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
             self._break()
         runs: list[_Run] = []
         for part in parts:
             for shown in self._pieces(part.shown):
-                size = cells(shown)
+                size = display_width(shown)
                 if self._x and self._x + size > self._width:
                     self._break()
                 if self._y >= max_lines:
@@ -159,8 +159,8 @@ class _Pen:
         while start < len(shown):
             room = self._width - self._x if self._x < self._width else self._width
             end, used = start, 0
-            while end < len(shown) and (used + cells(shown[end]) <= room or end == start):
-                used += cells(shown[end])
+            while end < len(shown) and (used + display_width(shown[end]) <= room or end == start):
+                used += display_width(shown[end])
                 end += 1
             yield shown[start:end]
             start = end
@@ -289,7 +289,7 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
     level: dict[int, int] = {}
     width: dict[int, float] = {}  # of a node with all below it, in cells
     for place in order:
-        own = max(cells(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
+        own = max(display_width(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
         parts = parted.get(place, ())
         level[place] = max((level[part] + 1 for part in parts), default=0)
         width[place] = max(own, sum(width[part] for part in parts) + GAP * max(len(parts) - 1, 0))
@@ -346,7 +346,7 @@ def _caption(tree: Tree, place: int) -> str:
 
 
 def _node(look: Look, caption: str, x: float, y: float, colors: _Colors) -> Iterator[str]:
-    width = cells(look.shown) * CELL
+    width = display_width(look.shown) * CELL
     box = f'x="{x - width / 2 - 3:.1f}" y="{y:.1f}" width="{width + 6:.1f}" height="{LINE - 5}" rx="3"'
     yield f'<rect {box} fill="{colors.of(look.hue)}"/>'
     length = f'textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'

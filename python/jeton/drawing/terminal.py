@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from .cells import cells
 from .colors import HUES
+from .display_width import display_width
 from .drawing import Drawing, Dropped, Look
 from .parts import Part, PartKind
 
@@ -158,14 +158,14 @@ class Canvas:
         shown = look.shown
         breaks = self._break_lines and any(part.kind is PartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown
-        return written if self._color else SEPARATOR + written, written, cells(shown), breaks
+        return written if self._color else SEPARATOR + written, written, display_width(shown), breaks
 
     def _add_gap(self, parts: tuple[Part, ...]) -> None:
         if self._color:
-            self._add(parts, FAINT, sum(cells(part.shown) for part in parts))
+            self._add(parts, FAINT, sum(display_width(part.shown) for part in parts))
             return
         parts = (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
-        self._add(parts, "", sum(cells(part.shown) for part in parts))
+        self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
     def _add(self, parts: tuple[Part, ...], ansi: str, needed: int) -> None:
         """Lays one token, on a new line if it fits there and not here."""
@@ -183,7 +183,7 @@ class Canvas:
 
         for part in parts:
             for character in part.shown:
-                size = cells(character)
+                size = display_width(character)
                 if self._width is not None and self._used + size > self._width:
                     write()
                     self._break()

@@ -5,23 +5,23 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-__all__ = ["cells"]
+__all__ = ["display_width"]
 
 
-def cells(text: str) -> int:
+def display_width(text: str) -> int:
     """How many cells of a terminal a text takes: 2 for wide characters, none for marks on the letter before.
 
     Where terminals differ (flags, signs that a selector makes emoji), the wider: a line may be short, and never long.
 
     Examples:
-        >>> cells("a天"), cells("e\\u0301")
+        >>> display_width("a天"), display_width("e\\u0301")
         (3, 1)
     """
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
 @cache
-def _cells(character: str) -> int:
+def _character_width(character: str) -> int:
     if character < "\u0300":
         return 1
     if character == "\ufe0f":  # makes the sign before it as wide as an emoji
