@@ -21,7 +21,7 @@ import click
 import jeton
 
 from .._core import find_invalid_utf8
-from ..drawing import PartKind, to_terminal, visible
+from ..drawing import LookPartKind, to_terminal, visible
 from .options import Command, Common, common_options
 from .outputs import check_tokenizer, save_tokenizer
 from .streams import terminal_look, write
@@ -150,7 +150,7 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         drawing = tokens.drawing()
         write(to_terminal(drawing, color=color, width=width, indent="    "))
         write(f"    {' '.join(map(str, tokens.ids))}")
-        if any(part.kind is PartKind.BYTES for look in drawing.table for part in look.parts):
+        if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
             write("    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it")
 
 

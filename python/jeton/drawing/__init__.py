@@ -21,9 +21,9 @@ from .card import to_card
 from .colors import hue
 from .describe import described, draw
 from .display_width import display_width
-from .drawing import Drawing, Dropped, Look
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind, quoted, visible
 from .page import to_html
-from .parts import Part, PartKind, quoted, visible
 from .picture import to_svg, tree_to_svg
 from .stream import TerminalStream
 from .terminal import to_terminal, wants_color
@@ -32,11 +32,11 @@ from .trees import Node, Tree
 
 __all__ = [
     "Drawing",
-    "Dropped",
+    "DroppedText",
     "Look",
+    "LookPart",
+    "LookPartKind",
     "Node",
-    "Part",
-    "PartKind",
     "TerminalStream",
     "Tree",
     "described",

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
-from .parts import Part
+from .look_parts import LookPart
 
 __all__ = ["Direction", "direction_of", "visual_order"]
 
@@ -24,12 +24,12 @@ Direction = Literal["ltr", "rtl", "number", ""]
 _KINDS: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl", "EN": "number", "AN": "number"}
 
 
-def direction_of(part: Part) -> Direction:
+def direction_of(part: LookPart) -> Direction:
     """The direction of a part: that of its first letter, else of its first digit; empty: it has none of its own.
 
     Examples:
-        >>> from jeton.drawing.parts import PartKind
-        >>> [direction_of(Part(PartKind.TEXT, shown, shown)) for shown in ("(a", "\\u05d0", "12", "?!")]
+        >>> from jeton.drawing.look_parts import LookPartKind
+        >>> [direction_of(LookPart(LookPartKind.TEXT, shown, shown)) for shown in ("(a", "\\u05d0", "12", "?!")]
         ['ltr', 'rtl', 'number', '']
     """
     if part.side or part.shown != part.text:

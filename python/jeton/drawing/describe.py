@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .colors import hue
-from .drawing import Drawing, Dropped, Look
-from .parts import Part, PartKind, cut_character, parts_of
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind, cut_character, parts_of
 
 __all__ = ["Describer", "described", "draw"]
 
@@ -104,9 +104,9 @@ class Describer:
         """Empties the table. Looks that are added from here on are numbered from 0 again."""
         self.table: list[Look] = []
         self._known: dict[int, int] = {}  # id -> its look, where it stands for its own bytes and cuts no character
-        self._numbers: dict[tuple[int, tuple[Part, ...]], int] = {}
+        self._numbers: dict[tuple[int, tuple[LookPart, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
-        self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[Part, ...], int]] = {}
+        self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[LookPart, ...], int]] = {}
 
     def add(
         self,
@@ -114,7 +114,7 @@ class Describer:
         tokens: Sequence[bytes],
         byte_spans: Sequence[tuple[int, int]],
         following: int | None = None,
-    ) -> tuple[list[int], list[int], list[Dropped]]:
+    ) -> tuple[list[int], list[int], list[DroppedText]]:
         """For each token its look and its group, and the text before them that no token covers.
 
         Args:
@@ -127,7 +127,7 @@ class Describer:
         end_of_all = length if following is None else following
         looks: list[int] = []
         groups: list[int] = []
-        dropped: list[Dropped] = []
+        dropped: list[DroppedText] = []
         group, at = self._group, self._at
         for index, (id, data, (start, end)) in enumerate(zip(ids, tokens, byte_spans, strict=True)):
             cut_before = start < length and text[start] & 0xC0 == 0x80
@@ -137,7 +137,7 @@ class Describer:
                 next_start = byte_spans[index + 1][0] if index + 1 < len(byte_spans) else end_of_all
                 look, gap, at = self._odd_look(id, data, at, start, end, next_start)
                 if gap:
-                    dropped.append(Dropped(self._count + index, gap))
+                    dropped.append(DroppedText(self._count + index, gap))
                 shares = cut_before and not gap and cut_character(text, start) is not None
             elif cut_before or cut_after:
                 look, shares = self._cut_look(id, data, start, end, cut_before, cut_after)
@@ -154,17 +154,17 @@ class Describer:
         self._count += len(looks)
         return looks, groups, dropped
 
-    def finish(self) -> list[Dropped]:
+    def finish(self) -> list[DroppedText]:
         """The text after the last token that no token covers."""
         if self._at >= len(self._text):
             return []
-        return [Dropped(self._count, _gap(self._text, self._at, len(self._text)))]
+        return [DroppedText(self._count, _gap(self._text, self._at, len(self._text)))]
 
     def _continues(self, place: int) -> bool:
         """Whether the byte at a place is not the first of its character."""
         return place < len(self._text) and self._text[place] & 0xC0 == 0x80
 
-    def _number(self, id: int, data: bytes, parts: tuple[Part, ...]) -> int:
+    def _number(self, id: int, data: bytes, parts: tuple[LookPart, ...]) -> int:
         number = self._numbers.setdefault((id, parts), len(self.table))
         if number == len(self.table):
             self.table.append(Look(id, hue(id), id in self._special, data, parts))
@@ -195,7 +195,7 @@ class Describer:
 
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
-    ) -> tuple[int, tuple[Part, ...], int]:
+    ) -> tuple[int, tuple[LookPart, ...], int]:
         """A token that is not the bytes it covers, or with dropped text before it: (look, dropped, where it ends)."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
@@ -211,7 +211,7 @@ class Describer:
 
     def _describe_odd(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
-    ) -> tuple[int, tuple[Part, ...], int]:
+    ) -> tuple[int, tuple[LookPart, ...], int]:
         text = self._text
         if id in self._special:
             data = self._special[id]
@@ -234,14 +234,14 @@ class Describer:
 MOST_DROPPED = 256
 
 
-def _gap(text: bytes, start: int, end: int) -> tuple[Part, ...]:
+def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
     if end - start > MOST_DROPPED:
         copied = text[start:end].decode("utf-8", "ignore")
-        return (Part(PartKind.CONTROL, f"⟨{end - start:,} bytes that no token covers⟩", copied),)
+        return (LookPart(LookPartKind.CONTROL, f"⟨{end - start:,} bytes that no token covers⟩", copied),)
     return parts_of(text, start, end) if start < end else ()
 
 
-def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[Part, ...]:
+def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
     """A token that is not what it covers: where one only adds to the other at its ends, the rest stays as it is."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
@@ -253,7 +253,7 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[Part, ...]:
     return _copying(parts_of(data, 0, len(data)), _characters(text, start, end))
 
 
-def _special_parts(data: bytes, covered: str) -> tuple[Part, ...]:
+def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
     """The spelling of a special token, and the white space around it in the text, which it stripped."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
     lead, found, trail = covered.partition(spelling)
@@ -266,7 +266,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[Part, ...]:
     return (*before, *own, *behind)
 
 
-def _copying(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
+def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
     """The same to see, and this text to copy."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 
-__all__ = ["Drawing", "Dropped", "Look"]
+__all__ = ["Drawing", "DroppedText", "Look"]
 
 
-_WHITE = (PartKind.SPACE, PartKind.TAB, PartKind.NEWLINE)
+_WHITE = (LookPartKind.SPACE, LookPartKind.TAB, LookPartKind.NEWLINE)
 
 
 class Look(NamedTuple):
@@ -40,7 +40,7 @@ class Look(NamedTuple):
     hue: int
     special: bool
     data: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[LookPart, ...]
 
     @property
     def shown(self) -> str:
@@ -62,11 +62,11 @@ class Look(NamedTuple):
         return (inner[0], inner[-1] + 1) if inner else (0, len(self.parts))
 
 
-class Dropped(NamedTuple):
+class DroppedText(NamedTuple):
     """Text that no token covers: before which token it stands (or after the last), and what it looks like."""
 
     before: int
-    parts: tuple[Part, ...]
+    parts: tuple[LookPart, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +102,7 @@ class Drawing:
     char_starts: Sequence[int]
     char_ends: Sequence[int]
     table: Sequence[Look]
-    dropped: Sequence[Dropped]
+    dropped: Sequence[DroppedText]
     text_bytes: int
     text_chars: int
 
@@ -189,5 +189,5 @@ class Drawing:
         )
 
 
-def _part_rows(parts: Iterable[Part]) -> list[list[str]]:
+def _part_rows(parts: Iterable[LookPart]) -> list[list[str]]:
     return [[part.kind.value, part.shown, part.text, *([part.side] if part.side else ())] for part in parts]

@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterable, Iterator
 
 from .drawing import Drawing, Look
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 
 __all__ = ["CSS", "look_html", "to_html"]
 
@@ -96,16 +96,16 @@ def _title(look: Look) -> str:
     return html.escape(f"id {look.id} · bytes {look.data[:64].hex(' ')}{' …' if len(look.data) > 64 else ''}")
 
 
-def _parts_html(parts: Iterable[Part]) -> str:
+def _parts_html(parts: Iterable[LookPart]) -> str:
     return "".join(map(_part_html, parts))
 
 
-def _part_html(part: Part) -> str:
+def _part_html(part: LookPart) -> str:
     """One part: what is only shown is an attribute, what is copied is text."""
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))
-    if part.text in (" ", "\t", "\n") and part.kind is not PartKind.TEXT:
+    if part.text in (" ", "\t", "\n") and part.kind is not LookPartKind.TEXT:
         return f'<i class="{part.kind.value}" data-s="{shown}">{text}</i>'
     side = f' class="{part.side}"' if part.side else ""
     return f'<b{side} data-s="{shown}"><span>{text}</span></b>' if text else f'<b{side} data-s="{shown}"></b>'

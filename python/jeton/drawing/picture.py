@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from .bidi import Direction, direction_of, visual_order
 from .display_width import display_width
 from .drawing import Drawing, Look
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 from .trees import Tree
 
 __all__ = ["Theme", "to_svg", "tree_to_svg"]
@@ -63,7 +63,7 @@ class _Run(NamedTuple):
     x: int
     y: int
     width: int
-    part: Part
+    part: LookPart
     rtl: bool = False
 
 
@@ -112,7 +112,7 @@ def to_svg(
     if pen.is_full or num_whole < total:
         left_out = total - num_whole  # one that is cut where the picture ends is among them
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
-        boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
+        boxes += _text(pen.lay((LookPart(LookPartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
     return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
 
 
@@ -130,7 +130,7 @@ class _Pen:
     def lines(self) -> int:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
-    def lay(self, parts: Iterable[Part], max_lines: float = MAX_LINES) -> list[_Run]:
+    def lay(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_Run]:
         """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
@@ -149,7 +149,7 @@ class _Pen:
                 self._x += size
                 self._broken = False
                 self.widest = max(self.widest, self._x)
-            if part.kind is PartKind.NEWLINE:
+            if part.kind is LookPartKind.NEWLINE:
                 self._break()
         return runs
 
@@ -191,7 +191,7 @@ def _ordered(runs: list[_Run]) -> list[_Run]:
             run._replace(x=lefts[place], rtl=_is_rtl(run, directions[start + place])) for place, run in enumerate(line)
         ]
         start = end
-        if line[-1].part.kind is PartKind.NEWLINE:
+        if line[-1].part.kind is LookPartKind.NEWLINE:
             base = None
     return ordered
 
@@ -201,14 +201,14 @@ def _base(runs: Iterable[_Run], directions: Iterable[Direction]) -> Literal["ltr
     for run, direction in zip(runs, directions, strict=True):
         if direction == "ltr" or direction == "rtl":
             return direction
-        if run.part.kind is PartKind.NEWLINE:
+        if run.part.kind is LookPartKind.NEWLINE:
             break
     return "ltr"
 
 
 def _is_rtl(run: _Run, direction: Direction) -> bool:
     """Whether its own letters are read from the right: hexadecimal never is."""
-    return direction == "rtl" and run.part.kind is PartKind.TEXT
+    return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
 def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Ite
     for run in runs:
         if not run.part.shown.strip():
             continue
-        fill = ink if run.part.kind is PartKind.TEXT else colors.faint
+        fill = ink if run.part.kind is LookPartKind.TEXT else colors.faint
         weight = ' font-weight="bold"' if bold else ""
         begins, way = (run.x + run.width, ' direction="rtl"') if run.rtl else (run.x, "")
         place = f'x="{MARGIN + begins * CELL:.1f}" y="{MARGIN + run.y * LINE + 15}"{way}'

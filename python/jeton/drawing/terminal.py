@@ -12,8 +12,8 @@ from typing import TextIO
 
 from .colors import HUES
 from .display_width import display_width
-from .drawing import Drawing, Dropped, Look
-from .parts import Part, PartKind
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind
 
 __all__ = ["PALETTE", "SEPARATOR", "Canvas", "look_ansi", "to_terminal", "wants_color"]
 
@@ -106,7 +106,7 @@ class Canvas:
         self._table: Sequence[Look] = ()
         self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> see `_measured`
 
-    def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[Dropped]) -> None:
+    def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
         """Lays tokens and the text between them.
 
         Args:
@@ -156,18 +156,18 @@ class Canvas:
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
         """A token as it is written behind another one, and first on a line; its cells; and whether it ends a line."""
         shown = look.shown
-        breaks = self._break_lines and any(part.kind is PartKind.NEWLINE for part in look.parts)
+        breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown
         return written if self._color else SEPARATOR + written, written, display_width(shown), breaks
 
-    def _add_gap(self, parts: tuple[Part, ...]) -> None:
+    def _add_gap(self, parts: tuple[LookPart, ...]) -> None:
         if self._color:
             self._add(parts, FAINT, sum(display_width(part.shown) for part in parts))
             return
-        parts = (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
+        parts = (LookPart(LookPartKind.CONTROL, "‹", ""), *parts, LookPart(LookPartKind.CONTROL, "›", ""))
         self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
-    def _add(self, parts: tuple[Part, ...], ansi: str, needed: int) -> None:
+    def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
         """Lays one token, on a new line if it fits there and not here."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
@@ -189,7 +189,7 @@ class Canvas:
                     self._break()
                 pending.append(character)
                 self._used += size
-            if part.kind is PartKind.NEWLINE and self._break_lines:
+            if part.kind is LookPartKind.NEWLINE and self._break_lines:
                 write()
                 self._break()
         write()

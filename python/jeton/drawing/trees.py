@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .colors import hue
 from .drawing import Look
-from .parts import Part, PartKind, parts_of
+from .look_parts import LookPart, LookPartKind, parts_of
 
 __all__ = ["Node", "Tree"]
 
@@ -229,6 +229,6 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         if text[node.start : end] == data:  # not where symbols cover what they do not spell
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
-        parts = (*parts, Part(PartKind.TEXT, "…", "")) if long else parts
+        parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts
         looks.append(Look(node.id, hue(node.id), False, data, parts))
     return looks

@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Literal, NamedTuple
 
-__all__ = ["Part", "PartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
+__all__ = ["LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
 
 SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
 DOTTED_CIRCLE = "◌"  # what Unicode draws under a combining mark that has no letter to stand on
 
 
-class PartKind(Enum):
+class LookPartKind(Enum):
     """What a part of a token is."""
 
     TEXT = "text"
@@ -38,7 +38,7 @@ class PartKind(Enum):
 Side = Literal["ltr", "rtl", ""]
 
 
-class Part(NamedTuple):
+class LookPart(NamedTuple):
     """One run inside a token.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part(NamedTuple):
             line where the letter would, although hexadecimal digits are read from the left. Empty: as its neighbors.
     """
 
-    kind: PartKind
+    kind: LookPartKind
     shown: str
     text: str
     side: Side = ""
@@ -96,7 +96,7 @@ def cut_character(text: bytes, place: int) -> tuple[int, int] | None:
     return None
 
 
-def parts_of(text: bytes, start: int, end: int) -> tuple[Part, ...]:
+def parts_of(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
     """What bytes start…end of a text look like.
 
     Examples:
@@ -104,11 +104,11 @@ def parts_of(text: bytes, start: int, end: int) -> tuple[Part, ...]:
         ['a', '⟨天 e5 a4⟩']
     """
     if start == end:
-        return (Part(PartKind.CONTROL, EMPTY, ""),)
+        return (LookPart(LookPartKind.CONTROL, EMPTY, ""),)
     head, tail = cut_character(text, start), cut_character(text, end)
     whole_start = min(head[1], end) if head else start
     whole_end = max(tail[0], whole_start) if tail else end
-    parts: list[Part] = []
+    parts: list[LookPart] = []
     if head:
         parts.append(_hex_part(text[start:whole_start], side=_side(text[head[0] : head[1]].decode())))
     parts += _whole_parts(text[whole_start:whole_end])
@@ -124,12 +124,12 @@ def _is_character(data: bytes) -> bool:
         return False
 
 
-def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> Part:
+def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> LookPart:
     """Bytes in hexadecimal, and the character that begins with them."""
     if not begins:
-        return Part(PartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
+        return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
     character = begins.decode()
-    return Part(PartKind.BYTES, f"⟨{visible(begins)} {data.hex(' ')}⟩", character, _side(character))
+    return LookPart(LookPartKind.BYTES, f"⟨{visible(begins)} {data.hex(' ')}⟩", character, _side(character))
 
 
 def _side(character: str) -> Side:
@@ -141,18 +141,18 @@ def _side(character: str) -> Side:
 _RUNS = re.compile("[ \t\n]|[^ \t\n]+")
 
 
-def _whole_parts(data: bytes) -> Iterator[Part]:
+def _whole_parts(data: bytes) -> Iterator[LookPart]:
     """Bytes that cut no character of their neighbors; what is not UTF-8 among them is drawn as bytes."""
     for run in _RUNS.findall(data.decode("utf-8", "surrogateescape")):
         if run in _WHITESPACE:
             yield _WHITESPACE[run]
         elif run.isascii() and run.isprintable():  # the common case, in one step
-            yield Part(PartKind.TEXT, run, run)
+            yield LookPart(LookPartKind.TEXT, run, run)
         else:
             yield from _run_parts(run)
 
 
-def _run_parts(run: str) -> Iterator[Part]:
+def _run_parts(run: str) -> Iterator[LookPart]:
     """A run without plain white space, character by character."""
     text: list[str] = []
     broken = bytearray()
@@ -177,15 +177,15 @@ def _run_parts(run: str) -> Iterator[Part]:
         yield _hex_part(bytes(broken))
 
 
-def _text_part(text: str) -> Part:
+def _text_part(text: str) -> LookPart:
     is_mark = unicodedata.category(text[0])[0] == "M"
-    return Part(PartKind.TEXT, DOTTED_CIRCLE + text if is_mark else text, text)
+    return LookPart(LookPartKind.TEXT, DOTTED_CIRCLE + text if is_mark else text, text)
 
 
 _WHITESPACE = {
-    " ": Part(PartKind.SPACE, SPACE, " "),
-    "\t": Part(PartKind.TAB, TAB, "\t"),
-    "\n": Part(PartKind.NEWLINE, NEWLINE, "\n"),
+    " ": LookPart(LookPartKind.SPACE, SPACE, " "),
+    "\t": LookPart(LookPartKind.TAB, TAB, "\t"),
+    "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
 }
 
 # Letters and marks that are drawn as nothing (Default_Ignorable_Code_Point beyond the format characters): fillers of
@@ -201,16 +201,16 @@ def _is_noncharacter(character: str) -> bool:
     return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
 
 
-def _character_part(character: str, *, first: bool) -> Part | None:
+def _character_part(character: str, *, first: bool) -> LookPart | None:
     """A character that needs a part of its own: controls, what is invisible, what moves other letters."""
     if character < " ":
-        return Part(PartKind.CONTROL, chr(0x2400 + ord(character)), character)
+        return LookPart(LookPartKind.CONTROL, chr(0x2400 + ord(character)), character)
     if character == "\x7f":
-        return Part(PartKind.CONTROL, "␡", character)
+        return LookPart(LookPartKind.CONTROL, "␡", character)
     category = unicodedata.category(character)
     # Joiners, bidi, private use, other kinds of space, and what is no character at all (XML cannot hold U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
     # A variation selector chooses the look of the character before it, and is seen by that alone.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
-        return Part(PartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
+        return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None
