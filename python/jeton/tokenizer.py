@@ -454,7 +454,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no pair left has a merge: stop
               ids [256]
         """
-        from .explanation import Explanation, LazySequence, Totals, explained, limits
+        from .explanation import Explanation, ExplanationTotals, LazySequence, explained, limits
 
         def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
             parts, num_pretokens, num_merges, num_tokens, added = self._core.explain(
@@ -473,7 +473,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             LazySequence(shown, num_tokens, lambda: self.tokenize(text, special=special)),
             Spelling(self),
             self._core.alternatives(),
-            Totals(num_merges, frozenset(added)),
+            ExplanationTotals(num_merges, frozenset(added)),
         )
 
     def tree(self, id: int) -> Tree:

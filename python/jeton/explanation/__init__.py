@@ -14,29 +14,29 @@ from __future__ import annotations
 from .entry import entry_tree
 from .explanation import Explanation
 from .facts import (
-    Attempts,
     Edge,
     ExplainedMerge,
     ExplainedPretoken,
     ExplainedSplit,
+    ExplanationTotals,
     Lattice,
-    Path,
-    Totals,
+    Segmentation,
+    WordPieceAttempts,
     explained,
 )
 from .lazy import LazySequence
 
 __all__ = [
-    "Attempts",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
     "ExplainedSplit",
     "Explanation",
+    "ExplanationTotals",
     "Lattice",
     "LazySequence",
-    "Path",
-    "Totals",
+    "Segmentation",
+    "WordPieceAttempts",
     "entry_tree",
     "explained",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..drawing import Tree
-from .facts import Merged, explained
+from .facts import MergeResult, explained
 
 __all__ = ["entry_tree"]
 
@@ -13,7 +13,7 @@ __all__ = ["entry_tree"]
 def entry_tree(
     id: int,
     describe: Callable[[int], bytes],
-    merged: Merged | None,
+    merged: MergeResult | None,
     merges: Iterable[tuple[int, int, int]] | None,
     *,
     by_chars: bool,

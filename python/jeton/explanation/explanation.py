@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
 from . import limits
-from .facts import ExplainedPretoken, Path, Totals
-from .words import counted, quoted_text, words
+from .facts import ExplainedPretoken, ExplanationTotals, Segmentation
+from .text_report import counted, quoted_text, report_lines
 
 __all__ = ["Explanation"]
 
@@ -67,7 +67,7 @@ class Explanation:
     tokens: Sequence[TokenLike]
     describe: Callable[[int], bytes]
     pattern_parts: Sequence[str] = ()
-    totals: Totals | None = None
+    totals: ExplanationTotals | None = None
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -86,11 +86,11 @@ class Explanation:
         return self._totals.num_merges
 
     @cached_property
-    def _totals(self) -> Totals:
+    def _totals(self) -> ExplanationTotals:
         if self.totals is not None:
             return self.totals
         added = frozenset(id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids)
-        return Totals(sum(len(pretoken.merges) for pretoken in self.pretokens), added)
+        return ExplanationTotals(sum(len(pretoken.merges) for pretoken in self.pretokens), added)
 
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
         """Replays one pretoken: its symbols before the first merge, after it, and so on to its ids.
@@ -187,7 +187,7 @@ class Explanation:
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,
-            *words(self, color=colored),
+            *report_lines(self, color=colored),
             "",
             to_terminal(self.drawing, color=colored, width=width),
         ]
@@ -196,7 +196,7 @@ class Explanation:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return "\n".join([self.summary, *words(self, color=False)])
+        return "\n".join([self.summary, *report_lines(self, color=False)])
 
     @cached_property
     def summary(self) -> str:
@@ -220,7 +220,7 @@ class Explanation:
         return draw((id, self.describe(id)) for id in ids)
 
 
-def _path_dict(path: Path) -> dict[str, Any]:
+def _path_dict(path: Segmentation) -> dict[str, Any]:
     return {"edges": [list(edge) for edge in path.edges], "score": path.score}
 
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = [
-    "Attempts",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
     "ExplainedSplit",
+    "ExplanationTotals",
     "Lattice",
-    "Merged",
-    "Path",
-    "Totals",
+    "MergeResult",
+    "Segmentation",
+    "WordPieceAttempts",
     "explained",
 ]
 
@@ -62,7 +62,7 @@ class ExplainedSplit(NamedTuple):
     right: int
 
 
-class Totals(NamedTuple):
+class ExplanationTotals(NamedTuple):
     """Of a whole text: the number of merges, and the ids of special and added tokens in it."""
 
     num_merges: int
@@ -78,7 +78,7 @@ class Edge(NamedTuple):
     score: float
 
 
-class Path(NamedTuple):
+class Segmentation(NamedTuple):
     """A segmentation: its pieces in order, and the sum of their scores."""
 
     edges: Sequence[Edge]
@@ -98,12 +98,12 @@ class Lattice:
 
     edges: Sequence[Edge]
     num_edges: int
-    best: Path
-    others: Sequence[Path]
+    best: Segmentation
+    others: Sequence[Segmentation]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class WordPieceAttempts:
     """What WordPiece found in a pretoken: at each place the longest entry. All longer ones were tried before it.
 
     Attributes:
@@ -149,7 +149,7 @@ class ExplainedPretoken:
     by_merges: bool = True
     part: int | None = None
     lattice: Lattice | None = None
-    attempts: Attempts | None = None
+    attempts: WordPieceAttempts | None = None
     splits: Sequence[ExplainedSplit] = ()
 
 
@@ -158,7 +158,7 @@ _Path = tuple[list[_Edge], float]
 _Step = tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]
 _Split = tuple[int, int, int, int, int]
 # As the core tells it: symbols, where each begins, steps, splits.
-Merged = tuple[list[int], list[int], list[_Step], list[_Split]]
+MergeResult = tuple[list[int], list[int], list[_Step], list[_Split]]
 
 
 def explained(
@@ -168,7 +168,7 @@ def explained(
     whole: bool,
     part: int | None,
     ids: list[int],
-    merged: Merged | None,
+    merged: MergeResult | None,
     lattice: tuple[list[_Edge], int, _Path, list[_Path]] | None,
     longest: tuple[list[tuple[int, int, int]], int | None, bool] | None,
     *,
@@ -202,7 +202,7 @@ def explained(
         by_merges=merged is not None or added or whole,
         part=part,
         lattice=None if lattice is None else _lattice(*lattice),
-        attempts=None if longest is None else Attempts(*longest),
+        attempts=None if longest is None else WordPieceAttempts(*longest),
         splits=[ExplainedSplit._make(split) for split in splits],
     )
 
@@ -211,5 +211,5 @@ def _lattice(edges: list[_Edge], num_edges: int, best: _Path, others: list[_Path
     return Lattice([Edge._make(edge) for edge in edges], num_edges, _path(best), [_path(other) for other in others])
 
 
-def _path(path: _Path) -> Path:
-    return Path([Edge._make(edge) for edge in path[0]], path[1])
+def _path(path: _Path) -> Segmentation:
+    return Segmentation([Edge._make(edge) for edge in path[0]], path[1])

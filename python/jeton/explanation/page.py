@@ -10,7 +10,7 @@ from ..drawing import to_html as drawing_html
 from ..drawing import visible
 from . import limits
 from .facts import ExplainedPretoken, Lattice
-from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
+from .text_report import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
 
 if TYPE_CHECKING:
     from .explanation import Explanation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..drawing import to_terminal, visible
 from . import limits
-from .facts import Attempts, Edge, ExplainedMerge, ExplainedPretoken, ExplainedSplit, Lattice, Path
+from .facts import Edge, ExplainedMerge, ExplainedPretoken, ExplainedSplit, Lattice, Segmentation, WordPieceAttempts
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -20,14 +20,14 @@ __all__ = [
     "merge_words",
     "part_words",
     "quoted_text",
+    "report_lines",
     "sequence",
     "some",
     "split_words",
-    "words",
 ]
 
 
-def words(explanation: Explanation, *, color: bool) -> Iterator[str]:
+def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
     """All but the summary."""
     first_seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
     shown = explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN]
@@ -107,7 +107,7 @@ def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
     yield f"ids {some(pretoken.ids)}"
 
 
-def _path(pretoken: ExplainedPretoken, path: Path) -> str:
+def _path(pretoken: ExplainedPretoken, path: Segmentation) -> str:
     shown = path.edges[: limits.MAX_SYMBOLS_SHOWN]
     more = f" … {len(path.edges) - len(shown)} more" if len(path.edges) > len(shown) else ""
     return f"{path.score:.2f} = " + " + ".join(edge_words(pretoken, edge) for edge in shown) + more
@@ -118,7 +118,7 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
     return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
 
 
-def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: Attempts) -> Iterator[str]:
+def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: WordPieceAttempts) -> Iterator[str]:
     """What WordPiece found in a pretoken, and what it tried before."""
     if attempts.is_too_long:
         yield f"longer than this model looks at: unknown as a whole, ids {some(pretoken.ids)}"
