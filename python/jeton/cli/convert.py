@@ -27,9 +27,9 @@ from ..corpus import files_of
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
 from .options import Command, Common, Number, common_options
+from .quantities import counted
 from .running import DIFFERENT
 from .streams import write
-from .words import counted
 
 # What only people read cannot be compared.
 READABLE = [format for format in FORMATS if format != "vocab"]

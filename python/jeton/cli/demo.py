@@ -24,8 +24,8 @@ from .._core import find_invalid_utf8
 from ..drawing import LookPartKind, to_terminal, visible
 from .options import Command, Common, common_options
 from .outputs import check_tokenizer, save_tokenizer
+from .quantities import counted, seconds, size
 from .streams import terminal_look, write
-from .words import counted, seconds, size
 
 VOCAB_SIZE = 8_000
 # Installed packages differ from machine to machine; the standard library is much the same on all.

@@ -17,7 +17,7 @@ import jeton
 from ..corpus import MAX_EXPANSION
 from ..errors import ConfigError, JetonError
 from ..progress import Progress, json_lines
-from .wording import in_options
+from .option_names import in_options
 
 __all__ = [
     "Command",

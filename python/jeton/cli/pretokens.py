@@ -11,8 +11,8 @@ import jeton
 
 from .options import Command, Common, Number, common_options, corpus_options, memory_options
 from .outputs import check_file, check_plot
+from .quantities import counted, size
 from .streams import input_corpus, write
-from .words import counted, size
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -15,8 +15,8 @@ from jeton.training.rules import NAMES
 from ..errors import JetonError
 from .options import Command, Common, Number, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
+from .quantities import counted, seconds, size
 from .streams import input_corpus, write
-from .words import counted, seconds, size
 
 if TYPE_CHECKING:
     from typing import Literal
