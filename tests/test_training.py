@@ -357,7 +357,7 @@ def test_special_tokens_take_the_last_ids_in_the_order_given() -> None:
     assert [tok.vocab[byte] for byte in range(256)] == [bytes([byte]) for byte in range(256)]
     assert tok.vocab_size == tok.num_tokens == 305
     listed = train([CORPUS], 305, special_tokens=["<z>", "<unk>"], unk_token="<unk>")
-    assert discovery.special_tokens == {"<z>": 303, "<unk>": 304}
+    assert listed.special_tokens == {"<z>": 303, "<unk>": 304}
 
 
 def test_presets() -> None:

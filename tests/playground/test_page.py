@@ -189,7 +189,7 @@ class TestAddress:
         text = "".join(f"line {n} 天气 \n" for n in range(400))
         page = open_page(tokenizer="bytes")
         asked: list[str] = []
-        page.on("request", lambda request: request_fields.append(request.url))
+        page.on("request", lambda request: asked.append(request.url))
         page.get_by_label("Text", exact=True).fill(text)
         page.wait_for_url(re.compile("#z="))
         assert len(page.url) < 4000
@@ -458,7 +458,7 @@ def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems,
 def test_the_page_asks_nobody_else(open_page: Open, address: str) -> None:
     page = open_page(tokenizer="bytes")
     asked: list[str] = []
-    page.on("request", lambda request: request_fields.append(request.url))
+    page.on("request", lambda request: asked.append(request.url))
     page.reload()
     page.get_by_label("Text", exact=True).fill("secret")
     page.wait_for_selector(".pane .t")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import jeton.playground
+from jeton.playground import request_guard
 from jeton.playground.request_guard import HEADERS, MAX_BODY_BYTES
 
 from .conftest import Send
@@ -120,14 +121,14 @@ class TestBody:
             assert status(connection.recv(1 << 16)) == 413
 
     def test_a_body_that_does_not_come_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(door, "PATIENCE_S", 0.2)
+        monkeypatch.setattr(request_guard, "PATIENCE_S", 0.2)
         start = time.perf_counter()
         request = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 100\r\n\r\nx"
         assert status(raw(port, request.encode())) == 408
         assert time.perf_counter() - start < 5
 
     def test_a_body_that_comes_in_drips_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(door, "WHOLE_PATIENCE_S", 0.5)
+        monkeypatch.setattr(request_guard, "WHOLE_PATIENCE_S", 0.5)
         start = time.perf_counter()
         head = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\n"
         with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:
@@ -185,7 +186,7 @@ class TestPaths:
             "/api/",
             "/api/tokens/",
             "/api/__import__",
-            "/api/asked",
+            "/api/request_fields",
             "/index.html?x=1",
         ],
     )
