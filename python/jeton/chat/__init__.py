@@ -22,14 +22,14 @@ from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError
 from ..special import Special
 from .encode import TokenizerLike, encode
-from .presets import PRESETS, Preset
+from .presets import PRESETS, ChatPreset
 from .provenance import Origin
-from .template import Piece, choose, render, templates
+from .template import RenderedRun, choose, render, templates
 
 if TYPE_CHECKING:
     from ..definition import Definition
 
-__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "refuse_keywords", "templates"]
+__all__ = ["PRESETS", "Chat", "ChatPreset", "Origin", "RenderedRun", "Turn", "chat", "refuse_keywords", "templates"]
 
 
 class Turn(NamedTuple):
@@ -74,7 +74,7 @@ class Chat:
 
     text: str
     encoding: Encoding
-    pieces: list[Piece]
+    pieces: list[RenderedRun]
     turns: list[Turn]
     mask: list[bool] | None
 
@@ -164,7 +164,7 @@ def _check_tokens(tok: _Tokenizer, name: str) -> None:
         )
 
 
-def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[Piece], encoding: Encoding) -> list[Turn]:
+def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[RenderedRun], encoding: Encoding) -> list[Turn]:
     turns = [Turn(index, message["role"], [], []) for index, message in enumerate(messages)]
     token = 0
     starts = [start for start, _ in encoding.char_spans]
@@ -183,7 +183,7 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
         spans.append((start, end))
 
 
-def _mask(pieces: Sequence[Piece], encoding: Encoding) -> list[bool] | None:
+def _mask(pieces: Sequence[RenderedRun], encoding: Encoding) -> list[bool] | None:
     """A token with a character that the model writes is the model's."""
     ends = accumulate(piece.length for piece in pieces)
     generated = [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]

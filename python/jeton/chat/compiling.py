@@ -1,7 +1,7 @@
 """What Jinja compiles a chat template to: code in which everything that Python would do directly calls the `Sandbox`.
 
 Jinja's own sandbox intercepts calls, attributes and operators. Slices, comparisons, ``~``, literals and the turns of
-loops are plain Python in the code that it generates; `Watched` puts calls in their place. The size of the syntax tree
+loops are plain Python in the code that it generates; `SandboxTransformer` puts calls in their place. The size of the syntax tree
 is limited before code is generated from it.
 """
 
@@ -17,10 +17,10 @@ from jinja2.visitor import NodeTransformer
 
 from ..errors import ChatTemplateError
 
-__all__ = ["Generation", "Generator", "Missing", "Watched"]
+__all__ = ["BriefUndefined", "GenerationBlock", "SandboxCodeGenerator", "SandboxTransformer"]
 
 
-class Generation(Extension):
+class GenerationBlock(Extension):
     """``{% generation %} … {% endgeneration %}``: what the model writes."""
 
     tags = {"generation"}  # noqa: RUF012  (as Jinja has it)
@@ -37,7 +37,7 @@ _MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the table of names for
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
 
 
-class Watched(NodeTransformer):
+class SandboxTransformer(NodeTransformer):
     """The template with calls of the sandbox in the place of what Jinja would let Python do directly."""
 
     def __init__(self) -> None:
@@ -118,8 +118,8 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
     return nodes.ExprStmt(_called(name, values, near)).set_lineno(near.lineno)
 
 
-class Generator(CodeGenerator):
-    """Calls the sandbox itself where `Watched` says so, and the rest through `Sandbox.call`."""
+class SandboxCodeGenerator(CodeGenerator):
+    """Calls the sandbox itself where `SandboxTransformer` says so, and the rest through `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):
@@ -132,7 +132,7 @@ class Generator(CodeGenerator):
         self.write(")")
 
 
-class Missing(Undefined):
+class BriefUndefined(Undefined):
     """Jinja's, with a message that does not repeat a name of any length."""
 
     @property

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
-from .template import Piece
+from .template import RenderedRun
 
 __all__ = ["TokenizerLike", "encode"]
 
@@ -38,7 +38,7 @@ class TokenizerLike(Protocol):
     def _special_flags(self) -> Mapping[str, int]: ...
 
 
-def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Special) -> Encoding:
+def encode(tok: TokenizerLike, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
     """The tokens of a rendered chat.
 
     Args:
@@ -81,7 +81,7 @@ def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Spec
 
 def _refuse(
     refused: Sequence[tuple[int, int, int]],
-    pieces: Sequence[Piece],
+    pieces: Sequence[RenderedRun],
     text: str,
     tok: TokenizerLike,
     *,
@@ -107,7 +107,7 @@ def _refuse(
 # ── ranges of characters ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ranges(pieces: Sequence[Piece], sources: Collection[str]) -> list[tuple[int, int]]:
+def _ranges(pieces: Sequence[RenderedRun], sources: Collection[str]) -> list[tuple[int, int]]:
     ends = accumulate(piece.length for piece in pieces)
     return [
         (end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.source in sources
@@ -166,7 +166,7 @@ def _hidden(
 # ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Part(NamedTuple):
+class _TokenSlice(NamedTuple):
     """Some tokens of an encoding, and how far on in the whole they stand."""
 
     encoding: Encoding
@@ -185,12 +185,12 @@ def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, 
         if between := text[at_char:start]:
             parts.append(_between(tok, between, at_byte, at_char))
         if row is not None:
-            parts.append(_Part(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
+            parts.append(_TokenSlice(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
             at_char, at_byte = end, shadow.byte_spans[row][1]
     return _joined(parts, whole)
 
 
-def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part:
+def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _TokenSlice:
     """Text as it is encoded where it stands: at the beginning, or behind a special token."""
     first = ""
     if at_char:
@@ -201,10 +201,10 @@ def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part
     encoding = tok.tokenize(first + text, special={first} if first else "none", add_special_tokens=False)
     length = len(first.encode())
     rows = slice(1 if first else 0, None)
-    return _Part(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
+    return _TokenSlice(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
 
 
-def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
+def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
     """The parts as one encoding, with what is said of the whole."""
     columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)

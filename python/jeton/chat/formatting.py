@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedFormatter
 
-from .limits import SLOT, VALUE, Running, bytes_of, width
+from .limits import SLOT, VALUE, RenderBudget, bytes_of, width
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
@@ -39,7 +39,7 @@ def number_chars(value: Any) -> int:
 # ── % ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_percent(state: Running, format: str, values: Any) -> None:
+def check_percent(state: RenderBudget, format: str, values: Any) -> None:
     """Refuses ``format % values`` if it may make more than is left.
 
     Raises:
@@ -87,7 +87,7 @@ def check_percent(state: Running, format: str, values: Any) -> None:
         state.afford(total * wide)
 
 
-def _key(state: Running, format: str, at: int) -> tuple[str, int]:
+def _key(state: RenderBudget, format: str, at: int) -> tuple[str, int]:
     """A name in parentheses, in which others may be."""
     begin, depth = at + 1, 0
     while at < len(format):
@@ -126,7 +126,7 @@ class FormatMethod:
         self._text = text
         self._name = name
 
-    def __call__(self, state: Running, args: Sequence[Any], named: Mapping[str, Any]) -> str:
+    def __call__(self, state: RenderBudget, args: Sequence[Any], named: Mapping[str, Any]) -> str:
         """The text with its fields."""
         if self._name == "format_map":
             if named or len(args) != 1 or not isinstance(args[0], Mapping):
@@ -141,7 +141,7 @@ class FormatMethod:
 class Formatter(SandboxedFormatter):
     """Jinja's formatter, which accounts for each field before it is made."""
 
-    def __init__(self, environment: Sandbox, state: Running) -> None:
+    def __init__(self, environment: Sandbox, state: RenderBudget) -> None:
         super().__init__(environment)
         self._state = state
         self._chars, self._width = 0, 1  # of all pieces, which are joined in the end

@@ -2,11 +2,11 @@
 
 A template is a program from a file that somebody published, so everything it does is accounted for by what it produces:
 
-- **Memory.** Each value is charged by the bytes it takes (`Running.charge`), and an operation is refused before it runs
-  if its result, or what it needs for a moment, may exceed what is left (`Running.afford`).
+- **Memory.** Each value is charged by the bytes it takes (`RenderBudget.charge`), and an operation is refused before it runs
+  if its result, or what it needs for a moment, may exceed what is left (`RenderBudget.afford`).
 - **Time.** Each operation takes credit by the work it does; the clock is read when the credit is used up. One operation
-  that Python cannot interrupt does at most `MAX_STEP` units of work (`Running.step`).
-- **Output.** What is printed becomes tokens, which take far more memory than the text (`Running.write`).
+  that Python cannot interrupt does at most `MAX_STEP` units of work (`RenderBudget.step`).
+- **Output.** What is printed becomes tokens, which take far more memory than the text (`RenderBudget.write`).
 
 The limits grow with what the caller has given, so that long chats are no hostile ones. `costs` and `formatting` compute
 the bound of each operation from its arguments; an operation without a bound is refused.
@@ -39,9 +39,9 @@ __all__ = [
     "TRACED",
     "VALUE",
     "VIEWS",
-    "Fields",
-    "Items",
-    "Running",
+    "GivenDict",
+    "GivenList",
+    "RenderBudget",
     "bytes_of",
     "current",
     "is_traced",
@@ -77,14 +77,14 @@ VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, *VIEWS)
 
 
-class Fields(dict[str, Any]):
+class GivenDict(dict[str, Any]):
     """An object of a request as a template sees it; a message knows its index."""
 
     _message: int | None = None
     _size: int = 0
 
 
-class Items(list[Any]):
+class GivenList(list[Any]):
     """A list of a request as a template sees it."""
 
     _size: int = 0
@@ -106,7 +106,7 @@ def piece_bytes(text: str) -> int:
     return SLOT + VALUE + (TRACED if isinstance(text, TracedStr) else 0)
 
 
-class Running:
+class RenderBudget:
     """One rendering: what is left of its limits, and where in the conversation it is.
 
     Attributes:
@@ -116,7 +116,7 @@ class Running:
     """
 
     def __init__(self, controls: Iterable[str], given: int, printable: tuple[type, ...]) -> None:
-        """Limits for so much that the caller gives (`Fields` and `Items` know their sizes).
+        """Limits for so much that the caller gives (`GivenDict` and `GivenList` know their sizes).
 
         Args:
             controls: the spellings of the special tokens.
@@ -210,7 +210,7 @@ class Running:
         """
         if isinstance(value, str):
             return VALUE + len(value)
-        if isinstance(value, Fields | Items) and value._size:
+        if isinstance(value, GivenDict | GivenList) and value._size:
             return value._size
         if not isinstance(value, CONTAINERS):
             return VALUE
@@ -351,11 +351,11 @@ def is_traced(value: Any) -> bool:
     return any(isinstance(leaf, TracedStr) for leaf in current().leaves(value))
 
 
-_RUNNING: ContextVar[Running] = ContextVar("jeton_chat")
+_RUNNING: ContextVar[RenderBudget] = ContextVar("jeton_chat")
 
 
 @contextmanager
-def running(state: Running) -> Iterator[Running]:
+def running(state: RenderBudget) -> Iterator[RenderBudget]:
     """For this rendering; others may run in other threads."""
     token = _RUNNING.set(state)
     try:
@@ -364,6 +364,6 @@ def running(state: Running) -> Iterator[Running]:
         _RUNNING.reset(token)
 
 
-def current() -> Running:
+def current() -> RenderBudget:
     """The rendering that runs. There is one whenever a template does anything: nothing is evaluated at compile time."""
     return _RUNNING.get()

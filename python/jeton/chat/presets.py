@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS", "ChatPreset"]
 
 
-class Preset(NamedTuple):
+class ChatPreset(NamedTuple):
     """A template and what it needs.
 
     Attributes:
@@ -88,11 +88,11 @@ _PHI3 = """\
 """
 
 PRESETS = {
-    "chatml": Preset("ChatML", _CHATML, ("<|im_start|>", "<|im_end|>")),
-    "llama3": Preset(
+    "chatml": ChatPreset("ChatML", _CHATML, ("<|im_start|>", "<|im_end|>")),
+    "llama3": ChatPreset(
         "Llama 3", _LLAMA3, ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
     ),
-    "mistral": Preset("Mistral", _MISTRAL, ("<s>", "</s>")),
-    "gemma": Preset("Gemma", _GEMMA, ("<bos>", "<start_of_turn>", "<end_of_turn>")),
-    "phi3": Preset("Phi-3", _PHI3, ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")),
+    "mistral": ChatPreset("Mistral", _MISTRAL, ("<s>", "</s>")),
+    "gemma": ChatPreset("Gemma", _GEMMA, ("<bos>", "<start_of_turn>", "<end_of_turn>")),
+    "phi3": ChatPreset("Phi-3", _PHI3, ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")),
 }

@@ -7,7 +7,7 @@ generates (`compiling`). Methods, filters, tests and functions are those listed 
 Jinja's optimizer, which would evaluate constant expressions while it compiles, is off.
 
 What comes out of a text's method or filter as a plain `str` though `TracedStr` text went in is given its origin again
-(`Running.own`).
+(`RenderBudget.own`).
 
 Left out of Jinja: chance, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …; the
 text of ``safe`` and ``escape`` is plain text); ``str.encode``, for text that went through bytes has lost its origin.
@@ -28,12 +28,12 @@ from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
 
-from .compiling import Generation, Generator, Missing, Watched
+from .compiling import BriefUndefined, GenerationBlock, SandboxCodeGenerator, SandboxTransformer
 from .costs import METHODS, check_number, joined
 from .filters import filters, tests
 from .formatting import FormatMethod, check_percent
 from .functions import Dict, functions
-from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, Fields, bytes_of, current, is_traced, piece_bytes, width
+from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, GivenDict, bytes_of, current, is_traced, piece_bytes, width
 from .provenance import TracedStr, join, runs_of
 
 __all__ = ["Sandbox", "sandbox"]
@@ -63,7 +63,7 @@ _OF_OTHERS: dict[type, frozenset[str]] = {
 class Sandbox(ImmutableSandboxedEnvironment):
     """The environment of all chat templates. It keeps nothing of a rendering, so one serves all threads."""
 
-    code_generator_class = Generator
+    code_generator_class = SandboxCodeGenerator
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     printable = (int, float, complex, type(None), range, Undefined, Namespace, Macro, LoopContext)
 
@@ -71,8 +71,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(
             trim_blocks=True,
             lstrip_blocks=True,
-            extensions=[Generation, loopcontrols],
-            undefined=Missing,
+            extensions=[GenerationBlock, loopcontrols],
+            undefined=BriefUndefined,
             finalize=_final,
             optimized=False,
         )
@@ -82,7 +82,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._functions = frozenset(self.globals.values())
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        template: nodes.Template = Watched().visit(super()._parse(source, name, filename))
+        template: nodes.Template = SandboxTransformer().visit(super()._parse(source, name, filename))
         return template
 
     # ── what the generated code calls ─────────────────────────────────────────────────────────────────────────────
@@ -96,7 +96,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """A turn of it begins, perhaps that of a message."""
         state = current()
         state.charge()
-        if isinstance(value, Fields) and value._message is not None:
+        if isinstance(value, GivenDict) and value._message is not None:
             state.turn = value._message
 
     def passed(self) -> bool:

@@ -12,19 +12,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
-from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, Fields, Items, Running, running
+from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, RenderBudget, running
 from .presets import PRESETS
 from .provenance import CALLER, Origin, TracedStr, runs_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["Piece", "choose", "render", "templates"]
+__all__ = ["RenderedRun", "choose", "render", "templates"]
 
 _FILE = "<chat template>"
 
 
-class Piece(NamedTuple):
+class RenderedRun(NamedTuple):
     """A part of the rendered text.
 
     Attributes:
@@ -115,7 +115,7 @@ def render(
     variables: Mapping[str, Any],
     own: Mapping[str, Any],
     controls: Sequence[str],
-) -> tuple[str, list[Piece]]:
+) -> tuple[str, list[RenderedRun]]:
     """What a template makes of messages.
 
     Args:
@@ -133,13 +133,13 @@ def render(
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
-    seen = Items(_message(index, message) for index, message in enumerate(messages))
+    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
     seen._size = VALUE + sum(message._size for message in seen)
     template = compiled(source)
-    pieces: list[Piece] = []
+    pieces: list[RenderedRun] = []
     texts: list[str] = []
     size = seen._size + sum(map(_size, given.values()))
-    with running(Running(controls, size, template.environment.printable)) as state:  # type: ignore[attr-defined]
+    with running(RenderBudget(controls, size, template.environment.printable)) as state:  # type: ignore[attr-defined]
         try:
             context = template.new_context({**own, **given, "messages": seen})
             for chunk in template.root_render_func(context):
@@ -153,17 +153,19 @@ def render(
     return "".join(texts), pieces
 
 
-def _pieces(chunk: str, turn: int | None) -> list[Piece]:
+def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
     """What one expression printed. Outside of a turn, the template's part belongs to the message it prints with it."""
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
     around = messages.pop() if turn is None and len(messages) == 1 else turn
     return [
-        Piece(length, origin, around if origin.message is None else origin.message) for length, origin in runs if length
+        RenderedRun(length, origin, around if origin.message is None else origin.message)
+        for length, origin in runs
+        if length
     ]
 
 
-def _message(index: int, message: Mapping[str, Any]) -> Fields:
+def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if not isinstance(message, Mapping):
         raise ConfigError(
             f"message {index} is {message!r:.60}, not an object with a role and a content", option="messages"
@@ -195,7 +197,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
     if depth > MAX_DEPTH // 2:
         raise ConfigError(f"{where} is nested too deeply", option="messages")
     if isinstance(value, Mapping):
-        fields = Fields()
+        fields = GivenDict()
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{where} has the key {key!r:.60}, which is no text", option="messages")
@@ -203,15 +205,15 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
-        items = Items(_seen(item, origin, where, depth + 1) for item in value)
+        items = GivenList(_seen(item, origin, where, depth + 1) for item in value)
         items._size = VALUE + sum(map(_size, items))
         return items
     raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
 
 
 def _size(value: Any) -> int:
-    """As `Running.size`."""
-    if isinstance(value, Fields | Items):
+    """As `RenderBudget.size`."""
+    if isinstance(value, GivenDict | GivenList):
         return value._size
     return VALUE + (len(value) if isinstance(value, str) else 0)
 
