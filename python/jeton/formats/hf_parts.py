@@ -16,7 +16,7 @@ from ..definition import Bpe, Definition, Part, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from .hf_template import read_template, write_template
 
-__all__ = ["Parts", "read_parts", "write_parts"]
+__all__ = ["PipelineJson", "read_parts", "write_parts"]
 
 JSON = dict[str, Any]
 
@@ -40,7 +40,7 @@ _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "con
 
 
 @dataclass
-class Parts:
+class PipelineJson:
     """What surrounds the model in the file.
 
     Attributes:
@@ -82,7 +82,7 @@ def _without(regex: str) -> JSON:
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> Parts:
+def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> PipelineJson:
     """HF's spelling of a definition.
 
     Args:
@@ -99,7 +99,7 @@ def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) 
         if model.level == "byte":
             losses["end_of_word"] = "an end-of-word symbol at byte level"
         normalizer = [{"type": "Replace", "pattern": {"Regex": r"(?<=\S)(?=\s|$)"}, "content": mark}]
-    return Parts(
+    return PipelineJson(
         _sequence("normalizers", normalizer),
         _sequence("pretokenizers", splits),
         write_template(ordered(definition.template), token),

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from ..definition import Part
 
-__all__ = ["REGISTRY", "Known", "by_content"]
+__all__ = ["REGISTRY", "KnownRankFile", "by_content"]
 
 
-class Known(NamedTuple):
+class KnownRankFile(NamedTuple):
     """A rank file and what belongs to it.
 
     Attributes:
@@ -136,14 +136,16 @@ _KIMI_NAMED = {
 }
 
 _KNOWN = (
-    Known("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
-    Known("cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}),
-    Known("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
-    Known("o200k_harmony", *_O200K, "o200k", _HARMONY),
-    Known(
+    KnownRankFile("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
+    KnownRankFile(
+        "cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}
+    ),
+    KnownRankFile("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
+    KnownRankFile("o200k_harmony", *_O200K, "o200k", _HARMONY),
+    KnownRankFile(
         "llama3",
         *_LLAMA3,
         "llama3",
@@ -152,7 +154,7 @@ _KNOWN = (
             [*_LLAMA3_FIRST, *_reserved(0, 4), *_LLAMA3_HEADER, *_reserved(4, 5), "<|eot_id|>", *_reserved(5, 251)],
         ),
     ),
-    Known(
+    KnownRankFile(
         "llama3.1",
         *_LLAMA3,
         "llama3",
@@ -164,15 +166,15 @@ _KNOWN = (
             ],
         ),
     ),
-    Known("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
-    Known(
+    KnownRankFile("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
+    KnownRankFile(
         "qwen",
         *_QWEN,
         "qwen2",
         _from(151643, [_ENDOFTEXT, "<|im_start|>", "<|im_end|>", *(f"<|extra_{i}|>" for i in range(205))]),
         ({"type": "NFC"},),
     ),
-    Known(
+    KnownRankFile(
         "kimi_k2",
         *_KIMI,
         _KIMI_PATTERN,
@@ -180,10 +182,10 @@ _KNOWN = (
     ),
 )
 
-REGISTRY: dict[str, Known] = {known.name: known for known in _KNOWN}
+REGISTRY: dict[str, KnownRankFile] = {known.name: known for known in _KNOWN}
 
 
-def by_content(sha256: str) -> Known | None:
+def by_content(sha256: str) -> KnownRankFile | None:
     """The first file that is known by this hash.
 
     Examples:

@@ -28,7 +28,7 @@ from ..entries import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import ENTRY, FLAGS
-from .hf_parts import NORMALIZERS, Parts, read_parts, write_parts
+from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
 
@@ -100,7 +100,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
 
 
 def _write_model(
-    tok: Tokenizer, parts: Parts, spelling: dict[str, Any], *, implied: bool
+    tok: Tokenizer, parts: PipelineJson, spelling: dict[str, Any], *, implied: bool
 ) -> tuple[JSON, dict[str, str]]:
     """The model's small fields, and its big members as JSON text."""
     model = tok.definition.model
@@ -217,7 +217,7 @@ def _free_mark(tok: Tokenizer) -> str:
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
 
 
-def _own_facts(definition: Definition, parts: Parts) -> JSON:
+def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
     facts: JSON = {"definition": definition.to_json()}
     if parts.mark:
         facts["end_of_word"] = parts.mark
@@ -235,7 +235,7 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
     return facts
 
 
-def _own_columns(tok: Tokenizer, parts: Parts) -> JSON:
+def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
     """What of the vocabulary HF's model has no place for: scores, kinds of entries, which added tokens are entries."""
     columns: JSON = {}
     model = tok.definition.model

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError
 from ...progress import Progress, ProgressEvent, make_reporter
-from ..registry import REGISTRY, Known
+from ..registry import REGISTRY, KnownRankFile
 
 __all__ = ["cache_folder", "fetch_known", "find_known", "is_on"]
 
@@ -82,12 +82,12 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
     return target
 
 
-def find_known(known: Known) -> Path | None:
+def find_known(known: KnownRankFile) -> Path | None:
     """The file if it is on this machine, whole; asks no network."""
     return next((path for path in _places(known) if _holds(path, known)), None)
 
 
-def _places(known: Known) -> list[Path]:
+def _places(known: KnownRankFile) -> list[Path]:
     """Where the file may be; what is downloaded goes to the first.
 
     The last place has the publisher's own name for the file, which somebody who copies it there by hand may keep.
@@ -101,13 +101,13 @@ def _places(known: Known) -> list[Path]:
     return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), *own]
 
 
-def _filename(known: Known) -> str:
+def _filename(known: KnownRankFile) -> str:
     """The file's name in the cache and on a mirror: several publishers call theirs tokenizer.model."""
     stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
     return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
 
 
-def _holds(path: Path, known: Known) -> bool:
+def _holds(path: Path, known: KnownRankFile) -> bool:
     """Whether the file is there and is the right one. A wrong one is replaced, which is worth a line."""
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return False
@@ -117,7 +117,7 @@ def _holds(path: Path, known: Known) -> bool:
     return False
 
 
-def _address(known: Known) -> str:
+def _address(known: KnownRankFile) -> str:
     """Where to download from.
 
     Raises:
@@ -156,7 +156,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _download(known: Known, url: str, target: Path, progress: Progress) -> bytes:
+def _download(known: KnownRankFile, url: str, target: Path, progress: Progress) -> bytes:
     """The file's content, with the right hash."""
     opener = urllib.request.build_opener(_Redirects)  # with the proxies of the environment
     request = urllib.request.Request(url, headers={"User-Agent": "jeton"})  # noqa: S310 (_address has looked at it)
@@ -193,7 +193,7 @@ def _words(reason: object) -> str:
     return text or type(reason).__name__
 
 
-def _failure(known: Known, url: str, target: Path, why: str) -> DownloadError:
+def _failure(known: KnownRankFile, url: str, target: Path, why: str) -> DownloadError:
     return DownloadError(
         f"the file of {known.name!r} is not on this machine {why}. Download {url} where there is a network and put it "
         f"at {target}, or set JETON_CACHE_DIR to a folder that has {_filename(known)}",

@@ -49,7 +49,7 @@ _BESIDE = (
 )
 
 
-class _File(NamedTuple):
+class _RemoteFile(NamedTuple):
     """What the hub lists of a file: the sha256 of its content where it is large, else git's hash."""
 
     size: int | None
@@ -57,9 +57,9 @@ class _File(NamedTuple):
     git: str | None
 
 
-class _Listing(NamedTuple):
+class _RepositoryInfo(NamedTuple):
     commit: str
-    files: dict[str, _File]  # those that we take
+    files: dict[str, _RemoteFile]  # those that we take
     code: list[str]  # Python files for tokenizers that lie beside them
 
 
@@ -87,7 +87,7 @@ def fetch_repository(name: str) -> Path:
 # ── what is there ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(repository: str, revision: str) -> _Listing | None:
+def _list(repository: str, revision: str) -> _RepositoryInfo | None:
     """The listing of a revision. None: unknown, and nobody may be asked."""
     record = _record(repository, revision)
     known = _read_record(record)
@@ -111,8 +111,10 @@ def _list(repository: str, revision: str) -> _Listing | None:
     return listing
 
 
-def _chosen(commit: str, siblings: list[Any]) -> _Listing:
-    found = {file.rfilename: _File(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings}
+def _chosen(commit: str, siblings: list[Any]) -> _RepositoryInfo:
+    found = {
+        file.rfilename: _RemoteFile(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings
+    }
     whole = next((name for name in SELF_CONTAINED if name in found), None)
     names = [name for name in _BESIDE if name in found]
     if whole:
@@ -121,7 +123,7 @@ def _chosen(commit: str, siblings: list[Any]) -> _Listing:
         names += [name for name in found if "/" not in name and (name in _PARTS or name.endswith(_PART_SUFFIXES))]
     if _COMMIT.fullmatch(commit) is None:
         raise FormatError(f"the hub names a commit that is none: {commit[:50]!r}", format="hub")
-    return _Listing(commit, {name: found[name] for name in names}, code_files(found))
+    return _RepositoryInfo(commit, {name: found[name] for name in names}, code_files(found))
 
 
 def _record(repository: str, revision: str) -> Path:
@@ -129,16 +131,16 @@ def _record(repository: str, revision: str) -> Path:
     return cache_folder() / "hub" / f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.json"
 
 
-def _read_record(path: Path) -> _Listing | None:
+def _read_record(path: Path) -> _RepositoryInfo | None:
     try:
         facts = json.loads(path.read_bytes())
-        files = {str(name): _File(*file) for name, file in facts["files"].items()}
-        return _Listing(str(facts["commit"]), files, [*map(str, facts["code"])])
+        files = {str(name): _RemoteFile(*file) for name, file in facts["files"].items()}
+        return _RepositoryInfo(str(facts["commit"]), files, [*map(str, facts["code"])])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # not there or damaged: it is written anew
 
 
-def _write_record(path: Path, listing: _Listing) -> None:
+def _write_record(path: Path, listing: _RepositoryInfo) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with write_atomically(path) as file:
@@ -150,7 +152,7 @@ def _write_record(path: Path, listing: _Listing) -> None:
 # ── getting it ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _get(repository: str, listing: _Listing) -> Path:
+def _get(repository: str, listing: _RepositoryInfo) -> Path:
     hub = _library()
     options: dict[str, Any] = {"revision": listing.commit, "cache_dir": hub_cache()}
     paths = []
@@ -169,7 +171,7 @@ def _get(repository: str, listing: _Listing) -> Path:
     return paths[0].parent
 
 
-def _download(repository: str, commit: str, name: str, file: _File, options: dict[str, Any]) -> Path:
+def _download(repository: str, commit: str, name: str, file: _RemoteFile, options: dict[str, Any]) -> Path:
     if _is_offline():
         raise _failure(repository, commit, None)
     try:
@@ -191,7 +193,7 @@ def _download(repository: str, commit: str, name: str, file: _File, options: dic
     return path
 
 
-def _is_sound(path: Path, file: _File) -> bool:
+def _is_sound(path: Path, file: _RemoteFile) -> bool:
     """Whether the content has the hash that the hub lists."""
     data = path.read_bytes()
     if file.sha256 is not None:
