@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.cli import train as module
-from jeton.cli.options import Number, Size
+from jeton.cli.options import Count, Size
 from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
@@ -215,7 +215,7 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("value", "number"), [("32k", 32_000), ("32Ki", 32_768), ("1.5M", 1_500_000), ("300", 300)])
 def test_numbers_with_a_unit(value: str, number: int) -> None:
-    assert Number().convert(value, None, None) == number
+    assert Count().convert(value, None, None) == number
 
 
 def test_a_size_with_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ COMMANDS = (
 )
 
 
-class _Lazy(click.Group):
+class _LazyGroup(click.Group):
     """A group that finds each command in the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -50,7 +50,7 @@ class _Lazy(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(jeton.__version__, prog_name="jeton")
 def _jeton() -> None:
     """Train, run and understand tokenizers.

@@ -10,7 +10,7 @@ import click
 
 from ..drawing import to_terminal
 from ..errors import FormatError
-from .options import Command, Common, common_options, permission, special_option, tokenizer_option
+from .options import Command, CommonOptions, common_options, permission, special_option, tokenizer_option
 from .streams import terminal_look, write
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @special_option
 @common_options
 def chat(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     file: BinaryIO,
     template: str | None,

@@ -8,7 +8,7 @@ import click
 
 import jeton
 
-from .options import Command, Common, TextOptions, common_options, text_options
+from .options import Command, CommonOptions, TextOptions, common_options, text_options
 from .streams import input_texts, named, repaired, terminal_look, write
 
 
@@ -25,7 +25,7 @@ from .streams import input_texts, named, repaired, terminal_look, write
 )
 @text_options
 @common_options
-def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
+def compare(common: CommonOptions, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
     """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: how many tokens
     each makes, where some cut and others do not, and the tokens of each. Its own tokens are those that no other
     tokenizer has at that place.

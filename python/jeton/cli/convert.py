@@ -26,7 +26,7 @@ from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
-from .options import Command, Common, Number, common_options
+from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT
 from .streams import write
@@ -47,11 +47,11 @@ PIECE_BYTES = 4096
 @click.option(
     "--texts", multiple=True, metavar="FILE", help="Compare on this too: a file, glob or folder (repeatable)."
 )
-@click.option("--strings", type=Number(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate.")
+@click.option("--strings", type=Count(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate.")
 @click.option("--pattern", metavar="NAME|REGEX", help="The pattern of an IN that does not say it (rank files).")
 @common_options
 def convert(
-    common: Common,
+    common: CommonOptions,
     source: str,
     output: str,
     format: str | None,
@@ -140,7 +140,9 @@ class _Accepted(set[str]):
         return is_accepted
 
 
-def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> set[str]:
+def _save(
+    common: CommonOptions, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]
+) -> set[str]:
     """Saves, and gives the names of what was lost."""
     accepted = _Accepted(accept_loss)
     with warnings.catch_warnings(record=True) as caught:

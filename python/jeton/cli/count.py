@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import JetonError
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
+from .streams import holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
 
 if TYPE_CHECKING:
     import jeton
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @tokenizer_option
 @text_options
 @common_options
-def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
+def count(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Counts the tokens of all TEXTs together, or of standard input. With --files, prints "N<TAB>name" for each file
     and the total last; of .jsonl, .ndjson and .parquet the texts of the rows are counted, as training and measure
     read them.
@@ -41,11 +41,11 @@ def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tup
     write(json.dumps({"tokens": sum(counts)}) if common.as_json else str(sum(counts)))
 
 
-def _count_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text) -> int:
+def _count_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: Text) -> int:
     return repaired(common, text, options, lambda data: tok.count(data, **options.keywords))
 
 
-def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
+def _count_files(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
     total = 0
     for file in input_files(places):
         if holds_rows(file):
@@ -60,7 +60,7 @@ def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, pla
     write(json.dumps({"total": total}) if common.as_json else f"{total}\ttotal")
 
 
-def _count_rows(common: Common, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
+def _count_rows(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
     """The tokens of all rows of a file; rows are many and short, so they are encoded together."""
     rows = rows_of(file, options)
     tokens = 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 
 from ..errors import FormatError
-from .options import Command, Common, common_options, tokenizer_option
+from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import binary_output, standard_input, write
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LARGE = 1 << 16
 @tokenizer_option
 @common_options
 def decode(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     ids: tuple[str, ...],
     errors: Literal["strict", "replace"] | None,

@@ -22,7 +22,7 @@ import jeton
 
 from .._core import find_invalid_utf8
 from ..drawing import LookPartKind, to_terminal, visible
-from .options import Command, Common, common_options
+from .options import Command, CommonOptions, common_options
 from .outputs import check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
 from .streams import terminal_look, write
@@ -40,7 +40,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Section:
     """One kind of text in the corpus."""
 
     name: str
@@ -51,7 +51,7 @@ class _Part:
 @click.command(cls=Command, short_help="Train on this Python's own library and look around.")
 @click.option("-o", "--output", default="jeton-demo", show_default=True, metavar="OUT", help="Where to save.")
 @common_options
-def demo(common: Common, output: str) -> None:
+def demo(common: CommonOptions, output: str) -> None:
     """Trains a tokenizer on this Python's standard library, tens of megabytes, together with Jeton's lessons in
     English and Chinese, and shows what it learned. Takes seconds, and needs no network. With -q it prints only
     "name<TAB>bytes per token" for each kind of text.
@@ -86,7 +86,7 @@ def demo(common: Common, output: str) -> None:
     _write_next_steps(output)
 
 
-def _parts() -> list[_Part]:
+def _parts() -> list[_Section]:
     """The corpus: the library as files, the lessons as they are installed."""
     root = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
@@ -94,10 +94,10 @@ def _parts() -> list[_Part]:
     library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
     if not library:
         raise FileNotFoundError(2, "this Python has no library as source files", str(root))
-    parts = [_Part("Python source", library, sum(path.stat().st_size for path in library))]
+    parts = [_Section("Python source", library, sum(path.stat().st_size for path in library))]
     for name, ending in (("English lessons", ".py"), ("Chinese lessons", ".zh.md")):
         lessons = list(_lessons(ending))
-        parts.append(_Part(name, lessons, sum(map(len, lessons))))
+        parts.append(_Section(name, lessons, sum(map(len, lessons))))
     return parts
 
 
@@ -108,7 +108,7 @@ def _lessons(ending: str) -> Iterator[bytes]:
             yield file.read_bytes()
 
 
-def _write_corpus(parts: list[_Part]) -> None:
+def _write_corpus(parts: list[_Section]) -> None:
     _headline(f"Jeton {jeton.__version__}: training on what this machine has")
     for part in parts:
         origin = f" (Python {platform.python_version()}'s standard library)" if part is parts[0] else ""

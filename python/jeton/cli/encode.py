@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..drawing import TerminalStream
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, binary_output, holds_rows, input_files, input_texts, named, repaired, terminal_look, write
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
+from .streams import (
+    binary_output,
+    holds_rows,
+    input_files,
+    input_texts,
+    named,
+    repaired,
+    terminal_look,
+    write,
+)
 
 if TYPE_CHECKING:
     import jeton
@@ -37,7 +46,7 @@ CHUNK = 1 << 18
 @text_options
 @common_options
 def encode(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     options: TextOptions,
     texts: tuple[str, ...],
@@ -71,7 +80,7 @@ def encode(
             _encode_one(common, tok, options, text, form)
 
 
-def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
+def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
     """Encodes and writes one text. All of it is encoded before anything is written: an error leaves no half output."""
 
     def use(data: bytes | str) -> tuple[Any, bytes | str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
 from .streams import input_texts, named, repaired, terminal_look, write
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @tokenizer_option
 @text_options
 @common_options
-def explain(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
+def explain(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Explains how each TEXT, each text of the files with --files, or standard input becomes ids: its pretokens, the
     part of the pattern that made each of them, and in each every merge with the pair, its rank, and what else could
     have merged. Of a Unigram model it shows the scores of the best ways, of WordPiece what was tried. With --json,

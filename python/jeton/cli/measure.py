@@ -9,7 +9,7 @@ import click
 
 import jeton
 
-from .options import Command, Common, common_options, corpus_options, tokenizer_option
+from .options import Command, CommonOptions, common_options, corpus_options, tokenizer_option
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @corpus_options
 @common_options
 def measure(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],

@@ -21,7 +21,7 @@ from .option_names import in_options
 
 __all__ = [
     "Command",
-    "Common",
+    "CommonOptions",
     "Number",
     "Size",
     "TextOptions",
@@ -67,7 +67,7 @@ class Command(click.Command):
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonOptions:
     """What every command has: how to answer, and how much to say meanwhile."""
 
     as_json: bool
@@ -118,7 +118,7 @@ class TextOptions:
 
 
 def common_options(command: Function) -> Function:
-    """--json, -q, --progress and --threads, handed on as `Common`, the first argument."""
+    """--json, -q, --progress and --threads, handed on as `CommonOptions`, the first argument."""
 
     @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, one object per line.")
     @click.option("-q", "--quiet", is_flag=True, help="Say nothing but results, warnings and errors.")
@@ -132,7 +132,7 @@ def common_options(command: Function) -> Function:
     @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads for long work; all cores by default.")
     @functools.wraps(command)
     def wrapped(as_json: bool, quiet: bool, progress_mode: str, threads: int | None, **rest: Any) -> None:
-        command(Common(as_json, quiet, progress_mode, threads), **rest)
+        command(CommonOptions(as_json, quiet, progress_mode, threads), **rest)
 
     return wrapped
 
@@ -244,7 +244,7 @@ def sample_options(command: Function) -> Function:
     @click.option(
         "--sample",
         "sample_bytes",
-        type=Size(),
+        type=ByteSize(),
         metavar="SIZE",
         help="Read a sample of this size (2GB, 500MB), in whole documents from all over the corpus.",
     )
@@ -285,7 +285,7 @@ def _amount(value: str, pattern: str) -> int | None:
     return int(amount) if amount.denominator == 1 else None
 
 
-class Size(click.ParamType[int]):
+class ByteSize(click.ParamType[int]):
     """A number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
 
     name = "size"
@@ -298,7 +298,7 @@ class Size(click.ParamType[int]):
         return amount
 
 
-class Number(click.ParamType[int]):
+class Count(click.ParamType[int]):
     """A number of tokens, merges or texts: 32000, 32k, 1.5M; a unit is decimal, or binary with an i: 32Ki is 32768."""
 
     name = "number"

@@ -17,7 +17,7 @@ import jeton
 from ..atomic import write_atomically
 from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
 from ..formats import format_of
-from .options import Common
+from .options import CommonOptions
 
 __all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]
 
@@ -81,7 +81,7 @@ def check_tokenizer(
         tok.save(Path(folder, target.name or "out"), format=format, accept_loss=accept_loss)
 
 
-def save_tokenizer(common: Common, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
+def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
     """Saves a tokenizer; where that fails, as a tokenizer.json beside the path, or else in the folder for temporary
     files, and says where. Then the error is raised.
     """

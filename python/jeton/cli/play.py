@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..errors import MissingDependencyError
-from .options import Command, Common, common_options
+from .options import Command, CommonOptions, common_options
 from .streams import write
 
 
@@ -31,7 +31,9 @@ from .streams import write
     "-t", "--tokenizer", "names", multiple=True, metavar="PATH|NAME", help="A tokenizer to begin with (repeatable)."
 )
 @common_options
-def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None) -> None:
+def play(
+    common: CommonOptions, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None
+) -> None:
     """Opens a page on this machine that shows tokens as you type, why they are what they are, how training finds
     them, and what they cost. It shows the tokenizers you name, those of --vocabs, and those this machine has in
     its caches; others can be dropped on the page. Nothing is sent anywhere, and Ctrl-C ends it.

@@ -9,7 +9,7 @@ import click
 
 import jeton
 
-from .options import Command, Common, Number, common_options, corpus_options, memory_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options
 from .outputs import check_file, check_plot
 from .quantities import counted, size
 from .streams import input_corpus, write
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Save the counts: words.jtc.")
 @click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="How text is split.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="Cuts documents (repeatable).")
-@click.option("--min-count", type=Number(1), default=1, metavar="N", help="Leave rarer pretokens out.")
+@click.option("--min-count", type=Count(1), default=1, metavar="N", help="Leave rarer pretokens out.")
 @memory_options
 @click.option("--report", is_flag=True, help="Show frequent pretokens, scripts, and how pretokens grow.")
-@click.option("--top", type=Number(0), default=20, show_default=True, metavar="N", help="How many --report shows.")
+@click.option("--top", type=Count(0), default=20, show_default=True, metavar="N", help="How many --report shows.")
 @click.option(
     "--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw the growth: growth.svg, growth.png."
 )
 @corpus_options
 @common_options
 def pretokens(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,

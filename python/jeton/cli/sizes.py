@@ -9,7 +9,7 @@ import click
 
 import jeton
 
-from .options import Command, Common, Number, common_options, corpus_options, sample_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, sample_options
 from .outputs import check_plot, check_tokenizer, save_tokenizer
 from .quantities import counted, size
 from .streams import input_corpus, write
@@ -27,7 +27,7 @@ class _Sizes(click.ParamType[list[int]]):
         """The integers."""
         if not isinstance(value, str):
             return value
-        number = Number()
+        number = Count()
         try:
             return [number.convert(part.strip(), param, ctx) for part in value.split(",")]
         except click.BadParameter:
@@ -36,7 +36,7 @@ class _Sizes(click.ParamType[list[int]]):
 
 @click.command(cls=Command, short_help="What each vocabulary size is worth, and what it costs.")
 @click.option("-s", "--sizes", type=_Sizes(), metavar="N,N,…", help="The sizes: 8k,16k,32k; 1,024 doubled by default.")
-@click.option("--hidden", type=Number(1), metavar="N", help="A model's width, to say what each size costs it.")
+@click.option("--hidden", type=Count(1), metavar="N", help="A model's width, to say what each size costs it.")
 @click.option("--tied", is_flag=True, help="The model's output head is its embedding, which counts once.")
 @click.option("--test", multiple=True, metavar="PLACE", help="Text to measure on (repeatable); else some is held out.")
 @click.option("--held-out", type=float, default=0.05, show_default=True, metavar="SHARE", help="How much is held out.")
@@ -50,7 +50,7 @@ class _Sizes(click.ParamType[list[int]]):
 @sample_options
 @common_options
 def sizes(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     errors: Literal["strict", "replace", "skip"],
     encoding: str,

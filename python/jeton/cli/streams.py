@@ -17,7 +17,7 @@ from ..corpus.places import file_name
 from ..corpus.reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
-from .options import Common, TextOptions
+from .options import CommonOptions, TextOptions
 
 __all__ = [
     "Text",
@@ -37,7 +37,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-class Text(NamedTuple):
+class InputText(NamedTuple):
     """One text and what to call it when something is wrong with it (empty when there is only this one)."""
 
     data: bytes
@@ -45,8 +45,8 @@ class Text(NamedTuple):
 
 
 def input_texts(
-    common: Common, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
-) -> Iterator[Text]:
+    common: CommonOptions, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
+) -> Iterator[InputText]:
     """The arguments as texts, or with --files the texts in the files they name; else standard input as one text, or as
     one text for each of its lines without the line end.
 
@@ -61,14 +61,14 @@ def input_texts(
             more = f" and {len(names) - 1} more" if names[1:] else ""
             common.warn(f"{names[0]}{more} is the name of a file, and is taken as text; --files reads the file")
         for number, argument in enumerate(arguments, start=1):
-            yield Text(os.fsencode(argument), f"text {number}" if len(arguments) > 1 else "")
+            yield InputText(os.fsencode(argument), f"text {number}" if len(arguments) > 1 else "")
         return
     stream = standard_input(common)
     if not lines:
-        yield Text(stream.read())
+        yield InputText(stream.read())
         return
     for number, line in enumerate(stream, start=1):
-        yield Text(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
+        yield InputText(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
 
 
 def input_files(places: tuple[str, ...]) -> list[str]:
@@ -91,14 +91,14 @@ def holds_rows(file: str) -> bool:
     return split_suffix(file_name(file))[0].lower().endswith((*ROW_SUFFIXES, ".parquet"))
 
 
-def texts_of(file: str, options: TextOptions) -> Iterator[Text]:
+def texts_of(file: str, options: TextOptions) -> Iterator[InputText]:
     """The texts of a file: its rows, or all of it."""
     if holds_rows(file):
         for document in rows_of(file, options):
-            yield Text(document.data, document.source)
+            yield InputText(document.data, document.source)
         return
     with open_place(file) as raw, decompressed(raw, file_name(file)) as stream:
-        yield Text(stream.read(), file)
+        yield InputText(stream.read(), file)
 
 
 def rows_of(file: str, options: TextOptions) -> Corpus:
@@ -106,7 +106,7 @@ def rows_of(file: str, options: TextOptions) -> Corpus:
     return open_corpus(file, field=options.field, errors="replace" if options.replace else "strict")
 
 
-def input_corpus(common: Common, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
+def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
     """CORPUS... as the library's corpus: ``-`` is standard input, everything else a place, with its weight."""
     if weights and len(weights) != len(places):
         raise click.UsageError(
@@ -119,7 +119,7 @@ def input_corpus(common: Common, places: tuple[str, ...], weights: tuple[float, 
     return standard_input(common)
 
 
-def standard_input(common: Common) -> BinaryIO:
+def standard_input(common: CommonOptions) -> BinaryIO:
     """Standard input; somebody who sits before it is told that it is being read."""
     if sys.stdin.isatty():
         common.say("reading standard input; end it with Ctrl-D")
@@ -153,7 +153,7 @@ def named(text: Text) -> Iterator[None]:
         raise
 
 
-def repaired(common: Common, text: Text, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
+def repaired(common: CommonOptions, text: Text, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
     """What `use` makes of a text; if it needs UTF-8 and ``--errors replace`` allows it, of the text with U+FFFD."""
     try:
         return use(text.data)

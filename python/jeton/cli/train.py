@@ -13,7 +13,7 @@ from jeton.training.presets import make
 from jeton.training.rules import NAMES
 
 from ..errors import JetonError
-from .options import Command, Common, Number, common_options, corpus_options, memory_options, sample_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
 from .streams import input_corpus, write
@@ -33,7 +33,7 @@ SMALL_SIZE = 400
 @click.option(
     "-s",
     "--vocab-size",
-    type=Number(),
+    type=Count(),
     default=32_000,
     show_default=True,
     metavar="N",
@@ -59,7 +59,7 @@ SMALL_SIZE = 400
     metavar="NAME=VALUE",
     help="An option of the preset, under the library's name (repeatable): --set split_digits=true.",
 )
-@click.option("--min-frequency", type=Number(), metavar="N", help="Leave rarer pairs alone.")
+@click.option("--min-frequency", type=Count(), metavar="N", help="Leave rarer pairs alone.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
 @click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
 @click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
@@ -75,11 +75,11 @@ SMALL_SIZE = 400
     multiple=True,
     help="What tokens never are (repeatable).",
 )
-@click.option("--max-token-length", type=Number(), metavar="N", help="In bytes, or characters at level char.")
+@click.option("--max-token-length", type=Count(), metavar="N", help="In bytes, or characters at level char.")
 @click.option("--block", "blocked", multiple=True, metavar="TEXT", help="Never a token (repeatable).")
 @click.option("--require", "required", multiple=True, metavar="TEXT", help="Always a token (repeatable).")
 @click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross words (SuperBPE).")
-@click.option("--superwords-from", type=Number(), metavar="N", help="Let merges cross words from N entries on.")
+@click.option("--superwords-from", type=Count(), metavar="N", help="Let merges cross words from N entries on.")
 @click.option("--accept-loss", multiple=True, metavar="NAME", help="Something OUT's format may leave out (repeatable).")
 @memory_options
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
@@ -88,7 +88,7 @@ SMALL_SIZE = 400
 @sample_options
 @common_options
 def train(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..drawing import display_width, visible
-from .options import Command, Common, common_options, tokenizer_option
+from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import write
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 @click.option("--grep", metavar="RE", help="Only tokens in whose text this regular expression is found.")
 @tokenizer_option
 @common_options
-def vocab(common: Common, tok: jeton.Tokenizer, grep: str | None) -> None:
+def vocab(common: CommonOptions, tok: jeton.Tokenizer, grep: str | None) -> None:
     """Lists the vocabulary by id: id, token, its bytes, and the merge that made it. Spaces are drawn as ·, line ends
     as ↵, and bytes that are no characters of their own as ⟨e4 bb⟩; --grep searches in the text itself, not in the
     drawing.
