@@ -57,7 +57,7 @@ _THEMES = {
 }
 
 
-class _Run(NamedTuple):
+class _TextRun(NamedTuple):
     """A piece of a token on one line, in cells."""
 
     x: int
@@ -86,9 +86,9 @@ def to_svg(
     """
     colors = _THEMES[theme]
     shown = drawing.head(MAX_TOKENS)
-    pen = _Pen(max(width, 4))
+    pen = _LineLayout(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
-    laid: list[tuple[int | None, list[_Run]]] = []  # the index of a token, None for what none covers
+    laid: list[tuple[int | None, list[_TextRun]]] = []  # the index of a token, None for what none covers
     num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
@@ -116,7 +116,7 @@ def to_svg(
     return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
 
 
-class _Pen:
+class _LineLayout:
     """Where the next token goes, until the picture is full."""
 
     def __init__(self, width: int) -> None:
@@ -130,13 +130,13 @@ class _Pen:
     def lines(self) -> int:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
-    def lay(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_Run]:
+    def lay(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
         """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
             self._break()
-        runs: list[_Run] = []
+        runs: list[_TextRun] = []
         for part in parts:
             for shown in self._pieces(part.shown):
                 size = display_width(shown)
@@ -145,7 +145,7 @@ class _Pen:
                 if self._y >= max_lines:
                     self.is_full = True
                     return runs
-                runs.append(_Run(self._x, self._y, size, part._replace(shown=shown)))
+                runs.append(_TextRun(self._x, self._y, size, part._replace(shown=shown)))
                 self._x += size
                 self._broken = False
                 self.widest = max(self.widest, self._x)
@@ -169,12 +169,12 @@ class _Pen:
         self._x, self._y, self._broken = 0, self._y + 1, True
 
 
-def _ordered(runs: list[_Run]) -> list[_Run]:
+def _ordered(runs: list[_TextRun]) -> list[_TextRun]:
     """The runs, those of each line moved to where they stand if some are read from the right."""
     directions = [direction_of(run.part) for run in runs]
     if "rtl" not in directions:
         return runs
-    ordered: list[_Run] = []
+    ordered: list[_TextRun] = []
     start = 0
     base: Literal["ltr", "rtl"] | None = None  # of the paragraph; None: one begins
     for _, group in groupby(runs, key=attrgetter("y")):
@@ -196,7 +196,7 @@ def _ordered(runs: list[_Run]) -> list[_Run]:
     return ordered
 
 
-def _base(runs: Iterable[_Run], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
+def _base(runs: Iterable[_TextRun], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
     """The direction of the paragraph that begins here: that of its first letter."""
     for run, direction in zip(runs, directions, strict=True):
         if direction == "ltr" or direction == "rtl":
@@ -206,14 +206,14 @@ def _base(runs: Iterable[_Run], directions: Iterable[Direction]) -> Literal["ltr
     return "ltr"
 
 
-def _is_rtl(run: _Run, direction: Direction) -> bool:
+def _is_rtl(run: _TextRun, direction: Direction) -> bool:
     """Whether its own letters are read from the right: hexadecimal never is."""
     return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
-def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
+def _token(runs: list[_TextRun], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
     """A token's boxes, one a line, then its text."""
-    lines: dict[int, list[_Run]] = {}
+    lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
     for y, x, width in chain.from_iterable(map(_spans, lines.values())):
@@ -227,7 +227,7 @@ def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) ->
     yield from _text(runs, colors.ink, colors, bold=look.special)
 
 
-def _spans(runs: list[_Run]) -> Iterator[tuple[int, int, int]]:
+def _spans(runs: list[_TextRun]) -> Iterator[tuple[int, int, int]]:
     """Line, left end and width of what a token covers of a line: several where others stand between its letters."""
     first, *others = sorted(runs, key=attrgetter("x"))
     start, end = first.x, first.x + first.width
@@ -239,7 +239,7 @@ def _spans(runs: list[_Run]) -> Iterator[tuple[int, int, int]]:
     yield first.y, start, end - start
 
 
-def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
+def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
     for run in runs:
         if not run.part.shown.strip():
             continue
@@ -251,7 +251,7 @@ def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Ite
         yield f'<text {place} {length} fill="{fill}"{weight}>{escape(run.part.shown)}</text>'
 
 
-def _bridge(run: _Run, colors: _Colors) -> str:
+def _bridge(run: _TextRun, colors: _Colors) -> str:
     """What ties a token to the one before it: they share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
