@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.cli import train as module
-from jeton.cli.options import Count, Size
+from jeton.cli.options import ByteSize, Count
 from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
@@ -167,7 +167,7 @@ class TestSources:
         [("1500", 1500), ("500MB", 500_000_000), ("2G", 2 * 10**9), ("1.5 GiB", 3 << 29), ("2kb", 2000)],
     )
     def test_sizes(self, size: str, expected: int) -> None:
-        assert Size().convert(size, None, None) == expected
+        assert ByteSize().convert(size, None, None) == expected
 
     def test_skipped_records_are_told_and_the_exit_code_is_3(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "rows.jsonl", tmp_path / "x.json"

@@ -9,7 +9,7 @@ import click
 
 from ..errors import JetonError
 from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
-from .streams import holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
+from .streams import InputText, holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
 
 if TYPE_CHECKING:
     import jeton
@@ -41,7 +41,7 @@ def count(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, tex
     write(json.dumps({"tokens": sum(counts)}) if common.as_json else str(sum(counts)))
 
 
-def _count_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: Text) -> int:
+def _count_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText) -> int:
     return repaired(common, text, options, lambda data: tok.count(data, **options.keywords))
 
 

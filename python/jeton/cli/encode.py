@@ -12,6 +12,7 @@ import click
 from ..drawing import TerminalStream
 from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
 from .streams import (
+    InputText,
     binary_output,
     holds_rows,
     input_files,
@@ -80,7 +81,7 @@ def encode(
             _encode_one(common, tok, options, text, form)
 
 
-def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
+def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText, form: str) -> None:
     """Encodes and writes one text. All of it is encoded before anything is written: an error leaves no half output."""
 
     def use(data: bytes | str) -> tuple[Any, bytes | str]:

@@ -20,10 +20,10 @@ from ..progress import Progress, json_lines
 from .option_names import in_options
 
 __all__ = [
+    "ByteSize",
     "Command",
     "CommonOptions",
-    "Number",
-    "Size",
+    "Count",
     "TextOptions",
     "common_options",
     "corpus_options",

@@ -20,7 +20,7 @@ from ..errors import InvalidTextError, JetonError
 from .options import CommonOptions, TextOptions
 
 __all__ = [
-    "Text",
+    "InputText",
     "binary_output",
     "holds_rows",
     "input_corpus",
@@ -143,7 +143,7 @@ def terminal_look() -> tuple[bool, int | None]:
 
 
 @contextmanager
-def named(text: Text) -> Iterator[None]:
+def named(text: InputText) -> Iterator[None]:
     """Puts the text's name before an error about it."""
     try:
         yield
@@ -153,7 +153,7 @@ def named(text: Text) -> Iterator[None]:
         raise
 
 
-def repaired(common: CommonOptions, text: Text, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
+def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
     """What `use` makes of a text; if it needs UTF-8 and ``--errors replace`` allows it, of the text with U+FFFD."""
     try:
         return use(text.data)
