@@ -1,9 +1,9 @@
-"""What each operation on values costs at most, from its arguments and before it runs.
+"""Upper bounds of each operation's memory and work, computed from its arguments before it runs.
 
-`METHODS` and `FILTERS` are the complete lists of the methods and filters that templates may use. Each entry has the
-parameters of the operation itself, so Python binds what is passed by position and by name alike, and tells the
-`RenderBudget` the peak of memory that the operation may need (`afford`) and its work, where that is more than linear in
-values that are accounted for already (`step`). What the operation has made is charged when it is done.
+`METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
+operation itself, so Python binds positional and keyword arguments alike. It passes the `RenderBudget` the operation's
+peak memory (`afford`), and its work where that is more than linear in values already charged (`step`). The result is
+charged after the operation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
 
 
 def _count(value: Any) -> int:
-    """A number of times; what is no integer is an error of the operation itself."""
+    """Clamps a count to 0 or more; for a value that is not an integer the operation itself raises."""
     return max(value, 0) if isinstance(value, int) else 0
 
 
@@ -37,12 +37,12 @@ def _widest(*texts: Any) -> int:
 
 
 def check_number(value: Any) -> None:
-    """Refuses integers with which arithmetic would take long."""
+    """Rejects integers over `MAX_BITS`, with which arithmetic would be slow."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise TemplateError(f"an integer has more than {MAX_BITS} bits")
 
 
-# ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _linear(state: RenderBudget, text: str, *args: Any) -> None:
@@ -50,7 +50,9 @@ def _linear(state: RenderBudget, text: str, *args: Any) -> None:
 
 
 def _cased(state: RenderBudget, text: str) -> None:
-    state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))  # ŉ becomes ʼN, ΐ three characters
+    state.afford(
+        bytes_of(text) + 3 * len(text) * max(width(text), 2)
+    )  # case mappings expand up to threefold: ŉ → ʼN, ΐ → three characters
 
 
 def _padded(state: RenderBudget, text: str, width: Any, fillchar: Any = " ") -> None:
@@ -70,7 +72,7 @@ def _matched(state: RenderBudget, text: str, affix: Any, *span: Any) -> None:
 
 
 def _found_backwards(state: RenderBudget, text: str, sub: Any, *span: Any) -> None:
-    state.step(len(text) * len(sub))  # CPython searches backwards without a table
+    state.step(len(text) * len(sub))  # CPython's reverse search is O(n·m)
 
 
 def _stripped(state: RenderBudget, text: str, chars: Any = None) -> None:
@@ -83,7 +85,7 @@ def _without_affix(state: RenderBudget, text: str, affix: Any) -> None:
 
 
 def _pieces(state: RenderBudget, text: str, most: int, maxsplit: Any = -1) -> None:
-    """Of a text that falls into so many at most."""
+    """Bounds a split into at most `most` substrings."""
     if isinstance(maxsplit, int) and maxsplit >= 0:
         most = min(most, maxsplit + 1)
     state.afford(2 * bytes_of(text) + most * piece_bytes(text))
@@ -93,7 +95,7 @@ def _split(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) 
     if isinstance(sep, str):
         _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
     else:
-        state.afford(len(text) * VALUE // 2)  # every second character is a word
+        state.afford(len(text) * VALUE // 2)  # at most every second character begins a word
         _pieces(state, text, len(str.split(text)) + 1, maxsplit)
 
 
@@ -123,7 +125,7 @@ def _rpartition(state: RenderBudget, text: str, sep: Any) -> None:
 
 def _replace(state: RenderBudget, text: str, old: Any, new: Any, count: Any = -1) -> None:
     if not isinstance(old, str) or not isinstance(new, str):
-        return  # an error
+        return  # the operation raises
     times = text.count(old)
     times = min(times, count) if isinstance(count, int) and count >= 0 else times
     per_time = len(new) * _widest(text, new)
@@ -140,7 +142,7 @@ def _translate(state: RenderBudget, text: str, table: Any) -> None:
 
 
 def joined(state: RenderBudget, separator: str, items: Any) -> str:
-    """``separator.join(items)``, with origins."""
+    """Evaluates ``separator.join(items)`` with provenance."""
     texts = state.hold(items)
     if isinstance(texts, str):
         state.afford(len(texts) * (piece_bytes(texts) + SLOT))
@@ -152,7 +154,7 @@ def joined(state: RenderBudget, separator: str, items: Any) -> str:
     between = len(separator), len(separator._runs) if isinstance(separator, TracedStr) else 1
     for text in texts:
         if not isinstance(text, str):
-            raise TemplateError(f"join() of {type(text).__name__}: only texts can be joined")
+            raise TemplateError(f"join() of {type(text).__name__}: only strings can be joined")
         chars += len(text) + between[0]
         runs += between[1] + (len(text._runs) if isinstance(text, TracedStr) else 1)
         wide = max(wide, width(text))
@@ -164,7 +166,7 @@ def joined(state: RenderBudget, separator: str, items: Any) -> str:
     return result
 
 
-# The methods of texts. `encode` is not among them: text that went through bytes has forgotten whose it is.
+# Methods of `str`. `encode` is left out, because bytes have no origin.
 METHODS: dict[str, Cost] = {
     **dict.fromkeys((
         "count", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower",
@@ -188,7 +190,7 @@ METHODS: dict[str, Cost] = {
 }  # fmt: skip
 
 
-# ── filters of a text ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── filters of a text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _text(state: RenderBudget, text: str) -> None:
@@ -238,7 +240,7 @@ def _wordwrap(
     break_on_hyphens: Any = True,
 ) -> None:
     state.afford(len(text) * (4 * VALUE + len(wrapstring or "\n") * _widest(text, wrapstring)))
-    # textwrap copies the rest of a long word for each of its lines, and looks through it at each hyphen.
+    # textwrap copies the rest of a long word for each line, and scans it at each hyphen.
     state.step(4 * len(text) * max(map(len, str.split(text)), default=0))
 
 
@@ -250,7 +252,7 @@ def _tojson(
     separators: Any = None,
     sort_keys: Any = False,
 ) -> None:
-    """The text of an object is made and charged bit by bit; the longest bit is a text."""
+    """Bounds the longest string: JSON is encoded and charged incrementally, one string at a time."""
     if (len(indent) if isinstance(indent, str) else _count(indent)) > 100:
         raise TemplateError("JSON is indented by more than 100")
     for leaf in state.leaves(value):
@@ -259,14 +261,14 @@ def _tojson(
 
 
 def _join(state: RenderBudget, value: Any, d: Any = "", attribute: Any = None) -> None:
-    pass  # `joined` does it
+    pass  # `joined` charges it
 
 
-# ── filters of other values ───────────────────────────────────────────────────────────────────────────────────────
+# ── filters of other values ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _free(state: RenderBudget, *args: Any, **kwargs: Any) -> None:
-    """Hands something through, or looks at one value."""
+    """Bounds operations of constant cost."""
 
 
 def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
@@ -275,7 +277,7 @@ def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
 
 def _int(state: RenderBudget, value: Any, default: Any = 0, base: Any = 10) -> None:
     check_number(value)
-    if isinstance(value, str) and len(value) > MAX_BITS // 6 and base != 10:  # 6 bits a digit at most
+    if isinstance(value, str) and len(value) > MAX_BITS // 6 and base != 10:  # at most 6 bits per digit
         raise TemplateError("an integer has too many digits")
 
 
@@ -286,7 +288,7 @@ def _round(state: RenderBudget, value: Any, precision: Any = 0, method: Any = "c
 
 
 def _listed(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
-    """A list of what is in a value."""
+    """Bounds a list of a value's elements."""
     made = _length(value) * _per_item(value)
     state.afford(made + _length(value) * SLOT)
     state.charge(made)
@@ -297,7 +299,7 @@ def _length(value: Any) -> int:
 
 
 def _per_item(value: Any) -> int:
-    """The bytes of each object that a value makes when it is iterated, beside its place in a list."""
+    """Bytes of each object that iteration over a value creates, beside its list element."""
     if isinstance(value, str):
         return piece_bytes(value) - SLOT
     return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE
@@ -320,14 +322,14 @@ def _slice(state: RenderBudget, value: Any, slices: Any, fill_with: Any = None) 
 
 def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0) -> None:
     if not isinstance(start, int | float):
-        raise TemplateError("|sum adds numbers; it would take quadratic time to add up others")
+        raise TemplateError("|sum supports only numbers; concatenation would take quadratic time")
     for item in value:
         state.charge()
         check_number(item)
 
 
 def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
-    """Values that are compared by keys; without `case_sensitive` lowered copies of all are made first."""
+    """Bounds a comparison by keys; without `case_sensitive`, lowercase copies of all keys are made first."""
     number = total = copies = longest = 0
     for key in keys:
         size = state.size(key)
@@ -404,7 +406,7 @@ def _reverse(state: RenderBudget, value: Any) -> None:
         state.afford(2 * bytes_of(value))
 
 
-# Filters whose first argument is made text, and whose result is text made of their arguments'.
+# Filters that convert their first argument to text and return text made of their arguments.
 OF_TEXT: dict[str, Cost] = {
     **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
     **dict.fromkeys(("e", "escape"), _escape),

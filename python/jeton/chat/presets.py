@@ -1,7 +1,7 @@
-"""Well-known ways to write a chat down, as templates, for tokenizers that have none of their own.
+"""Chat templates of well-known formats, for tokenizers that have none.
 
-They are the bare forms: turns and what opens the next one, as the models' makers describe them. Instructions that a
-model's own template puts in, tools and thoughts are left out. Use the model's own template where there is one.
+They contain turns and the generation prompt, as the models' publishers document them. Left out: default system prompts,
+tools and reasoning. Use the model's own template where there is one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ __all__ = ["PRESETS", "ChatPreset"]
 
 
 class ChatPreset(NamedTuple):
-    """A template and what it needs.
+    """A chat template and the special tokens that it needs.
 
     Attributes:
-        title: for people.
-        source: Jinja.
-        tokens: the special tokens that it spells; without one of them it is mere text.
+        title: display name.
+        source: Jinja source.
+        tokens: special tokens that the template writes; the tokenizer must have all of them.
     """
 
     title: str

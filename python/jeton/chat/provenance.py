@@ -1,11 +1,11 @@
-"""`TracedStr`: a text that knows whose each of its characters is.
+"""`TracedStr`: a `str` that records the origin of each of its characters.
 
-A chat template joins its own words with those of messages, and only its own may be control. So messages are given to
-the template as `TracedStr`, a `str` like any other to it, and what a template does with text keeps the origin of every
-character: joining, cutting, stripping, replacing, changing case. What is not followed here gives a plain `str`; the
-`sandbox` then says whose it is.
+A chat template concatenates its own literals with the contents of messages, and only its own literals may become
+special tokens. Messages are therefore passed to the template as `TracedStr`. It behaves as a `str`, and concatenation,
+slicing, stripping, splitting, replacing and case changes keep the origin of every character. An operation that is not
+implemented here returns a plain `str`; `limits.RenderBudget.own` then assigns it an origin.
 
-A plain `str` is the template's.
+A plain `str` counts as the template's own text.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["CALLER", "MIXED", "TEMPLATE", "Origin", "OriginRun", "TracedStr", "j
 
 
 class Origin(NamedTuple):
-    """Whose some characters are.
+    """Origin of a run of characters.
 
     Attributes:
-        source: ``"template"``; ``"message"``; ``"caller"``: of tools, documents and other variables, or of several
-            messages; ``"mixed"``: the template's words and others', and nothing says which are which.
-        message: the index of the message.
-        generated: whether they stand where the template says that the model writes (``{% generation %}``).
+        source: ``"template"``; ``"message"``; ``"caller"``: tools, documents and other variables, or several messages;
+            ``"mixed"``: template text and other text that cannot be told apart.
+        message: index of the message.
+        generated: whether the run is inside ``{% generation %}``, which marks the model's own output.
     """
 
     source: Literal["template", "message", "caller", "mixed"]
@@ -37,11 +37,11 @@ TEMPLATE = Origin("template")
 CALLER = Origin("caller")
 MIXED = Origin("mixed")
 
-OriginRun = tuple[int, Origin]  # so many characters
+OriginRun = tuple[int, Origin]  # (number of characters, origin)
 
 
 class TracedStr(str):
-    """A text and the origins of its characters.
+    """String with the origins of its characters, run-length encoded.
 
     Examples:
         >>> text = "<|user|>" + TracedStr(" hi ", [(4, Origin("message", 0))]).strip()
@@ -52,15 +52,15 @@ class TracedStr(str):
     _runs: tuple[OriginRun, ...]
 
     def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
-        """A text with its runs, which tile it; without them, of nobody known: the caller's, so never control."""
+        """Creates a string from runs that tile it. Without runs its origin is the caller, so it is never control."""
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
         return self
 
     def __str__(self) -> str:
-        return self  # so that `str(x)`, which templates and filters call all the time, forgets nothing
+        return self  # templates and filters call `str(x)` often; it must keep the origins
 
-    # ── joining ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── concatenation ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def __add__(self, other: str) -> str:
         return join((self, other)) if isinstance(other, str) else NotImplemented
@@ -79,7 +79,7 @@ class TracedStr(str):
             pieces += (self, text) if pieces else (text,)
         return join(pieces)
 
-    # ── cutting ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── slicing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def __getitem__(self, index: SupportsIndex | slice) -> TracedStr:
         if not isinstance(index, slice):
@@ -102,10 +102,10 @@ class TracedStr(str):
         return self._cuts([(start, stop)])[0]
 
     def _cuts(self, cuts: Iterable[tuple[int, int]]) -> list[TracedStr]:
-        """The ranges, which are in order and disjoint, in one pass over the runs."""
+        """Slices at sorted, disjoint ranges, in one pass over the runs."""
         text = str.__str__(self)
         pieces = []
-        begin, index = 0, 0  # the run in which a range may start
+        begin, index = 0, 0  # start and index of the first run that can overlap the range
         for start, stop in cuts:
             while index < len(self._runs) - 1 and begin + self._runs[index][0] <= start:
                 begin, index = begin + self._runs[index][0], index + 1
@@ -142,13 +142,13 @@ class TracedStr(str):
         return self._cut(0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        return self._found(str.split(self, sep, maxsplit), sep)
+        return self._locate(str.split(self, sep, maxsplit), sep)
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        return self._found(str.rsplit(self, sep, maxsplit), sep)
+        return self._locate(str.rsplit(self, sep, maxsplit), sep)
 
-    def _found(self, pieces: list[str], sep: str | None) -> list[str]:
-        """The pieces of a split, which stand in order; between two is the separator, or any white space."""
+    def _locate(self, pieces: list[str], sep: str | None) -> list[str]:
+        """Finds the fields of a split in this string. They are in order, separated by `sep` or by white space."""
         cuts: list[tuple[int, int]] = []
         at = 0
         for piece in pieces:
@@ -176,10 +176,10 @@ class TracedStr(str):
         head, middle, tail = self._cuts([(0, first), (first, second), (second, len(self))])
         return head, middle, tail
 
-    # ── changing ──────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── replacement and case ─────────────────────────────────────────────────────────────────────────────────────────
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
-        if not old:  # between all characters
+        if not old:  # `str.replace` inserts between all characters
             return str.replace(self, old, new, count)
         pieces: list[str] = []
         for piece in self.split(old, count):
@@ -191,41 +191,41 @@ class TracedStr(str):
         pieces = self.split("%s")
         plain = "%" not in "".join(pieces) and all(isinstance(part, str | int | float) for part in parts)
         if not plain or len(pieces) != len(parts) + 1:
-            return str.__mod__(self, values)  # other fields, or an error
+            return str.__mod__(self, values)  # other conversions, or an error
         return join(
             [pieces[0], *(text for part, piece in zip(parts, pieces[1:], strict=True) for text in (str(part), piece))]
         )
 
-    def _as_long(self, text: str) -> str:
-        """The same characters changed, if they are as many: else nothing says which became which."""
+    def _same_length(self, text: str) -> str:
+        """Copies the origins to a text of equal length; of another length, characters cannot be mapped one to one."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:
-        return self._as_long(str.upper(self))
+        return self._same_length(str.upper(self))
 
     def lower(self) -> str:
-        return self._as_long(str.lower(self))
+        return self._same_length(str.lower(self))
 
     def title(self) -> str:
-        return self._as_long(str.title(self))
+        return self._same_length(str.title(self))
 
     def capitalize(self) -> str:
-        return self._as_long(str.capitalize(self))
+        return self._same_length(str.capitalize(self))
 
     def swapcase(self) -> str:
-        return self._as_long(str.swapcase(self))
+        return self._same_length(str.swapcase(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TracedStr, (str.__str__(self)[:], self._runs)
 
 
 def runs_of(text: str) -> tuple[OriginRun, ...]:
-    """Whose the characters of a text are: a plain `str` is the template's."""
+    """Returns the origins of a text's characters; a plain `str` is the template's."""
     return text._runs if isinstance(text, TracedStr) else ((len(text), TEMPLATE),)
 
 
 def join(texts: Iterable[str]) -> str:
-    """The texts one after the other; plain where none is traced.
+    """Concatenates texts; returns a plain `str` where none is traced.
 
     Examples:
         >>> type(join(["a", "b"])), type(join(["a", TracedStr("b")])).__name__
@@ -239,7 +239,7 @@ def join(texts: Iterable[str]) -> str:
 
 
 def _fused(runs: Iterable[OriginRun]) -> Iterator[OriginRun]:
-    """Without empty runs, and neighbors of one origin as one."""
+    """Drops empty runs and merges adjacent runs of equal origin."""
     held: OriginRun | None = None
     for length, origin in runs:
         if held is not None and (not length or origin == held[1]):

@@ -1,4 +1,4 @@
-"""How wide text is in a terminal, in cells."""
+"""Display width of text in a terminal, in columns (as `wcwidth`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ __all__ = ["display_width"]
 
 
 def display_width(text: str) -> int:
-    """How many cells of a terminal a text takes: 2 for wide characters, none for marks on the letter before.
+    """Returns the columns that a text takes: 2 for wide characters, 0 for combining marks.
 
-    Where terminals differ (flags, signs that a selector makes emoji), the wider: a line may be short, and never long.
+    Where terminals differ (flags, characters with an emoji variation selector) it is the larger width, so that lines
+    may be short but never overflow.
 
     Examples:
         >>> display_width("a天"), display_width("e\\u0301")
@@ -24,7 +25,7 @@ def display_width(text: str) -> int:
 def _character_width(character: str) -> int:
     if character < "\u0300":
         return 1
-    if character == "\ufe0f":  # makes the sign before it as wide as an emoji
+    if character == "\ufe0f":  # emoji variation selector: widens the character before it
         return 1
     if "\U0001f1e6" <= character <= "\U0001f1ff":
         return 2

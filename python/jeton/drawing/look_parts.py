@@ -1,13 +1,13 @@
-"""What bytes look like: text, visible white space, control characters, and bytes that are no character of their own.
+"""Visible form of bytes: text, visible white space, control characters, and bytes that are not a whole character.
 
-Nothing a token holds is shown raw where it could act: control and format characters (line ends, escapes, bidi
-overrides, zero-width joiners, fillers) are shown as symbols or by number. A character that is cut between tokens is
-named where it begins, and each token shows which of its bytes it holds.
+Control and format characters (line ends, escapes, bidi overrides, zero-width joiners, fillers) are output as symbols or
+code points, never raw. If a character is split between tokens, the token in which it begins displays it, and each token
+displays its own bytes of it.
 
-Each part also says which text it stands for, so that what is copied is the text: a cut character is copied with the
-token in which it begins. Bytes that are no UTF-8 stand for no text.
+Each part also records its copied text, so that copying yields the original text. A split character is copied with the
+token in which it begins. Bytes that are not UTF-8 have no copied text.
 
-Left out: grapheme clusters. An emoji joined of several characters is drawn as these characters.
+Left out: grapheme clusters. An emoji sequence is drawn as its code points.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from typing import Literal, NamedTuple
 __all__ = ["LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
 
 SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
-DOTTED_CIRCLE = "◌"  # what Unicode draws under a combining mark that has no letter to stand on
+DOTTED_CIRCLE = "◌"  # Unicode's base for a combining mark without one
 
 
 class LookPartKind(Enum):
-    """What a part of a token is."""
+    """Kind of a part."""
 
     TEXT = "text"
     SPACE = "space"
     TAB = "tab"
     NEWLINE = "newline"
     CONTROL = "control"  # drawn as a symbol or as ⟨U+200D⟩
-    BYTES = "bytes"  # bytes that are no character of their own, in hexadecimal
+    BYTES = "bytes"  # bytes that are not a whole character, in hexadecimal
 
 
 Side = Literal["ltr", "rtl", ""]
 
 
 class LookPart(NamedTuple):
-    """One run inside a token.
+    """Run of characters of one kind inside a token.
 
     Attributes:
-        kind: what it is.
-        shown: how it is drawn.
-        text: the text it stands for, which is what is copied.
-        side: the direction in which it is read, where `shown` does not say it: bytes of a Hebrew letter stand in a
-            line where the letter would, although hexadecimal digits are read from the left. Empty: as its neighbors.
+        kind: its kind.
+        shown: its displayed form.
+        text: its copied text.
+        side: its direction, where `shown` has another: the bytes of a Hebrew letter have the letter's position in the
+            line, although hexadecimal digits are left-to-right. Empty: neutral.
     """
 
     kind: LookPartKind
@@ -56,7 +56,7 @@ class LookPart(NamedTuple):
 
 
 def visible(data: bytes) -> str:
-    """One token's bytes in visible form.
+    """Returns the visible form of one token's bytes.
 
     Examples:
         >>> visible(b" caf\\xc3\\xa9\\n"), visible(b"\\xe4\\xbb")
@@ -66,7 +66,7 @@ def visible(data: bytes) -> str:
 
 
 def quoted(token: bytes) -> str:
-    """A token on one line of a table: as Python spells the string, or the bytes where they are no text.
+    """Returns a token as a Python literal: of a `str`, or of `bytes` if they are not UTF-8.
 
     Examples:
         >>> print(quoted(b" the"), quoted("小".encode()), quoted(b"a"))
@@ -78,26 +78,26 @@ def quoted(token: bytes) -> str:
         return repr(token)
 
 
-def cut_character(text: bytes, place: int) -> tuple[int, int] | None:
-    """The span of the character that a cut at this byte goes through, if it goes through one.
+def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
+    """Returns the span of the character that a boundary at this byte splits, or None.
 
-    UTF-8 synchronizes itself: whether these bytes are a character does not depend on what stands before them.
+    UTF-8 is self-synchronizing, so only the character's own bytes are read.
 
     Examples:
         >>> cut_character("a天".encode(), 2), cut_character("a天".encode(), 1)
         ((1, 4), None)
     """
-    if not 0 < place < len(text) or text[place] & 0xC0 != 0x80:
+    if not 0 < at < len(text) or text[at] & 0xC0 != 0x80:
         return None
-    for start in range(place - 1, max(place - 4, -1), -1):
+    for start in range(at - 1, max(at - 4, -1), -1):
         if text[start] & 0xC0 != 0x80:
             end = start + (2 if text[start] < 0xE0 else 3 if text[start] < 0xF0 else 4)
-            return (start, end) if end > place and _is_character(text[start:end]) else None
+            return (start, end) if end > at and _is_character(text[start:end]) else None
     return None
 
 
 def parts_of(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """What bytes start…end of a text look like.
+    """Returns the parts to display for bytes start…end of a text.
 
     Examples:
         >>> [part.shown for part in parts_of("a天".encode(), 0, 3)]
@@ -125,7 +125,7 @@ def _is_character(data: bytes) -> bool:
 
 
 def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> LookPart:
-    """Bytes in hexadecimal, and the character that begins with them."""
+    """Hexadecimal bytes, with the character that begins in them, if any."""
     if not begins:
         return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
     character = begins.decode()
@@ -133,7 +133,7 @@ def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> LookPart:
 
 
 def _side(character: str) -> Side:
-    """The direction of a character, if it has one of its own (strong types of UAX 9)."""
+    """Returns the direction of a character with a strong bidi class (UAX 9), else an empty string."""
     kind = unicodedata.bidirectional(character)
     return "rtl" if kind in ("R", "AL") else "ltr" if kind == "L" else ""
 
@@ -142,18 +142,18 @@ _RUNS = re.compile("[ \t\n]|[^ \t\n]+")
 
 
 def _whole_parts(data: bytes) -> Iterator[LookPart]:
-    """Bytes that cut no character of their neighbors; what is not UTF-8 among them is drawn as bytes."""
+    """Yields the parts of bytes that begin and end at character boundaries; invalid UTF-8 is in hexadecimal."""
     for run in _RUNS.findall(data.decode("utf-8", "surrogateescape")):
         if run in _WHITESPACE:
             yield _WHITESPACE[run]
-        elif run.isascii() and run.isprintable():  # the common case, in one step
+        elif run.isascii() and run.isprintable():  # fast path
             yield LookPart(LookPartKind.TEXT, run, run)
         else:
             yield from _run_parts(run)
 
 
 def _run_parts(run: str) -> Iterator[LookPart]:
-    """A run without plain white space, character by character."""
+    """Yields the parts of a run without plain white space, character by character."""
     text: list[str] = []
     broken = bytearray()
     for character in run:
@@ -188,8 +188,8 @@ _WHITESPACE = {
     "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
 }
 
-# Letters and marks that are drawn as nothing (Default_Ignorable_Code_Point beyond the format characters): fillers of
-# Hangul, vowels of Khmer that are not written, the grapheme joiner, variation selectors.
+# Invisible letters and marks (Default_Ignorable_Code_Point without the format characters): Hangul fillers, Khmer
+# inherent vowels, the combining grapheme joiner. `_is_selector` adds the variation selectors.
 _FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
 
 
@@ -202,15 +202,15 @@ def _is_noncharacter(character: str) -> bool:
 
 
 def _character_part(character: str, *, first: bool) -> LookPart | None:
-    """A character that needs a part of its own: controls, what is invisible, what moves other letters."""
+    """Returns the part of a control, invisible or bidi-formatting character; None for others."""
     if character < " ":
         return LookPart(LookPartKind.CONTROL, chr(0x2400 + ord(character)), character)
     if character == "\x7f":
         return LookPart(LookPartKind.CONTROL, "␡", character)
     category = unicodedata.category(character)
-    # Joiners, bidi, private use, other kinds of space, and what is no character at all (XML cannot hold U+FFFF).
+    # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector chooses the look of the character before it, and is seen by that alone.
+    # A variation selector is visible only in the glyph of the character before it.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

@@ -1,7 +1,7 @@
-"""Pictures: a drawing and a tree of merges as SVG that needs nothing else.
+"""SVG renderers of drawings and merge trees; the output is self-contained.
 
-Widths are measured in cells, as a terminal has them, and every run of text is told its width, so the picture is the
-same whatever monospaced font there is. Colors are attributes: there is no style sheet, no script, and nothing to load.
+Widths are measured in terminal columns, and every run of text has an explicit `textLength`, so the picture is the same
+with any monospaced font. Colors are attributes: the SVG has no style sheet, no script and no external references.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["Theme", "to_svg", "tree_to_svg"]
 
 Theme = Literal["light", "dark"]
 
-escape = partial(html_escape, quote=False)  # the same in XML
+escape = partial(html_escape, quote=False)  # valid in XML, too
 
-CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: a cell, the letters, a line, around
+CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: width of a column, font size, line height, margin
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Text may be 1,000 times as long as what fits a picture; beyond this many tokens or lines it says so.
+# Limits of a picture; it displays the number of tokens that it leaves out.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
 MAX_LEAVES = 120
@@ -38,7 +38,7 @@ MAX_LEAVES = 120
 
 @dataclass(frozen=True)
 class _Colors:
-    """Ground, letters, signs, lines, and the tone of a token: saturation and lightness."""
+    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of tokens."""
 
     ground: str
     ink: str
@@ -50,7 +50,7 @@ class _Colors:
         return f"hsl({hue},{self.tone})"
 
 
-# Letters have a contrast of at least 7:1 on every tone, signs of 4.5:1.
+# Text has a contrast of at least 7:1 on every token color, symbols of 4.5:1.
 _THEMES = {
     "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", "75%,85%"),
     "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", "45%,22%"),
@@ -58,7 +58,7 @@ _THEMES = {
 
 
 class _TextRun(NamedTuple):
-    """A piece of a token on one line, in cells."""
+    """Part of a token on one line; coordinates in columns and lines."""
 
     x: int
     y: int
@@ -70,14 +70,14 @@ class _TextRun(NamedTuple):
 def to_svg(
     drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "", num_tokens: int | None = None
 ) -> str:
-    """A drawing as a picture.
+    """Renders a drawing as SVG.
 
     Args:
-        drawing: what there is to draw; of a long text the first 5,000 tokens, on 1,000 lines at most.
-        width: cells in a line.
-        theme: dark letters on light, or light ones on dark.
-        title: what a screen reader says; else the number of tokens.
-        num_tokens: how many the text has, if the drawing is only of the first of them.
+        drawing: the drawing; at most 5,000 tokens on 1,000 lines are rendered.
+        width: columns per line.
+        theme: ``"light"`` or ``"dark"``.
+        title: title for screen readers; default: the number of tokens.
+        num_tokens: number of tokens of the text, if the drawing has only the first of them.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -86,19 +86,19 @@ def to_svg(
     """
     colors = _THEMES[theme]
     shown = drawing.head(MAX_TOKENS)
-    pen = _LineLayout(max(width, 4))
+    layout = _LineLayout(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
-    laid: list[tuple[int | None, list[_TextRun]]] = []  # the index of a token, None for what none covers
+    laid: list[tuple[int | None, list[_TextRun]]] = []  # (index of the token, None for uncovered text; its runs)
     num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
-            laid.append((None, pen.lay(gaps[index])))
-        laid.append((index, pen.lay(look.parts)))
-        if pen.is_full:
+            laid.append((None, layout.add(gaps[index])))
+        laid.append((index, layout.add(look.parts)))
+        if layout.is_full:
             break
         num_whole += 1
     if num_whole == total and total in gaps:
-        laid.append((None, pen.lay(gaps[len(drawing)])))
+        laid.append((None, layout.add(gaps[len(drawing)])))
     boxes: list[str] = []
     ordered = iter(_ordered([run for _, runs in laid for run in runs]))
     for at, runs in laid:
@@ -109,15 +109,16 @@ def to_svg(
         boxes += _token(placed, shown.table[shown.looks[at]], colors, underline=bool(at % 2))
         if placed and at and shown.groups[at] == shown.groups[at - 1]:
             boxes.append(_bridge(placed[0], colors))
-    if pen.is_full or num_whole < total:
-        left_out = total - num_whole  # one that is cut where the picture ends is among them
+    if layout.is_full or num_whole < total:
+        left_out = total - num_whole  # includes a token that is truncated at the end of the picture
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
-        boxes += _text(pen.lay((LookPart(LookPartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
-    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
+        runs = layout.add((LookPart(LookPartKind.TEXT, more, ""),), max_lines=inf)
+        boxes += _text(runs, colors.ink, colors, bold=False)
+    return _picture(boxes, layout.widest, layout.lines, colors, title or f"{total:,} tokens")
 
 
 class _LineLayout:
-    """Where the next token goes, until the picture is full."""
+    """Line layout: assigns positions to the runs of tokens, up to a number of lines."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -130,8 +131,8 @@ class _LineLayout:
     def lines(self) -> int:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
-    def lay(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
-        """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
+    def add(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
+        """Lays out one token, on a new line if it fits there but not on the current one; stops at `max_lines`."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
@@ -154,12 +155,12 @@ class _LineLayout:
         return runs
 
     def _pieces(self, shown: str) -> Iterator[str]:
-        """A run in pieces that fit a line."""
+        """Splits a run at line boundaries."""
         start = 0
         while start < len(shown):
-            room = self._width - self._x if self._x < self._width else self._width
+            available = self._width - self._x if self._x < self._width else self._width
             end, used = start, 0
-            while end < len(shown) and (used + display_width(shown[end]) <= room or end == start):
+            while end < len(shown) and (used + display_width(shown[end]) <= available or end == start):
                 used += display_width(shown[end])
                 end += 1
             yield shown[start:end]
@@ -170,13 +171,13 @@ class _LineLayout:
 
 
 def _ordered(runs: list[_TextRun]) -> list[_TextRun]:
-    """The runs, those of each line moved to where they stand if some are read from the right."""
+    """Moves the runs of each line to their visual positions, if any run is right-to-left."""
     directions = [direction_of(run.part) for run in runs]
     if "rtl" not in directions:
         return runs
     ordered: list[_TextRun] = []
     start = 0
-    base: Literal["ltr", "rtl"] | None = None  # of the paragraph; None: one begins
+    base: Literal["ltr", "rtl"] | None = None  # direction of the paragraph; None at its beginning
     for _, group in groupby(runs, key=attrgetter("y")):
         line = list(group)
         end = start + len(line)
@@ -197,7 +198,7 @@ def _ordered(runs: list[_TextRun]) -> list[_TextRun]:
 
 
 def _base(runs: Iterable[_TextRun], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
-    """The direction of the paragraph that begins here: that of its first letter."""
+    """Returns the direction of the paragraph: that of its first letter (UAX 9, P2)."""
     for run, direction in zip(runs, directions, strict=True):
         if direction == "ltr" or direction == "rtl":
             return direction
@@ -207,12 +208,12 @@ def _base(runs: Iterable[_TextRun], directions: Iterable[Direction]) -> Literal[
 
 
 def _is_rtl(run: _TextRun, direction: Direction) -> bool:
-    """Whether its own letters are read from the right: hexadecimal never is."""
+    """Tests whether the displayed characters are right-to-left; hexadecimal never is."""
     return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
 def _token(runs: list[_TextRun], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
-    """A token's boxes, one a line, then its text."""
+    """Yields the boxes of a token, one per line and contiguous range, then its text."""
     lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
@@ -228,7 +229,7 @@ def _token(runs: list[_TextRun], look: Look, colors: _Colors, *, underline: bool
 
 
 def _spans(runs: list[_TextRun]) -> Iterator[tuple[int, int, int]]:
-    """Line, left end and width of what a token covers of a line: several where others stand between its letters."""
+    """Yields (line, left, width) of a token's contiguous ranges on a line; bidi reordering may give several."""
     first, *others = sorted(runs, key=attrgetter("x"))
     start, end = first.x, first.x + first.width
     for run in others:
@@ -252,7 +253,7 @@ def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) ->
 
 
 def _bridge(run: _TextRun, colors: _Colors) -> str:
-    """What ties a token to the one before it: they share a character."""
+    """Dot between two tokens that share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
@@ -268,13 +269,13 @@ def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _
     )
 
 
-ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, cells between leaves, the letters of ids
+ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, columns between leaves, font size of ids
 
 
 def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
-    """A tree of merges as a picture: the first symbols below, each merge above the two it joins.
+    """Renders a merge tree as SVG: initial symbols at the bottom, each merge above its two children.
 
-    Trees of more than 120 first symbols are drawn without their lowest levels.
+    Trees of more than 120 initial symbols are rendered without their lowest levels.
 
     Examples:
         >>> import jeton
@@ -285,9 +286,9 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
     colors = _THEMES[theme]
     kept, parted = _crown(tree)
     captions = {place: _caption(tree, place) for place in kept}
-    order = sorted(kept)  # parts before what they make
+    order = sorted(kept)  # children before parents
     level: dict[int, int] = {}
-    width: dict[int, float] = {}  # of a node with all below it, in cells
+    width: dict[int, float] = {}  # of a node's subtree, in columns
     for place in order:
         own = max(display_width(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
         parts = parted.get(place, ())
@@ -324,7 +325,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """The nodes to draw, from the roots down, and the parts of those whose parts are drawn."""
+    """Returns the nodes to draw, breadth-first from the roots, and the children of those that are drawn with them."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)
