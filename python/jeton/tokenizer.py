@@ -165,7 +165,7 @@ class Tokenizer:
         part = Pattern.of(pattern).part()
         return cls(Definition(pretokenizer=(part,) if part else ()), vocabulary)
 
-    # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(
         self,
@@ -451,7 +451,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               a b
               -- (97, 98) a+b -> ab  rank 0, id 256
               ab
-              no pair left has a merge: stop
+              no mergeable pair left: stop
               ids [256]
         """
         from .explanation import Explanation, ExplanationTotals, LazySequence, explained, limits
@@ -553,7 +553,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             variables={} if variables is None else variables,
         )
 
-    # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode(
         self,
@@ -637,7 +637,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         sequences = _list(batch, "a batch", "sequences of ids")
         return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in sequences]
 
-    # ── what it is ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── what it is ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
     def vocab_size(self) -> int:
@@ -745,7 +745,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Special token -> how it is matched; 0 is as it is spelled."""
         return {content: flags & 15 for _, content, special, flags in self._core.added_tokens() if special}
 
-    # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────
+    # ── others made from it ──────────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
         """A tokenizer with more tokens, at the next free ids. No old id moves.
@@ -828,7 +828,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         view.__dict__.update(self.__dict__)
         return view
 
-    # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()
@@ -915,7 +915,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         rows += [("pattern", pattern.text)] if pattern else []
         return to_card("Tokenizer", [*rows, ("fingerprint", self.fingerprint)])
 
-    # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def _special_spelling(self) -> dict[int, bytes]:

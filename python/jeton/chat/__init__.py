@@ -115,12 +115,8 @@ def chat(
     own = {f"{role}_token": token for role, token in tok.roles.items()}
     for name in ("messages", "add_generation_prompt", "tools", *own):
         if name in variables:
-            raise ConfigError(
-                f"variables cannot contain {name}: "
-                + ("the tokenizer" if name in own else f"chat({name}=…)")
-                + " sets it",
-                option="variables",
-            )
+            setter = "the tokenizer" if name in own else f"chat({name}=…)"
+            raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
     if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
         raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
     source = choose(tok.definition.chat_template, template, tools=bool(tools))

@@ -50,9 +50,8 @@ def _linear(state: RenderBudget, text: str, *args: Any) -> None:
 
 
 def _cased(state: RenderBudget, text: str) -> None:
-    state.afford(
-        bytes_of(text) + 3 * len(text) * max(width(text), 2)
-    )  # case mappings expand up to threefold: ŉ → ʼN, ΐ → three characters
+    # Case mappings expand a character to three at most: ŉ → ʼN, ΐ → three characters.
+    state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))
 
 
 def _padded(state: RenderBudget, text: str, width: Any, fillchar: Any = " ") -> None:

@@ -1,8 +1,8 @@
-"""The command line: ``jeton COMMAND``. One file per command; what they share stands in ``options``, ``streams`` and
-``running``.
+"""The command line, ``jeton COMMAND``. Each command has its own module; ``options``, ``streams``, ``outputs`` and
+``running`` are shared.
 
-Commands are imported when they are called, so that ``jeton encode`` does not wait for what ``jeton train`` needs.
-Data goes to standard output and nothing else does; what a person is told goes to standard error.
+Command modules are imported lazily, so that ``jeton encode`` does not import the dependencies of ``jeton train``.
+Standard output has only data; messages are written to standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .running import run
 
 __all__ = ["main"]
 
-# In the order of a first user's day.
+# In the order of `jeton --help`: first steps, everyday commands, analysis.
 COMMANDS = (
     "demo",
     "play",
@@ -38,7 +38,7 @@ COMMANDS = (
 
 
 class _LazyGroup(click.Group):
-    """A group that finds each command in the module of its name."""
+    """Group that imports each command from the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -57,13 +57,13 @@ def _jeton() -> None:
 
     \b
     Start here:
-      jeton demo                               train on this Python's own library, and look around
+      jeton demo                               train on this Python's standard library, and show the results
       jeton train texts/ -o my.json -s 8000    train on your own texts
       jeton encode -t my.json "Hello there"    text to ids
       jeton explain -t my.json "Hello there"   why these ids
 
-    Exit codes: 0 done; 1 something is wrong with the data or the files; 2 wrong usage; 3 done, but records were
-    skipped; 4 a difference was found; 130 Ctrl-C.
+    Exit codes: 0 success; 1 error in data or files; 2 usage error; 3 success, but records were skipped; 4 a
+    difference was found; 130 interrupted (Ctrl-C).
     """
 
 
@@ -77,5 +77,5 @@ def main(args: list[str] | None = None) -> int:
         >>> main(["count", "--nonsense"])
         2
     """
-    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode little, and are over before tables would pay
+    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode too little to amortize the tables
     return run(_jeton, args)

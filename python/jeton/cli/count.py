@@ -1,4 +1,4 @@
-"""``jeton count``: how many tokens."""
+"""``jeton count``: counts tokens."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import jeton
 
 
-@click.command(cls=Command, short_help="How many tokens a text is.")
+@click.command(cls=Command, short_help="Count the tokens of a text.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @tokenizer_option
 @text_options
 @common_options
 def count(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Counts the tokens of all TEXTs together, or of standard input. With --files, prints "N<TAB>name" for each file
-    and the total last; of .jsonl, .ndjson and .parquet the texts of the rows are counted, as training and measure
-    read them.
+    and then the total. In .jsonl, .ndjson and .parquet files the text field of each row is counted, as in training
+    and measure.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def _count_files(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptio
 
 
 def _count_rows(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
-    """The tokens of all rows of a file; rows are many and short, so they are encoded together."""
+    """Counts the tokens of a file's rows, encoded in batches since rows are many and short."""
     rows = rows_of(file, options)
     tokens = 0
     for batch in rows.batches():

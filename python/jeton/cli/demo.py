@@ -1,7 +1,7 @@
-"""``jeton demo``: the whole story on text that every machine has, for somebody who has just installed Jeton.
+"""``jeton demo``: trains and shows a tokenizer on text that every machine has.
 
-It trains on the running Python's standard library and on Jeton's own lessons in English and Chinese, and shows what
-came of it. Left out: options; this is a tour, and ``jeton train`` is the tool.
+The corpus is the running Python's standard library and Jeton's own lessons in English and Chinese. Left out: training
+options, which ``jeton train`` has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .quantities import counted, seconds, size
 from .streams import terminal_look, write
 
 VOCAB_SIZE = 8_000
-# Installed packages differ from machine to machine; the standard library is much the same on all.
+# Installed packages differ between machines; the standard library is nearly the same on all.
 NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__"}
 FIRST_MERGES = 10
 BAR_CELLS = 40
@@ -41,20 +41,20 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class _Section:
-    """One kind of text in the corpus."""
+    """Group of documents of one kind."""
 
     name: str
     documents: Sequence[Path | bytes]
     num_bytes: int
 
 
-@click.command(cls=Command, short_help="Train on this Python's own library and look around.")
+@click.command(cls=Command, short_help="Train on this Python's standard library, and show the results.")
 @click.option("-o", "--output", default="jeton-demo", show_default=True, metavar="OUT", help="Where to save.")
 @common_options
 def demo(common: CommonOptions, output: str) -> None:
-    """Trains a tokenizer on this Python's standard library, tens of megabytes, together with Jeton's lessons in
-    English and Chinese, and shows what it learned. Takes seconds, and needs no network. With -q it prints only
-    "name<TAB>bytes per token" for each kind of text.
+    """Trains a tokenizer on this Python's standard library (tens of megabytes) and on Jeton's lessons in English and
+    Chinese, and shows the result. Takes seconds and needs no network. With -q, prints only "name<TAB>bytes per token"
+    for each kind of text.
 
     \b
     Examples:
@@ -87,10 +87,10 @@ def demo(common: CommonOptions, output: str) -> None:
 
 
 def _parts() -> list[_Section]:
-    """The corpus: the library as files, the lessons as they are installed."""
+    """Returns the corpus: the library's files and the installed lessons."""
     root = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
-    # a few of the library's own tests are deliberately in other encodings
+    # some tests of the standard library are deliberately in other encodings
     library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
     if not library:
         raise FileNotFoundError(2, "this Python has no library as source files", str(root))

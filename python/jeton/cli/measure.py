@@ -1,4 +1,4 @@
-"""``jeton measure``: how well a tokenizer compresses a corpus."""
+"""``jeton measure``: measures the compression of a tokenizer on a corpus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command(cls=Command, short_help="How well a tokenizer compresses a corpus.")
+@click.command(cls=Command, short_help="Measure how well a tokenizer compresses a corpus.")
 @tokenizer_option
 @corpus_options
 @common_options

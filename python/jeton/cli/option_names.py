@@ -1,8 +1,8 @@
-"""Error messages in the words of the command line.
+"""Translation of keyword arguments in error messages to command-line options.
 
-The library names its keyword arguments (``min_frequency=-1 is not …; pass special="all"``). A command's parameters have
-the names of these keywords, so each keyword becomes the option that sets it. A hint about a keyword that the command
-has no option for is left out.
+The library's messages name keyword arguments (``min_frequency=-1 is not …; pass special="all"``). A command's
+parameters have the same names, so each keyword is replaced by the option that sets it. A hint with a keyword for which
+the command has no option is removed.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import click
 
 __all__ = ["in_options"]
 
-# Keywords of objects that a command makes itself, and the parameters they come from.
+# Keyword of an object that a command constructs -> parameter of the command.
 RENAMED = {"from_size": "superwords_from"}
 _VALUE = r"\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\"|[^\s,;:)\]]*"
 _KEYWORD = re.compile(rf"(?<![\w.\-\[?&/])([a-z][a-z_]*)=(?!=)({_VALUE})")
 
 
 def in_options(message: str, params: Sequence[click.Parameter], *, bare: bool = False) -> str:
-    """A message of the library, with options where it names keyword arguments.
+    """Replaces keyword arguments in a message of the library by options.
 
     Args:
-        message: what an error or a warning says.
+        message: message of an error or a warning.
         params: the command's parameters.
-        bare: whether a keyword without a value (``end_of_word marks words``) is one; in a message about a file's
-            content it may be a key of the file.
+        bare: whether to replace keywords without a value (``end_of_word marks words``), too; in a message about a
+            file's content such a word may be a key of the file.
 
     Examples:
         >>> option = click.Option(["--vocab-size", "-s"]), click.Option(["--accept-loss"], multiple=True)

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Human-readable numbers, sizes and durations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["counted", "seconds", "size"]
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun.
+    """Formats a number with its noun in the singular or plural.
 
     Examples:
         >>> counted(1, "file"), counted(1234, "merge")
@@ -16,7 +16,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def size(num_bytes: int) -> str:
-    """Bytes in decimal units, as disks are sold and progress bars count.
+    """Formats bytes in decimal units, as progress bars do.
 
     Examples:
         >>> size(999), size(31_525_224)
@@ -31,7 +31,7 @@ def size(num_bytes: int) -> str:
 
 
 def seconds(duration: float) -> str:
-    """A duration, as exact as one cares.
+    """Formats a duration with two or three significant digits.
 
     Examples:
         >>> seconds(0.0421), seconds(4.21), seconds(190.4)

@@ -1,4 +1,4 @@
-"""An explanation in words, line by line."""
+"""Plain-text report of an explanation, line by line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
-    """All but the summary."""
+    """Yields the lines of the report, without the summary."""
     first_seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
     shown = explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN]
     for number, pretoken in enumerate(shown, start=1):
@@ -59,19 +59,19 @@ def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: b
     elif pretoken.attempts is not None:
         yield from attempt_words(explanation, pretoken, pretoken.attempts)
     elif pretoken.whole and not pretoken.merges:
-        yield f"in the vocabulary as it stands, which this model takes before any merge: ids {list(pretoken.ids)}"
+        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
     elif pretoken.by_merges:
         yield from _merges(explanation, pretoken, color=color)
     else:
         yield sequence(explanation, pretoken.ids, color=color)
-        yield f"cut in {counted(len(pretoken.ids), 'token')} by the model, without steps to show"
+        yield f"segmented into {counted(len(pretoken.ids), 'token')}; this model has no steps to show"
         yield f"ids {some(pretoken.ids)}"
 
 
 def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: bool) -> Iterator[str]:
     if pretoken.whole:
-        yield f"in the vocabulary as it stands, which this model takes before any merge: ids {list(pretoken.ids)}"
-        yield "its merges lead there too:"
+        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
+        yield "merging gives the same result:"
     last = list(pretoken.start_ids)
     sequences = explanation.sequences(pretoken)
     yield sequence(explanation, next(sequences), color=color)
@@ -82,7 +82,7 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
     if left_out > 0:
         yield f"… {counted(left_out, 'merge')} more: too long to show here; the JSON has them all"
     yield (
-        "no pair left has a merge: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
+        "no mergeable pair left: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
     )
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
         yield "-- " + split_words(explanation, split)
@@ -92,18 +92,18 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
     if pretoken.splits:
         yield sequence(explanation, pretoken.ids, color=color)
     elif left_out <= 0 and last != list(pretoken.ids):
-        yield "what is no entry of the vocabulary is spelled in bytes, or unknown:"
+        yield "symbols without an entry become bytes (byte fallback) or the unknown token:"
         yield sequence(explanation, pretoken.ids, color=color)
     yield f"ids {some(pretoken.ids)}"
 
 
 def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
-    yield f"{lattice.num_edges:,} pieces or unknown characters fit in somewhere; the scores of the best way add up to"
+    yield f"lattice of {counted(lattice.num_edges, 'edge')}; score of the best segmentation (Viterbi):"
     yield _path(pretoken, lattice.best)
     for path in lattice.others:
-        yield f"next: {_path(pretoken, path)}"
+        yield f"next best: {_path(pretoken, path)}"
     if any(edge.id is None for edge in lattice.best.edges):
-        yield "a character that is no piece scores 10 less than the worst piece"
+        yield "an unknown character scores 10 less than the lowest-scoring piece"
     yield f"ids {some(pretoken.ids)}"
 
 
@@ -114,14 +114,14 @@ def _path(pretoken: ExplainedPretoken, path: Segmentation) -> str:
 
 
 def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
-    """A piece and its score."""
+    """Formats a piece with its score."""
     return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
 
 
 def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: WordPieceAttempts) -> Iterator[str]:
-    """What WordPiece found in a pretoken, and what it tried before."""
+    """Yields the matches of WordPiece in a pretoken, with the longer prefixes that it tried before."""
     if attempts.is_too_long:
-        yield f"longer than this model looks at: unknown as a whole, ids {some(pretoken.ids)}"
+        yield f"longer than max_input_chars_per_word: the whole pretoken is unknown, ids {some(pretoken.ids)}"
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
         yield f"{explanation.name(id)}  id {id}; {_tried(pretoken.text[start:], end - start)}"
@@ -130,59 +130,61 @@ def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempt
         yield f"… {counted(left_out, 'entry')} more: too long to show here; the JSON has them all"
     if attempts.stuck_at is not None:
         rest = quoted_text(pretoken.text[attempts.stuck_at :])
-        yield f"no entry is the beginning of {rest}: the pretoken is unknown as a whole"
+        yield f"no entry is a prefix of {rest}: the whole pretoken is unknown"
     yield f"ids {some(pretoken.ids)}"
 
 
 def _tried(rest: bytes, taken: int) -> str:
-    """The longer beginnings of the rest, which are no entries; a few of them by name."""
+    """Describes the longer prefixes of the rest, none of which is an entry; names the first three."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
-        return "all that is left"
+        return "the whole rest"
     named = ", ".join(visible(text[:length].encode()) for length in longer[:3])
     more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
     return (
-        f"no entry: {named}{more}" if len(text) <= 60 else f"{counted(len(longer), 'longer beginning')} are no entries"
+        f"no entry: {named}{more}"
+        if len(text) <= 60
+        else f"{counted(len(longer), 'longer candidate')} not in the vocabulary"
     )
 
 
 def part_words(explanation: Explanation, part: int) -> str:
-    """Which part of the pattern made a pretoken."""
+    """Names the regex alternative that matched a pretoken."""
     parts = explanation.pattern_parts
     shown = visible(parts[part].encode())
     shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
-    return f"made by part {part + 1} of {len(parts)} of the pattern: {shown}"
+    return f"matched by regex alternative {part + 1} of {len(parts)}: {shown}"
 
 
 def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
-    """A merge, its rank, and what competed."""
+    """Formats a merge with its rank and the other candidates."""
     name = explanation.name
     pair = f"({merge.left}, {merge.right}) {name(merge.left)}+{name(merge.right)} -> {name(merge.result)}"
     said = f"{pair}  rank {merge.rank}, id {merge.result}"
     if merge.rivals:
         rivals = [f"({left}, {right}) {name(left)}+{name(right)} rank {rank}" for left, right, rank in merge.rivals]
-        said += "; competed: " + ", ".join(rivals)
+        said += "; other candidates: " + ", ".join(rivals)
     if merge.num_rivals > len(merge.rivals):
-        said += f"; {counted(merge.num_rivals, 'other place')} could have merged"
+        said += f"; {counted(merge.num_rivals, 'other mergeable position')}"
     return said
 
 
 def split_words(explanation: Explanation, split: ExplainedSplit) -> str:
-    """A piece that was taken apart again."""
+    """Formats the split of an unused piece."""
     name = explanation.name
     parts = f"({split.left}, {split.right}) {name(split.left)}+{name(split.right)}"
-    return f"{name(split.id)}, id {split.id}, is a piece that is not in use: taken apart again -> {parts}"
+    return f"{name(split.id)}, id {split.id}, is an unused piece: split into {parts}"
 
 
 def heading(number: int, pretoken: ExplainedPretoken) -> str:
-    """A pretoken and its place."""
+    """Formats a pretoken with its byte range."""
     start, end = pretoken.byte_span
     return f"pretoken {number}: {quoted_text(pretoken.text)}, bytes {start} to {end}"
 
 
 def sequence(explanation: Explanation, ids: Sequence[int], *, color: bool = False) -> str:
-    """The symbols of one moment."""
+    """Formats a sequence of symbols, truncated."""
     drawing = explanation.shown(ids[: limits.MAX_SYMBOLS_SHOWN])
     more = f" … {len(ids) - len(drawing)} more" if len(ids) > len(drawing) else ""
     if color:
@@ -191,7 +193,7 @@ def sequence(explanation: Explanation, ids: Sequence[int], *, color: bool = Fals
 
 
 def some(ids: Sequence[int]) -> str:
-    """A list of ids, cut where it gets too long to read."""
+    """Formats a list of ids, truncated."""
     most = limits.MAX_SYMBOLS_SHOWN
     if len(ids) <= most:
         return str(list(ids))
@@ -199,11 +201,11 @@ def some(ids: Sequence[int]) -> str:
 
 
 def quoted_text(data: bytes) -> str:
-    """A text in quotes, in visible form, cut where it gets too long for a heading."""
+    """Formats a text in quotes and in visible form, truncated."""
     shown = visible(data[:240])
     return f'"{shown}"' if len(data) <= 240 and len(shown) <= 60 else f'"{shown[:60]}…"'
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things."""
+    """Formats a number with its noun in the singular or plural."""
     return f"{number:,} {noun if number == 1 else noun.removesuffix('y') + 'ies' if noun == 'entry' else noun + 's'}"
