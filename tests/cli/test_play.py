@@ -59,7 +59,7 @@ def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
         assert time.perf_counter() - start < 5
         assert process.stderr is not None
         said = process.stderr.read().decode()
-        assert said.splitlines() == ["the playground is open; Ctrl-C ends it", "jeton: interrupted"]
+        assert said.splitlines() == ["the playground is open; press Ctrl-C to stop it", "jeton: interrupted"]
 
 
 def test_it_ends_quietly_while_requests_run(path: Path) -> None:

@@ -119,7 +119,7 @@ def test_the_same_pair_at_several_places_is_replayed_from_the_left() -> None:
 def test_a_pretoken_taken_whole_says_so() -> None:
     pretoken = ExplainedPretoken((0, 3), b"old", False, [], [], [263], whole=True)
     explanation = Explanation(b"old", [pretoken], [Token(263, b"old", (0, 3))], NAMES.__getitem__)
-    assert str(explanation).endswith("takes before any merge: ids [263]")
+    assert str(explanation).endswith("looks up first: ids [263]")
     assert json.loads(explanation.json)["pretokens"][0]["whole"] is True
     assert " · whole</div>" in explanation.html
 

@@ -49,7 +49,7 @@ def run(command: click.Group, args: list[str] | None) -> int:
         _say(str(error))
         return FAILED
     except OSError as error:
-        _say(_system_words(error))
+        _say(_system_message(error))
         return FAILED
     except MemoryError:
         _say("out of memory")
@@ -83,8 +83,8 @@ def _say(message: str) -> None:
     print("jeton: " + " ".join(message.splitlines()), file=sys.stderr)
 
 
-def _system_words(error: OSError) -> str:
-    """Formats an `OSError` without its number and the hint after a semicolon, which is for Python callers (`corpus`)."""
+def _system_message(error: OSError) -> str:
+    """Formats an `OSError` without its number. Text after a semicolon is a hint for Python callers (`corpus`)."""
     if error.strerror is None:
         return str(error)
     reason = error.strerror.partition(";")[0]
