@@ -8,7 +8,7 @@
 // its own, which the Back button leaves (`go`).
 
 import { fromFragment, toFragment } from "./address.js";
-import { held, hold } from "./held.js";
+import { loadValue, storeValue } from "./session_values.js";
 import { VIEWS } from "./views/index.js";
 
 const SAVE_AFTER_MS = 300;
@@ -94,7 +94,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     const entry = { held: {}, own: {} };
     const unkept = [];
     for (const name of left) {
-      const { id, kept } = await hold(all[name], own[name]);
+      const { id, kept } = await storeValue(all[name], own[name]);
       entry.held[name] = id;
       if (id === own[name] || !Object.values(history.state?.held ?? {}).includes(id)) entry.own[name] = id;
       if (!kept) unkept.push(name);
@@ -113,7 +113,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     const { without, ...given } = await fromFragment(location.hash);
     const missing = [];
     for (const name of Array.isArray(without) ? without : []) {
-      const value = Object.hasOwn(ids, name) ? await held(ids[name]) : undefined;
+      const value = Object.hasOwn(ids, name) ? await loadValue(ids[name]) : undefined;
       if (value === undefined) missing.push(String(name));
       else given[name] = value;
     }

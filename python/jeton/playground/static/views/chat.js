@@ -4,7 +4,7 @@
 // different, and where a message spells a special token it is seen to be text: the point of it all.
 
 import { uncover } from "../card.js";
-import { onOtherTokenizers } from "../chips.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const LONGEST = 200_000; // characters of one message, which is edited in a box of the page

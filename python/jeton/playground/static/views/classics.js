@@ -1,6 +1,6 @@
 // Classics: texts that everybody asks about, each with its story and what real tokenizers make of it.
 
-import { inOneLine, onOtherTokenizers } from "../chips.js";
+import { inOneLine, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h } from "../dom.js";
 
 export function mount(root, app) {

@@ -1,6 +1,6 @@
 // Compare: up to four tokenizers on the text, side by side; and what one paragraph costs in twenty languages.
 
-import { bar, choice, inOneLine, onOtherTokenizers } from "../chips.js";
+import { bar, choice, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const MOST = 4;

@@ -4,8 +4,8 @@
 // Whichever is touched, the others follow. A token that is pointed at is shown while it is; one that is pressed stays.
 
 import { uncover } from "../card.js";
-import { codePoints, units } from "../characters.js";
-import { onOtherTokenizers } from "../chips.js";
+import { codePoints, units } from "../text_units.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 import { exports } from "../exports.js";
 

@@ -3,8 +3,8 @@
 // What comes is linear in the text: the symbols before the first merge, and for each border between two of them the
 // rank of the merge that removed it. So every step can be drawn at once, forwards, back, or from anywhere.
 
-import { direction } from "../characters.js";
-import { bar, chip, chips, choice } from "../chips.js";
+import { direction } from "../text_units.js";
+import { bar, chip, chips, choice } from "../widgets.js";
 import { counted, failure, h, number, svg } from "../dom.js";
 import { shownText } from "../draw.js";
 

@@ -1,6 +1,6 @@
 // Vocabulary: the entries of the tokenizer, to leaf through and to search, and all about one of them.
 
-import { chip, choice, onOtherTokenizers } from "../chips.js";
+import { chip, choice, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const PAGE = 100;

@@ -1,8 +1,8 @@
 // Why: the steps from a text to its tokens. First the splits, each with the part of the pattern that made it; then one
 // of them, step by step: merges with the pairs that competed, or the pieces that a model chose from.
 
-import { direction } from "../characters.js";
-import { onOtherTokenizers } from "../chips.js";
+import { direction } from "../text_units.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";

@@ -1,6 +1,6 @@
 // What WordPiece does with one split: from each place the longest entry of the vocabulary that fits.
 
-import { direction } from "../../characters.js";
+import { direction } from "../../text_units.js";
 import { counted, h } from "../../dom.js";
 
 /**

@@ -2,7 +2,7 @@
 // wait. The lowest rank goes first; among equal ones the leftmost. Entries that merging made and that are not in use are
 // taken apart again after the last merge.
 
-import { direction } from "../../characters.js";
+import { direction } from "../../text_units.js";
 import { counted, h, number } from "../../dom.js";
 
 /**

@@ -18,7 +18,7 @@ const ids = () => Object.keys(sessionStorage).filter((key) => key.startsWith(PRE
  * @param {number|undefined} own  an id whose value this one takes the place of
  * @returns {Promise<{id: number, kept: boolean}>}  kept: whether it survives a reload
  */
-export async function hold(value, own) {
+export async function storeValue(value, own) {
   const known = [...values].find(([, other]) => other === value);
   const id = known?.[0] ?? own ?? Math.max(0, ...ids(), ...values.keys()) + 1;
   if (!known) {
@@ -30,7 +30,7 @@ export async function hold(value, own) {
 }
 
 /** The value with an id; undefined: it is not kept anymore. */
-export async function held(id) {
+export async function loadValue(id) {
   const packed = values.has(id) ? null : sessionStorage.getItem(PREFIX + id);
   if (packed) values.set(id, JSON.parse(await unpack(packed, Infinity)));
   return values.get(id);
