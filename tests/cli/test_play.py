@@ -148,7 +148,7 @@ def test_a_port_that_is_taken(run: Run) -> None:
         port = taken.getsockname()[1]
         result = run("play", "--no-browser", "--port", port)
     assert (result.code, result.out) == (1, b"")
-    assert result.err == f"jeton: port {port} is taken by another program; without --port a free one is found\n"
+    assert result.err == f"jeton: port {port} is in use; omit --port to use a free one\n"
 
 
 def test_a_tokenizer_that_is_not_there(run: Run) -> None:

@@ -49,7 +49,7 @@ class TestHost:
     def test_every_other_is_not(self, send: Send, port: str, host: str) -> None:
         reply = send("POST", "/api/tokens", QUESTION, {"Host": host.format(port=port)})
         assert reply.status == 403
-        assert reply.json["error"] == "this is not the address of the playground"
+        assert reply.json["error"] == "the Host header is not the address of the playground"
 
     def test_two_hosts_are_none(self, address: str, port: str) -> None:
         request = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\n\r\n"
@@ -81,7 +81,7 @@ class TestOrigin:
     def test_every_other_is_not(self, send: Send, port: str, origin: str, method: str, path: str) -> None:
         body = QUESTION if method == "POST" else None
         reply = send(method, path, body, {"Origin": origin.format(port=port)})
-        assert (reply.status, reply.json["error"]) == (403, "the playground answers its own page only")
+        assert (reply.status, reply.json["error"]) == (403, "the playground accepts requests of its own page only")
         assert "access-control-allow-origin" not in reply.headers
 
     def test_nobody_is_told_that_another_origin_may_ask(self, send: Send) -> None:
@@ -121,14 +121,14 @@ class TestBody:
             assert status(connection.recv(1 << 16)) == 413
 
     def test_a_body_that_does_not_come_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(request_guard, "PATIENCE_S", 0.2)
+        monkeypatch.setattr(request_guard, "CHUNK_TIMEOUT_S", 0.2)
         start = time.perf_counter()
         request = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 100\r\n\r\nx"
         assert status(raw(port, request.encode())) == 408
         assert time.perf_counter() - start < 5
 
     def test_a_body_that_comes_in_drips_is_given_up(self, port: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(request_guard, "WHOLE_PATIENCE_S", 0.5)
+        monkeypatch.setattr(request_guard, "BODY_TIMEOUT_S", 0.5)
         start = time.perf_counter()
         head = f"POST /api/tokens HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 1000\r\n\r\n"
         with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as connection:
@@ -281,7 +281,7 @@ def test_the_page_brings_no_script_and_no_style_of_its_own_and_nothing_from_else
                 )  # names of vocabularies
 
 
-# ── help ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── help ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def raw(port: str, request: bytes) -> bytes:

@@ -1,10 +1,10 @@
-"""Which tokenizers there are: named on the command line, in a folder, in this machine's caches, opened on the page,
-and two that need no file at all.
+"""Catalog of the playground's tokenizers: named on the command line, found in a folder or in this machine's caches,
+uploaded on the page, and two built-in ones.
 
-Looking reads no more than the beginning of a file; a tokenizer is loaded when it is first asked for, and what is wrong
-with it is said at its entry. Nothing here touches the network but a name that the user gave.
+Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
+entry. Only names that the user passes are downloaded.
 
-Left out: what a tokenizer does (`answers`).
+Left out: operations on tokenizers (`api`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ..training import train
 
 __all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
 
-# Dropped tokenizers are kept in memory, some tens of megabytes each; the oldest goes when there are more.
+# Capacity for uploaded tokenizers, which take tens of megabytes each; the oldest is evicted.
 MAX_DROPPED = 8
-# What most people mean by "a tokenizer" stands first.
+# Well-known tokenizers, listed first.
 FIRST = ("o200k_base", "cl100k_base", "llama3", "gpt2", "r50k_base")
 TRAINED_SIZE = 4_000
 SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
@@ -40,7 +40,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 @dataclass
 class _Entry:
-    """One tokenizer: how to load it, and what came of it."""
+    """Entry of the catalog: a loader, and the tokenizer or error that it resulted in."""
 
     key: str
     name: str
@@ -51,7 +51,7 @@ class _Entry:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> Tokenizer:
-        """The tokenizer, loaded once; a failure is remembered too."""
+        """Returns the tokenizer, loaded on first use; an error is cached, too."""
         with self.lock:
             if self.error is not None:
                 raise self.error
@@ -92,12 +92,12 @@ class _Entry:
 
 
 class Catalog:
-    """The tokenizers of a playground; safe to use from several threads.
+    """The tokenizers of a playground. Thread-safe.
 
     Args:
-        names: files, folders or names, as `jeton.load` takes them; they stand first.
-        folder: a folder with files and folders of tokenizers.
-        cached: whether to look into this machine's caches.
+        names: files, folders or names, as `jeton.load` takes them; they are listed first.
+        folder: folder that contains tokenizers as files and folders.
+        cached: whether to list tokenizers in this machine's download caches.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -111,13 +111,13 @@ class Catalog:
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         for name in names:
-            tok = load(name)  # at once: what somebody has named must be there
+            tok = load(name)  # at once, so that a wrong name is an error of the command line
             self._put(discovery.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
         found: dict[str, Callable[[], Tokenizer]] = {}
         for path in discovery.find_tokenizers(folder) if folder else ():
             found[_free(discovery.short_name(path), found)] = partial(load, path)
-        for name, place in on_this_machine().items() if cached else ():
-            found.setdefault(name, partial(load, place))
+        for name, location in on_this_machine().items() if cached else ():
+            found.setdefault(name, partial(load, location))
         for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
             self._put(name, found[name])
         self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
@@ -129,11 +129,11 @@ class Catalog:
         return entry
 
     def get(self, key: str) -> Tokenizer:
-        """The tokenizer of a key, loaded if it is not yet.
+        """Returns the tokenizer of a key, loaded on first use.
 
         Raises:
             ConfigError: there is no such key.
-            JetonError: it cannot be loaded; says why.
+            JetonError: the tokenizer cannot be loaded.
         """
         with self._lock:
             entry = self._entries.get(key)
@@ -142,23 +142,22 @@ class Catalog:
         return entry.get()
 
     def describe(self) -> list[dict[str, Any]]:
-        """What there is to know of each entry without loading it."""
+        """Returns the facts of each entry, without loading it."""
         with self._lock:
             entries = list(self._entries.values())
         return [entry.describe() for entry in entries]
 
     def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
-        """Tokenizers from files that were opened together.
+        """Adds the tokenizers of several files that were uploaded together.
 
-        Files that belong together are one tokenizer, as in a folder: the pair of GPT-2, and a configuration beside a
-        tokenizer's file.
+        Files that belong together form one tokenizer, as in a folder: GPT-2's pair, or a tokenizer with its
+        configuration.
 
         Args:
-            files: name and content of each.
+            files: name and content of each file.
 
         Returns:
-            `entries`: what there is to know of each tokenizer. `errors`: the files that are none, or broken ones, as
-            the user knows them, and why.
+            `entries`: facts of each tokenizer. `errors`: name and error of each file that could not be loaded.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a"}, [])
@@ -176,12 +175,13 @@ class Catalog:
         return {"entries": entries, "errors": errors}
 
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
-        """A tokenizer from the content of a file, or of the files of a folder; kept in memory.
+        """Adds a tokenizer from the content of a file or of a folder's files, and keeps it in memory.
 
-        Its key is the name of the file, which links show; if another tokenizer has that name, with a number behind it.
+        Its key is the name of the file, which shared links contain; if the key is used by another tokenizer, a number
+        is appended.
 
         Raises:
-            JetonError: it is no tokenizer, or a broken one; names the file as the user knows it.
+            JetonError: it is not a tokenizer, or broken; the message has the user's file name.
         """
         name = _printable(name) or "a file without name"
         tok = _loaded(name, {"file": data} if isinstance(data, bytes) else data)
@@ -205,18 +205,18 @@ def _itself(tok: Tokenizer) -> Tokenizer:
 
 
 def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
-    """The tokenizer, unless there is nothing in it to look at.
+    """Returns the tokenizer if its vocabulary is not empty.
 
     Raises:
-        FormatError: its vocabulary has no entry.
+        FormatError: the vocabulary is empty.
     """
     if not tok.vocab_size:
-        raise FormatError(f"{name} has an empty vocabulary: no text has tokens with it")
+        raise FormatError(f"{name} has an empty vocabulary")
     return tok
 
 
 def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]:
-    """The files of each tokenizer, by the name of the first, each under the name that a folder has it under.
+    """Groups files by tokenizer: name of the first file -> (name within a folder -> content).
 
     Examples:
         >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
@@ -237,7 +237,7 @@ def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]
     return groups | {name: {"file": data} for name, data in left.items()}
 
 
-# What `load` reads of a folder, by the names that every folder has.
+# File names that `load` reads in a folder.
 _IN_A_FOLDER = (
     *discovery.GENERIC_NAMES,
     *(merges for _, merges in PAIRS),
@@ -246,7 +246,7 @@ _IN_A_FOLDER = (
 
 
 def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
-    """Through files, for the formats read files; messages name them as the user does."""
+    """Loads a tokenizer through temporary files; error messages get the user's file name."""
     with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
         for member, data in members.items():
             (Path(folder) / member).write_bytes(data)
@@ -266,13 +266,13 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """A file's name as it can be shown: its last part, without what moves other letters, and not too long."""
+    """Returns the last component of a path, with unprintable and bidi characters replaced, truncated to 120."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 
 
 def unnumbered(key: str) -> str:
-    """The name of a file without the number that a second one of its name gets.
+    """Removes the number that `Catalog.add` appends to a repeated name.
 
     Examples:
         >>> unnumbered("mine.json (2)"), unnumbered("mine.json")
@@ -282,7 +282,7 @@ def unnumbered(key: str) -> str:
 
 
 def _free(key: str, taken: Iterable[str]) -> str:
-    """The key, or with the first number that makes it a new one."""
+    """Returns the key, with the lowest number appended that makes it unique."""
     taken, number, fresh = set(taken), 2, key
     while fresh in taken:
         fresh, number = f"{key} ({number})", number + 1
@@ -290,7 +290,7 @@ def _free(key: str, taken: Iterable[str]) -> str:
 
 
 def _trained() -> Tokenizer:
-    """Trained on the lessons that come with Jeton, English and Chinese: there is a tokenizer where there is no file."""
+    """Trains a tokenizer on Jeton's English and Chinese lessons, so that one is available without any file."""
     lessons = [
         entry.read_bytes()
         for entry in sorted(resources.files("jeton.reference").iterdir(), key=lambda entry: entry.name)

@@ -1,14 +1,13 @@
-"""Who may come in: requests that this machine's own page makes, and nobody else's.
+"""Request validation: ASGI middleware that accepts only requests of the playground's own page.
 
-A page anywhere on the web can send requests to a port of this machine, and a name that its owner points to 127.0.0.1
-makes them look like ours. So ``Host`` must be our address, and ``Origin``, where there is one, too; a browser that says
-where a request comes from (``Sec-Fetch-Site``) is believed for the questions, while a link from elsewhere may open the
-page. A body that is too long is refused before it is read, one that stops or takes too long is given up. What the page
-may load is said in every answer, errors included.
+Any web page can send requests to a local port, and DNS rebinding makes them same-origin. The middleware therefore
+checks that ``Host`` is the server's address, that ``Origin``, if present, is too, and that ``Sec-Fetch-Site``, if
+present, is ``same-origin`` or ``none`` for API endpoints; a cross-site link may still open the page. Bodies are limited
+in size and in time. Every response, errors included, has a Content-Security-Policy and related headers.
 
-Left out: encryption and accounts, which a server for one machine has no use for; and a limit of time for the headers,
-for uvicorn has none and an app sees nothing of a request before they end. A program on this machine can keep
-connections open with it; a page in a browser cannot.
+Left out: encryption and authentication, since the server listens on the loopback interface only; and a timeout for
+request headers, which uvicorn does not have and an app cannot add. A local program can therefore keep connections open;
+a page in a browser cannot.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # The largest published tokenizer.json has 33.4 million bytes.
 MAX_BODY_BYTES = 32 << 20
-# Between two parts of a body, and for all of it, on one machine.
-PATIENCE_S = 20.0
-WHOLE_PATIENCE_S = 60.0
+# Timeouts between two chunks of a body, and for the whole body.
+CHUNK_TIMEOUT_S = 20.0
+BODY_TIMEOUT_S = 60.0
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -47,26 +46,26 @@ _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.i
 
 
 class RequestGuard:
-    """An ASGI app around another one.
+    """ASGI middleware that validates requests.
 
     Args:
-        app: what is behind the door.
-        port: the port of this machine that is listened to.
-        max_body_bytes: longer bodies are refused.
+        app: the wrapped application.
+        port: the port at which the app is served.
+        max_body_bytes: maximum length of a request body.
     """
 
     def __init__(self, app: App, port: int, max_body_bytes: int = MAX_BODY_BYTES) -> None:
         self._app = app
         self._hosts = {f"127.0.0.1:{port}".encode(), f"localhost:{port}".encode()}
-        if port == 80:  # the port that nobody writes
+        if port == 80:  # browsers omit the default port
             self._hosts |= {b"127.0.0.1", b"localhost"}
         self._origins = {b"http://" + host for host in self._hosts}
         self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers, or lets in."""
+        """Rejects the request or passes it to the wrapped application."""
         if scope["type"] != "http":
-            raise ValueError(f"the playground speaks HTTP alone, not {scope['type']}")
+            raise ValueError(f"the playground supports only HTTP, not {scope['type']}")
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -75,45 +74,45 @@ class RequestGuard:
             await send(message)
 
         try:
-            self._look(scope)
+            self._check_headers(scope)
             body = await self._whole_body(receive)
         except _RefusedError as refused:
             await _refuse(refused, send_with_headers)
             return
-        if body is not None:  # else the other side has gone
-            await self._app(scope, _giving(body, receive), send_with_headers)
+        if body is not None:  # None: the client has disconnected
+            await self._app(scope, _replay(body, receive), send_with_headers)
 
-    def _look(self, scope: Scope) -> None:
-        """Refuses what need not be read for that."""
+    def _check_headers(self, scope: Scope) -> None:
+        """Checks the headers, before the body is read."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise _RefusedError(403, "this is not the address of the playground")
+            raise _RefusedError(403, "the Host header is not the address of the playground")
         origins = [value for name, value in headers if name == b"origin"]
         if any(origin not in self._origins for origin in origins):
-            raise _RefusedError(403, "the playground answers its own page only")
+            raise _RefusedError(403, "the playground accepts requests of its own page only")
         sites = [value for name, value in headers if name == b"sec-fetch-site"]
         if scope["path"].startswith("/api/") and any(site not in (b"same-origin", b"none") for site in sites):
-            raise _RefusedError(403, "the playground answers its own page only")
+            raise _RefusedError(403, "the playground accepts requests of its own page only")
         lengths = [value for name, value in headers if name == b"content-length"]
-        # compared as digits are: a number of a thousand digits is not worth a conversion
+        # checked by length first, since Python limits the digits that it converts
         if any(not value.isdigit() or len(value.lstrip(b"0")) > 15 for value in lengths):
             raise _RefusedError(413, self._too_long())
         if any(int(value) > self._max_body_bytes for value in lengths):
             raise _RefusedError(413, self._too_long())
 
     async def _whole_body(self, receive: Receive) -> bytes | None:
-        """The body, whatever the headers say of it, unless it is too long or too slow; None: it broke off."""
+        """Reads the whole body within the limits of size and time; None: the client has disconnected."""
         body = bytearray()
         more = True
-        end = asyncio.get_running_loop().time() + WHOLE_PATIENCE_S
+        end = asyncio.get_running_loop().time() + BODY_TIMEOUT_S
         while more:
             left = end - asyncio.get_running_loop().time()
             try:
-                message = await asyncio.wait_for(receive(), min(left, PATIENCE_S))
+                message = await asyncio.wait_for(receive(), min(left, CHUNK_TIMEOUT_S))
             except TimeoutError:
-                waited = WHOLE_PATIENCE_S if left < PATIENCE_S else PATIENCE_S
-                raise _RefusedError(408, f"the rest of the request did not come within {waited:.0f} s") from None
+                waited = BODY_TIMEOUT_S if left < CHUNK_TIMEOUT_S else CHUNK_TIMEOUT_S
+                raise _RefusedError(408, f"the request body did not arrive within {waited:.0f} s") from None
             if message["type"] != "http.request":
                 return None
             body += message.get("body", b"")
@@ -123,25 +122,25 @@ class RequestGuard:
         return bytes(body)
 
     def _too_long(self) -> str:
-        return f"the request has more than {self._max_body_bytes >> 20} MB, which is the most that is read"
+        return f"the request body exceeds the limit of {self._max_body_bytes >> 20} MB"
 
 
-def _giving(body: bytes, receive: Receive) -> Receive:
-    """Gives the body once; what comes after it is news that the other side has gone."""
-    given = False
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Returns an ASGI `receive` that yields the body first; later messages are those of the server (disconnects)."""
+    is_sent = False
 
-    async def giving() -> Message:
-        nonlocal given
-        if given:
+    async def replay() -> Message:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        given = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return giving
+    return replay
 
 
 class _RefusedError(Exception):
-    """A request that is not let in: its HTTP status, and why."""
+    """A rejected request: HTTP status and reason."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -150,7 +149,7 @@ class _RefusedError(Exception):
 
 async def _refuse(refused: _RefusedError, send: Send) -> None:
     body = json.dumps({"error": str(refused), "kind": "Refused"}).encode()
-    # the rest of the body is not read, so the connection cannot go on
+    # the rest of the body is unread, so the connection cannot be reused
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),

@@ -118,5 +118,5 @@ def test_fewer_are_drawn_than_there_are(catalog: Catalog, monkeypatch: pytest.Mo
 
 
 def test_half_of_a_surrogate_pair_is_named_with_its_message(catalog: Catalog) -> None:
-    with pytest.raises(InvalidTextError, match=r"^message 2 has half of a surrogate pair, U\+DC00, at position 1;"):
+    with pytest.raises(InvalidTextError, match=r"^message 2 has a lone surrogate, U\+DC00, at position 1;"):
         ask(catalog, [MESSAGES[0], {"role": "user", "content": "a\udc00"}])

@@ -100,7 +100,7 @@ def test_entries_of_megabytes_are_shown_in_part() -> None:
 
 
 def test_a_lone_surrogate_is_no_query() -> None:
-    with pytest.raises(jeton.InvalidTextError, match=r"the query has half of a surrogate pair, U\+D800, at position 1"):
+    with pytest.raises(jeton.InvalidTextError, match=r"the query has a lone surrogate, U\+D800, at position 1"):
         answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
 
 

@@ -54,7 +54,7 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
     assert page.locator(".panel .t.x").count() == 1
     page.get_by_role("button", name="Open in Tokens").nth(1).click()
     page.locator(".view-tokens .pane .t.x").first.wait_for()
-    assert page.get_by_label("Permit special tokens").first.is_checked()
+    assert page.get_by_label("Parse special tokens").first.is_checked()
     page.goto(f"{real_address}/#view=classics&classic=indented-code")
     page.get_by_role("button", name="Compare these side by side").click()
     page.locator(".column").nth(2).wait_for()

@@ -36,13 +36,13 @@ def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog)
         assert column.locator(".t").count() == tokens
         assert column.locator(".t.ring").count() == len(found.own[index])
     assert f"{found.spread * 100:.1f}% over the least" in page.locator(".summary").inner_text()
-    page.get_by_text(f"Where cuts differ: {len(found.cuts)} places").click()
+    page.get_by_text(f"Where boundaries differ: {len(found.cuts)} positions").click()
     places = page.locator(".places tbody tr")
     assert places.count() == len(found.cuts)
     for index, cut in enumerate(found.cuts):
         assert places.nth(index).locator("th").inner_text() == str(cut.byte)
         who = places.nth(index).locator("td.who").all_inner_texts()
-        assert [i for i, word in enumerate(who) if word == "cuts"] == list(cut.by)
+        assert [i for i, word in enumerate(who) if word == "boundary"] == list(cut.by)
     page.get_by_text("inside a character").first.wait_for()
     assert axe_violations(page) == []
 
@@ -80,7 +80,7 @@ def test_special_tokens_may_be_permitted(open_page: Open) -> None:
     page = open_page(view="compare", text="<|im_start|>", compare=["lessons", "bytes"])
     page.locator(".column").nth(1).wait_for()
     assert page.locator(".column .t.x").count() == 0
-    page.get_by_label("Permit special tokens").check()
+    page.get_by_label("Parse special tokens").check()
     page.locator(".column .t.x").wait_for()
     assert page.locator(".column").first.locator(".t").count() == 1
 
@@ -169,7 +169,7 @@ def test_hostile_text_is_text(open_page: Open) -> None:
     text = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eright\u202c zero\u200bwidth"
     page = open_page(view="compare", text=text, compare=["bytes", "small"])
     page.locator(".column").nth(1).wait_for()
-    page.get_by_text("Where cuts differ").click()
+    page.get_by_text("Where boundaries differ").click()
     assert page.locator(".view-compare script, .view-compare img").count() == 0
 
 

@@ -35,7 +35,7 @@ def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
     page = open_page(view="train")
     page.evaluate(WATCH)
     page.evaluate(PASTE, TEXT)
-    page.locator(".failure", has_text="up to 10,000 bytes").wait_for(timeout=60_000)
+    page.locator(".failure", has_text="the limit of this view is 10,000").wait_for(timeout=60_000)
     assert page.evaluate("window.longest") < 3_000
     problems.forgive("400")
 

@@ -24,14 +24,14 @@ def test_leafing(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small")
     settled(page, "400 entries: 1 to 100")
     assert ids(page) == list(range(100))
-    assert page.get_by_role("button", name="Earlier").is_disabled()
-    page.get_by_role("button", name="Later").press("Enter")
+    assert page.get_by_role("button", name="Previous").is_disabled()
+    page.get_by_role("button", name="Next").press("Enter")
     settled(page, "101 to 200")
     for _ in range(2):
-        page.get_by_role("button", name="Later").click()
+        page.get_by_role("button", name="Next").click()
         page.wait_for_timeout(50)
     settled(page, "301 to 400")
-    assert page.get_by_role("button", name="Later").is_disabled()
+    assert page.get_by_role("button", name="Next").is_disabled()
     assert ids(page)[-1] == 399
     assert axe_violations(page) == []
 
@@ -61,7 +61,7 @@ def test_searching_by_text_bytes_id_and_kind(open_page: Open, catalog: Catalog, 
     assert page.locator(".entries .t.x").count() == 5
     page.get_by_label("Search by").select_option("text")
     page.get_by_label("Search", exact=True).fill("no such token")
-    page.get_by_text("Nothing is found.").wait_for()
+    page.get_by_text("No entries found.").wait_for()
     problems.forgive("400")
 
 

@@ -1,6 +1,6 @@
-"""The questions that the page may ask: one module each, with a function ``answer(catalog, request) -> dict``.
+"""API endpoints: one module each, with a function ``answer(catalog, request) -> dict``.
 
-A request is a JSON object and so is the answer. `request_fields` reads the fields that several have.
+Request and response are JSON objects. `request_fields` validates common fields.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = (
 
 
 def find(name: str) -> Answer:
-    """The function that answers a question; its module is imported when it is asked for the first time.
+    """Returns the function of an endpoint; its module is imported on first use.
 
     Examples:
         >>> find("tokens").__module__

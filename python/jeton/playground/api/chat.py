@@ -1,7 +1,7 @@
-"""``chat``: messages as a chat template writes them down, and whose each token is.
+"""``chat``: messages rendered by a chat template, with the origin of each token.
 
-Without a template of its own a tokenizer can borrow one of Jeton's, if it has the special tokens for that; the answer
-says of each which it lacks.
+A tokenizer without a chat template can use one of Jeton's if it has the special tokens for it. The response lists the
+missing ones for each template.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_DRAWN = 20_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat, drawn; or, where there is no template for it, those that could be.
+    """Returns the drawing of the chat, or only the templates to choose from if none is usable.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -41,7 +41,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     wanted = request_fields.text(request, "template", "")
     choices = _choices(tok)
     chosen = next((choice for choice in choices if choice["id"] == wanted), None)
-    if chosen is None:  # none is asked for, or one of another tokenizer's
+    if chosen is None:  # not given, or a template of another tokenizer
         chosen = next((choice for choice in choices if not choice["missing"]), None)
     facts: dict[str, Any] = {
         "choices": choices,
@@ -88,7 +88,7 @@ def _messages(request: Mapping[str, Any]) -> list[Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """The templates there are for a tokenizer: its own, and Jeton's with what they lack."""
+    """Lists the templates for a tokenizer: its own, and Jeton's with the missing special tokens."""
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
@@ -102,7 +102,7 @@ def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
 
 
 def _contents(chat: Chat) -> list[tuple[int, int]]:
-    """The tokens that begin in what messages say."""
+    """Returns the ranges of tokens that begin in message content."""
     starts = [start for start, _ in chat.encoding.char_spans]
     ends = accumulate(piece.length for piece in chat.pieces)
     return [
@@ -113,7 +113,7 @@ def _contents(chat: Chat) -> list[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Special tokens that messages spell, and that are text there: which, and its tokens, as far as drawn."""
+    """Lists special tokens spelled in messages, where they are text, with their tokens in the drawing."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)

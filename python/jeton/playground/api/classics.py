@@ -1,8 +1,7 @@
-"""``classics``: texts that everybody asks about, each with a short story and what real tokenizers make of it.
+"""``classics``: frequently discussed texts, each with a short explanation and tokenizations by real tokenizers.
 
-What a tokenizer of the catalog makes of a text is computed. Where the tokenizer that the story is about is not there, the
-answer is one that was recorded from the real file, and says so; a tokenizer that has the name and gives other ids is
-not the one that the story is about.
+If the catalog has the tokenizer, the tokenization is computed. Otherwise it is one recorded from the real vocabulary,
+and marked as such. A tokenizer of the same name that gives other ids is not used.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from . import request_fields
 
 __all__ = ["answer", "recorded_answer"]
 
-# Other names under which a machine may have the same vocabulary.
+# Other names of the same vocabulary.
 ALIASES = {"r50k_base": ("gpt2", "hf:gpt2", "hf:openai-community/gpt2")}
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Which classics there are; with an `id`, that one whole.
+    """Returns the list of classics; with an `id`, the whole classic.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -58,7 +57,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
-    """What is recorded of a tokenizer's answer: all that its drawing needs.
+    """Returns the recorded form of a tokenization, which is sufficient to draw it.
 
     Examples:
         >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
@@ -94,7 +93,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
 
 
 def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
-    """The key of the panel's tokenizer, if it is on the catalog and gives the ids that the story is about."""
+    """Returns the key of the panel's tokenizer if the catalog has it and its ids equal the recorded ones."""
     entries = catalog.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:
@@ -102,7 +101,7 @@ def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) 
                 continue
             try:
                 ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
-            except JetonError:  # its entry in the list says what is wrong with it
+            except JetonError:  # displayed at its entry in the list
                 continue
             if ids == record["ids"]:
                 return str(entry["key"])

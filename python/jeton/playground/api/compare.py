@@ -1,7 +1,7 @@
-"""``compare``: up to four tokenizers on one text.
+"""``compare``: comparison of up to four tokenizers on one text.
 
-Counts are those of the whole text. Where it is long, its beginning is drawn and compared, as a text of its own. A
-tokenizer that is not there, or cannot encode the text, is listed with the reason, and the others are compared.
+Counts are of the whole text. Of a long text, the beginning is compared and drawn, as a separate text. A tokenizer that
+is missing or cannot encode the text is listed with its error, and the others are compared.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# What is drawn, four times: more than anybody reads side by side.
+# Drawn up to four times side by side.
 MAX_COMPARED_CHARS = 10_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts, the drawings, where cuts differ, and which tokenizers failed.
+    """Returns counts, drawings, boundaries that differ, and failed tokenizers.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizers": ["bytes", "lessons"], "text": "the token"})
@@ -57,11 +57,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 def tokenizers(
     catalog: Catalog, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
 ) -> tuple[dict[str, tuple[Tokenizer, Result]], list[dict[str, str]]]:
-    """The tokenizers that a request names, each with what the work on it gave; and the keys of those that failed, with
-    the reason.
+    """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and the errors by key.
 
     Raises:
-        JetonError: all of them failed; the reason of the first.
+        JetonError: all of them failed; the error of the first.
     """
     done: dict[str, tuple[Tokenizer, Result]] = {}
     errors: dict[str, JetonError] = {}
@@ -77,7 +76,7 @@ def tokenizers(
 
 
 def num_unknown(tok: Tokenizer, ids: list[int]) -> int:
-    """How many of the ids say that something is not in the vocabulary: a short sequence of these is no good one.
+    """Counts the unknown tokens among ids.
 
     Examples:
         >>> num_unknown(Tokenizer.from_merges({97: b"a"}, []), [97])

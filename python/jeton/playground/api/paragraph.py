@@ -1,6 +1,6 @@
-"""``paragraph``: what the same paragraph costs in twenty languages.
+"""``paragraph``: token counts of one paragraph in twenty languages.
 
-The paragraph was written for this and translated by us; it says the same everywhere, and says it as people would.
+The paragraph was written for this page and translated by its authors into idiomatic text of equal meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """For each language its text, its size, and the tokens that each tokenizer makes of it, and the failures.
+    """Returns text, size and token counts by tokenizer for each language, and the failed tokenizers.
 
     Examples:
         >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]
@@ -42,7 +42,7 @@ def _costs(toks: list[Tokenizer], language: Mapping[str, str]) -> dict[str, Any]
 
 
 def _ids(tok: Tokenizer, text: str) -> list[int] | None:
-    """None where the tokenizer does not know a character and has nothing to say so."""
+    """Encodes a text; None if it has characters outside the vocabulary and there is no unknown token."""
     try:
         return tok.encode(text)
     except InvalidTextError:

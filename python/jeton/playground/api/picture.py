@@ -1,4 +1,4 @@
-"""``picture``: the tokens of a text as an SVG picture that needs nothing else."""
+"""``picture``: the tokens of a text as a self-contained SVG."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The picture of what `tokens` draws.
+    """Renders the drawing of `tokens` as SVG.
 
     Examples:
         >>> answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})["svg"][:4]

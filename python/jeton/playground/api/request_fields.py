@@ -1,4 +1,4 @@
-"""The fields of a request, each with its type and a clear error."""
+"""Validation of request fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["flag", "integer", "no_surrogates", "one_of", "text", "texts"]
 
 
 def text(request: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """A string; without a default it must be there.
+    """Reads a string; required if there is no default.
 
     Examples:
         >>> text({"tokenizer": "gpt2"}, "tokenizer")
@@ -28,27 +28,27 @@ def text(request: Mapping[str, Any], name: str, default: str | None = None) -> s
 
 
 def no_surrogates(value: str, name: str) -> str:
-    """A string, if it can be written as UTF-8: JSON can spell half of a surrogate pair, and a text cannot hold it.
+    """Checks that a string has no lone surrogate, which JSON can represent and UTF-8 cannot.
 
     Examples:
         >>> no_surrogates("ab\\ud800", "the text")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        jeton.errors.InvalidTextError: the text has half of a surrogate pair, U+D800, at position 2; that is no ...
+        jeton.errors.InvalidTextError: the text has a lone surrogate, U+D800, at position 2; ...
     """
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise InvalidTextError(
-            f"{name} has half of a surrogate pair, U+{ord(value[error.start]):04X}, at position {error.start}; "
-            "that is no character, and no tokenizer can read it: remove it",
+            f"{name} has a lone surrogate, U+{ord(value[error.start]):04X}, at position {error.start}; "
+            "it has no UTF-8 encoding: remove it",
             position=error.start,
         ) from None
     return value
 
 
 def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], default: str) -> str:
-    """One of a few words.
+    """Reads one of several strings.
 
     Examples:
         >>> one_of({"level": "bit"}, "level", ("byte", "char"), "byte")
@@ -63,7 +63,7 @@ def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], defaul
 
 
 def texts(request: Mapping[str, Any], name: str, fewest: int, most: int) -> list[str]:
-    """A list of different strings.
+    """Reads a list of strings, without duplicates.
 
     Examples:
         >>> texts({"tokenizers": ["a", "b", "a"]}, "tokenizers", 1, 4)
@@ -78,7 +78,7 @@ def texts(request: Mapping[str, Any], name: str, fewest: int, most: int) -> list
 
 
 def flag(request: Mapping[str, Any], name: str, default: bool = False) -> bool:
-    """A boolean.
+    """Reads a boolean.
 
     Examples:
         >>> flag({"special": True}, "special"), flag({}, "special")
@@ -91,7 +91,7 @@ def flag(request: Mapping[str, Any], name: str, default: bool = False) -> bool:
 
 
 def integer(request: Mapping[str, Any], name: str, default: int | None, low: int, high: int) -> int:
-    """An integer within bounds, both included; without a default it must be there.
+    """Reads an integer from `low` to `high`, inclusive; required if there is no default.
 
     Examples:
         >>> integer({"limit": 5}, "limit", 10, 1, 100)

@@ -1,4 +1,4 @@
-"""``token``: one entry of a vocabulary: its id, bytes, spelling, rank, and the tree of merges that builds it."""
+"""``token``: one vocabulary entry: id, bytes, spelling, rank and merge tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """All about one id.
+    """Returns the facts of one id.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "id": 65})

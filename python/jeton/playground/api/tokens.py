@@ -1,7 +1,7 @@
-"""``tokens``: the tokens of a text, as many of them as a page can show.
+"""``tokens``: the tokens of a text, up to a limit.
 
-Counts are those of the whole text. Where it is long only its first tokens are described: those of a piece from its
-beginning, as far as their ids are the first ids of the whole.
+Counts are of the whole text. Of a long text only the first tokens are described. They are computed from a prefix, as
+far as its ids equal those of the whole text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from . import request_fields
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
 
 MAX_DRAWN = 200_000
-# Characters that are tokenized as they are; the ids of longer texts are looked at first.
+# Texts of up to so many characters are tokenized as a whole; of longer ones, the ids are computed first.
 SHORT_TEXT = 1 << 16
-# Each piece is twice as long as the one before. What the last one has is drawn, for somewhere it must end.
+# Maximum number of prefixes, each twice as long as the previous one. The result of the last is drawn in any case.
 MAX_TRIES = 5
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The drawing of a text, and its counts.
+    """Returns the drawing of a text, and its counts.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "né"})
@@ -44,7 +44,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drawn(catalog: Catalog, request: Mapping[str, Any]) -> tuple[Drawing, int]:
-    """The drawing of a request's text, and how many tokens the whole text has."""
+    """Returns the drawing of a request's text, and the number of tokens of the whole text."""
     tok = catalog.get(request_fields.text(request, "tokenizer"))
     text = request_fields.text(request, "text")
     limit = request_fields.integer(request, "limit", 20_000, 1, MAX_DRAWN)
@@ -59,7 +59,7 @@ def drawn(catalog: Catalog, request: Mapping[str, Any]) -> tuple[Drawing, int]:
 
 
 def _beginning(tok: Tokenizer, text: str, limit: int) -> tuple[Drawing, int]:
-    """The first tokens of a long text, by a piece that is made longer until it has enough of them."""
+    """Draws the first tokens of a long text from a prefix that is doubled until it has enough of them."""
     ids = tok.encode_array(text)
     wanted = min(limit, len(ids))
     num_chars = 1 + len(text) * wanted // max(len(ids), 1) + SHORT_TEXT // 4

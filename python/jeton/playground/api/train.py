@@ -1,6 +1,6 @@
-"""``train``: a training run on a pasted text, every step of it.
+"""``train``: a training run on a short text, with every step.
 
-The page draws the sequences itself, from the symbols of the start and the rank of the merge that removed each border.
+The page reconstructs the sequences from the initial symbols and the rank of the merge that removed each boundary.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from . import request_fields
 
 __all__ = ["MAX_MERGES", "MAX_TEXT_BYTES", "answer"]
 
-# Every step counts all pairs again; these are played back in one or two seconds.
+# Every step counts all pairs again; a replay of this size takes one or two seconds.
 MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
-# An alphabet and the merges: no text of this size has more characters than it has bytes.
+# Upper bound of alphabet and merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """The run: `Replay.to_dict`, with looks instead of spellings, and the rules that there are to choose.
+    """Returns `Replay.to_dict` of the run with looks instead of bytes, and the known patterns.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -39,8 +39,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     num_bytes = len(text.encode())
     if num_bytes > MAX_TEXT_BYTES:
         raise ConfigError(
-            f"every step reads the whole text again, so it may have up to {MAX_TEXT_BYTES:,} bytes; this one has "
-            f"{num_bytes:,}",
+            f"the text has {num_bytes:,} bytes; the limit of this view is {MAX_TEXT_BYTES:,}",
             option="text",
         )
     level = cast(Level, request_fields.one_of(request, "level", get_args(Level), "byte"))
@@ -55,8 +54,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     )
     if len(tok.merges) > MAX_MERGES:
         raise ConfigError(
-            f"{len(tok.merges):,} merges are too many to watch; a vocabulary of up to "
-            f"{tok.vocab_size - len(tok.merges) + MAX_MERGES:,} has {MAX_MERGES:,}",
+            f"the run has {len(tok.merges):,} merges; the limit of this view is {MAX_MERGES:,}, a vocabulary size of "
+            f"{tok.vocab_size - len(tok.merges) + MAX_MERGES:,}",
             option="vocab_size",
         )
     run = replay(tok, [text])
@@ -69,6 +68,6 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _looks(run: Replay, tokens: Mapping[int, str]) -> dict[str, Any]:
-    """Id -> what it looks like; each is drawn alone, for in the table it has no neighbors."""
+    """Returns id -> look, each drawn without neighbors."""
     drawn = {id: draw([(id, bytes.fromhex(data))]).to_dict()["table"][0] for id, data in tokens.items()}
     return {str(id): look for id, look in drawn.items()}

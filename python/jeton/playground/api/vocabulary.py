@@ -1,7 +1,7 @@
-"""``vocabulary``: a page of the entries of a tokenizer, all of them or those that a search finds.
+"""``vocabulary``: paged listing and substring search of a tokenizer's entries.
 
-All entries lie one after the other in one byte string, so a search runs at the speed of `bytes.find`. It is made when a
-tokenizer is looked into for the first time, and lives as long as the tokenizer.
+The index is one byte string of all entries, so a search runs at the speed of `bytes.find`. It is built on the first
+request and has the lifetime of the tokenizer.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from . import request_fields
 __all__ = ["KINDS", "answer"]
 
 MAX_ENTRIES = 500
-# Bytes of an entry that a list shows; a hostile file may have entries of megabytes. Its card shows all of one.
+# Entries are truncated in lists, since a hostile file may have entries of megabytes. The card displays all of one.
 MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """How many entries are found, and a page of them.
+    """Returns the number of matching entries, and one page of them.
 
-    A request has a `query` and says what it is (`by`): ``"text"`` and ``"hex"`` (bytes) stand anywhere in an entry,
-    ``"id"`` is where to begin. `kind` is one of `KINDS`: special tokens, single bytes, parts of characters, and others.
+    `by` says how to interpret `query`: ``"text"`` and ``"hex"`` (bytes) search for a substring, ``"id"`` is the first
+    id to list. `kind` is one of `KINDS`: special tokens, single bytes, partial characters, and others.
 
     Examples:
         >>> found = answer(Catalog(cached=False), {"tokenizer": "bytes", "query": "e2", "by": "hex"})
@@ -63,22 +63,20 @@ def _needle(query: str, by: str) -> bytes:
     try:
         return bytes.fromhex(query.replace("\\x", " ").replace("0x", " "))
     except ValueError:
-        raise ConfigError(
-            f"{query!r:.60} is not hexadecimal; bytes are written like e2 96 81", option="query"
-        ) from None
+        raise ConfigError(f"{query!r:.60} is not hexadecimal; write bytes like e2 96 81", option="query") from None
 
 
 def _id(query: str) -> int:
     if not query.strip():
         return 0
     if not query.strip().isdecimal() or len(query) > 10:
-        raise ConfigError(f"{query!r:.60} is no id; ids are integers from 0", option="query")
+        raise ConfigError(f"{query!r:.60} is not an id; ids are integers from 0", option="query")
     return int(query)
 
 
 @dataclass(frozen=True)
 class _Index:
-    """The entries of a tokenizer by rising id: ids, kinds (indices into `KINDS`), and where each ends in `data`."""
+    """Search index of a tokenizer's entries by ascending id: ids, kinds (indices into `KINDS`), offsets into `data`."""
 
     ids: Sequence[int]
     kinds: bytes
@@ -103,7 +101,7 @@ class _Index:
         return self.data[self.starts[place] : self.starts[place + 1]]
 
     def search(self, needle: bytes) -> Sequence[int]:
-        """The entries that hold these bytes."""
+        """Returns the entries that contain these bytes."""
         return list(self._found(needle)) if needle else range(len(self.ids))
 
     def _found(self, needle: bytes) -> Iterator[int]:
@@ -114,11 +112,11 @@ class _Index:
             if at + len(needle) <= end:
                 yield place
                 at = self.data.find(needle, end)
-            else:  # it begins in one entry and ends in another
+            else:  # a match across the boundary of two entries
                 at = self.data.find(needle, at + 1)
 
     def since(self, id: int) -> Sequence[int]:
-        """The entries from an id on."""
+        """Returns the entries from an id on."""
         return range(bisect_right(self.ids, id - 1), len(self.ids))
 
     def entry(self, place: int) -> dict[str, Any]:
@@ -139,7 +137,7 @@ def _kind(data: bytes, *, is_byte: bool) -> int:
 
 
 def _is_byte(tok: Tokenizer, id: int) -> bool:
-    """Whether an entry stands for a byte in a model of characters: ``<0x0A>``."""
+    """Tests for a byte-fallback entry such as ``<0x0A>``."""
     spelling = tok.id_to_token(id)
     return len(spelling) == 6 and spelling.startswith("<0x") and spelling.endswith(">")
 

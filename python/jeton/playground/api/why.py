@@ -1,4 +1,4 @@
-"""``why``: every step from a text to its tokens: the splits and what made them, merges, lattices, longest matches."""
+"""``why``: every step from a text to its tokens: pretokens, merges, lattices, longest matches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import request_fields
 
 __all__ = ["MAX_CHARS", "answer"]
 
-# What a person steps through; a merge of each pair of characters with its rivals is some 100 bytes of JSON.
+# A merge with its other candidates takes about 100 bytes of JSON.
 MAX_CHARS = 10_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """What `Tokenizer.explain` says of the beginning of a text, and what every id in it looks like.
+    """Returns `Tokenizer.explain` of the beginning of a text, and the display form of every id in it.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
@@ -42,7 +42,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(explanation: Explanation) -> dict[int, tuple[str, int, int]]:
-    """Id -> how it looks, its hue, and how many bytes it has; of all ids that are spoken of."""
+    """Returns id -> (visible form, hue, number of bytes) for all ids in an explanation."""
     return {id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))}
 
 

@@ -1,21 +1,21 @@
-// Values that are too long for the address, kept in the session storage of the tab: a reload and the Back button restore
-// them, other tabs do not see them, and the browser removes them when the tab is closed.
+// Session storage for values that are too long for the address. They survive a reload and the Back button; the browser
+// deletes them when the tab is closed.
 //
-// An entry of the tab's history holds the ids of its values. The newest values are kept, as many as the browser permits.
+// A history entry has the ids of its values. The oldest values are evicted when the storage is full.
 
 import { pack, unpack } from "./address.js";
 
 const PREFIX = "jeton-held-";
 const MOST = 8;
 
-const values = new Map(); // id → value, of this load of the page
+const values = new Map(); // id → value, a cache for this load of the page
 const ids = () => Object.keys(sessionStorage).filter((key) => key.startsWith(PREFIX)).map((key) => Number(key.slice(PREFIX.length))).sort((one, other) => one - other);
 
 /**
- * Keeps a value.
+ * Stores a value.
  *
  * @param {*} value  any JSON
- * @param {number|undefined} own  an id whose value this one takes the place of
+ * @param {number|undefined} own  id of a value to replace
  * @returns {Promise<{id: number, kept: boolean}>}  kept: whether it survives a reload
  */
 export async function storeValue(value, own) {
@@ -29,14 +29,14 @@ export async function storeValue(value, own) {
   return { id, kept: sessionStorage.getItem(PREFIX + id) !== null };
 }
 
-/** The value with an id; undefined: it is not kept anymore. */
+/** Loads the value of an id; undefined if it was evicted. */
 export async function loadValue(id) {
   const packed = values.has(id) ? null : sessionStorage.getItem(PREFIX + id);
   if (packed) values.set(id, JSON.parse(await unpack(packed, Infinity)));
   return values.get(id);
 }
 
-/** Stores it, in the place of older values where there is no more room. */
+/** Writes to the session storage; evicts the oldest values if it is full. */
 function store(id, packed) {
   for (;;) {
     try {
