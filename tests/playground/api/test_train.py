@@ -77,6 +77,6 @@ def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
 
 def test_too_many_merges_to_watch() -> None:
     text = " ".join(f"{a}{b}{c}" for a in "abcdef" for b in "ghijkl" for c in "mnopqrstu")
-    with pytest.raises(jeton.ConfigError, match=f"up to {256 + MAX_MERGES}"):
+    with pytest.raises(jeton.ConfigError, match=f"vocabulary size of {256 + MAX_MERGES}"):
         answer(SHELF, {"text": text, "vocab_size": 2_000, "pattern": "none"})
     assert len(answer(SHELF, {"text": text, "vocab_size": 256 + MAX_MERGES, "pattern": "none"})["steps"]) == MAX_MERGES

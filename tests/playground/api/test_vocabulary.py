@@ -75,8 +75,8 @@ def test_an_entry() -> None:
     [
         ({"query": "xyz", "by": "hex"}, "not hexadecimal"),
         ({"query": "e2 9", "by": "hex"}, "not hexadecimal"),
-        ({"query": "-1", "by": "id"}, "no id"),
-        ({"query": "9" * 5_000, "by": "id"}, "no id"),
+        ({"query": "-1", "by": "id"}, "not an id"),
+        ({"query": "9" * 5_000, "by": "id"}, "not an id"),
         ({"query": "a", "by": "sound"}, "one of text, hex, id"),
         ({"kind": "rare"}, "one of all"),
         ({"limit": 10**6}, "integer from 1 to 500"),

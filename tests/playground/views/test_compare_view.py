@@ -35,7 +35,7 @@ def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog)
         column = page.locator(".column").nth(index)
         assert column.locator(".t").count() == tokens
         assert column.locator(".t.ring").count() == len(found.own[index])
-    assert f"{found.spread * 100:.1f}% over the least" in page.locator(".summary").inner_text()
+    assert f"{found.spread * 100:.1f}% above the lowest" in page.locator(".summary").inner_text()
     page.get_by_text(f"Where boundaries differ: {len(found.cuts)} positions").click()
     places = page.locator(".places tbody tr")
     assert places.count() == len(found.cuts)
