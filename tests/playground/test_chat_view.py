@@ -42,7 +42,10 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
 def test_what_a_message_spells_is_text(open_page: Open) -> None:
     page = opened(open_page)
     lines = page.locator(".spelled-list li").all_inner_texts()
-    assert [line.split(" is plain text ")[0] for line in lines] == ["<|im_end|> in message 2", "<|im_start|> in message 2"]
+    assert [line.split(" is plain text ")[0] for line in lines] == [
+        "<|im_end|> in message 2",
+        "<|im_start|> in message 2",
+    ]
     marked = "".join(page.locator(".turn .t.spelled").all_inner_texts())
     assert "im_end" in marked
     assert "im_start" in marked

@@ -1,6 +1,6 @@
-"""Which files of a folder may be tokenizers, by a look at how they begin, and what to call them.
+"""Discovery of tokenizer files in a folder by their first bytes, and short names for them.
 
-Left out: whether they are sound; loading says that.
+Left out: validation, which loading does.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from . import folder, sentencepiece, tiktoken, vocab_txt
 __all__ = ["GENERIC_NAMES", "find_tokenizers", "short_name"]
 
 HEAD_BYTES = 1 << 16
-# What lies beside a tokenizer and is none: configurations, and the second file of a pair.
+# Companion files of a tokenizer: configurations, and the second file of a pair.
 _BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
-# Endings that say the format; the rest of a name is what people call it.
+# Suffixes that denote the format; the rest is the tokenizer's name.
 _ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
-# Names that say only what a file is, in the order in which a folder's are read.
+# File names without the tokenizer's name, in the order in which a folder's files are tried.
 GENERIC_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
 
 
 def find_tokenizers(place: Path) -> list[Path]:
-    """The files and folders in a folder that may be tokenizers, by name; hidden ones are not looked at.
+    """Returns the files and folders in a folder that may be tokenizers, sorted by name; hidden ones are skipped.
 
     Raises:
-        OSError: it is no folder, or may not be read.
+        OSError: not a folder, or not readable.
 
     Examples:
         >>> import tempfile
@@ -48,14 +48,14 @@ def _may_be(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-    except OSError:  # nothing in it, or not ours to read
+    except OSError:  # an empty folder, or no permission
         return False
     begins = (tiktoken.looks_like, sentencepiece.looks_like, vocab_txt.looks_like)
     return re.match(rb"\s*\{\s*\"", head) is not None or any(looks_like(head) for looks_like in begins)
 
 
 def short_name(path: Path) -> str:
-    """What to call the tokenizer of a file or folder: its name without what only says the format.
+    """Returns a short name for the tokenizer of a file or folder: the file name without the format.
 
     Examples:
         >>> [short_name(Path(name)) for name in ("o200k_base.tiktoken", "t5-small.tokenizer.json", "gpt2/vocab.json")]

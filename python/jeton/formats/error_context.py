@@ -1,4 +1,4 @@
-"""Errors of the core, made errors of a file: with its name and format."""
+"""Conversion of errors of the core to errors of a file, with its name and format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureErr
 
 __all__ = ["LOSSES", "error_context", "refuse_losses"]
 
-# what `accept_loss` takes: the names that the formats give to what they leave out
+# names of losses that `accept_loss` accepts
 LOSSES = (
     "added_tokens", "byte_fallback", "chat_template", "decoder", "end_of_word", "model", "normalizer", "pattern",
     "precompiled_charsmap", "pretokenizer", "roles", "scores", "single_precision", "special_tokens", "template",
@@ -19,11 +19,11 @@ LOSSES = (
 
 @contextmanager
 def error_context(source: str, format: str) -> Iterator[None]:
-    """What goes wrong while a file is read names the file.
+    """Adds the file's name and format to errors that are raised while it is read.
 
     Raises:
-        FormatError, UnsupportedFeatureError: with source and format. Entries that contradict each other are the file's
-            fault; an option that the caller gave stays a `ConfigError`.
+        FormatError, UnsupportedFeatureError: with source and format. Contradictory entries are a `FormatError`; an
+            error in an argument of the caller stays a `ConfigError`.
     """
     try:
         yield
@@ -42,7 +42,7 @@ def error_context(source: str, format: str) -> Iterator[None]:
 
 
 def refuse_losses(losses: dict[str, str], accept_loss: object, format: str) -> None:
-    """Refuses what a format cannot hold, unless the caller accepts its loss by name.
+    """Rejects losses that the caller has not accepted by name.
 
     Raises:
         UnsupportedFeatureError: a loss that was not accepted.
@@ -50,7 +50,7 @@ def refuse_losses(losses: dict[str, str], accept_loss: object, format: str) -> N
     for name, what in losses.items():
         if not isinstance(accept_loss, (list, tuple, set, frozenset, dict)) or name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"{format} cannot hold {what}; to write it all the same, pass accept_loss={list(losses)}",
+                f"{format} does not support {what}; to write the file without it, pass accept_loss={list(losses)}",
                 format=format,
                 feature=name,
             )

@@ -1,7 +1,7 @@
-"""Rank files that are known: by name, and by the sha256 of their content. Data only.
+"""Registry of known rank files, by name and by the sha256 of their content. Data only.
 
-A rank file holds neither pattern nor special tokens; both come from here. Some names share a file and differ in their
-special tokens. For content without a name, the first of them counts.
+A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ in their
+special tokens; content without a name gets the first of them.
 
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
@@ -19,15 +19,15 @@ __all__ = ["REGISTRY", "KnownRankFile", "by_content"]
 
 
 class KnownRankFile(NamedTuple):
-    """A rank file and what belongs to it.
+    """Rank file with its pattern, special tokens and normalizer.
 
     Attributes:
-        name: as `jeton.load` takes it.
-        url: where its publisher has it.
-        sha256: of its content.
-        pattern: a name or a regex.
+        name: name for `jeton.load`.
+        url: URL of the publisher.
+        sha256: hash of the content.
+        pattern: name or regex.
         special_tokens: spelling -> id.
-        normalizer: what its publisher does to text before splitting.
+        normalizer: the publisher's normalizer.
     """
 
     name: str
@@ -56,7 +56,7 @@ _KIMI = (
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
 )
 
-# o200k's words without Han, which stands alone; numbers and the rest as in cl100k
+# o200k's word alternatives without Han, which has its own alternative; numbers and the rest as in cl100k
 _KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",
@@ -74,7 +74,7 @@ _KIMI_PATTERN = "|".join(
 
 
 def _from(first: int, tokens: Iterable[str]) -> dict[str, int]:
-    """Tokens at ids in a row."""
+    """Assigns consecutive ids."""
     return {token: id for id, token in enumerate(tokens, first)}
 
 
@@ -186,7 +186,7 @@ REGISTRY: dict[str, KnownRankFile] = {known.name: known for known in _KNOWN}
 
 
 def by_content(sha256: str) -> KnownRankFile | None:
-    """The first file that is known by this hash.
+    """Returns the first entry with this hash.
 
     Examples:
         >>> by_content("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930").name

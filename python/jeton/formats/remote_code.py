@@ -1,9 +1,9 @@
-"""Tokenizers that are code: what says so in a repository or folder, and what is done then.
+"""Detection of tokenizers that need remote code (transformers' ``trust_remote_code``), which is never run.
 
-A repository may say that its tokenizer is code of its own: by ``auto_map``, or by a class together with the file that
-defines it (QWenTokenizer, tokenization_qwen.py). That code is never run. Where there is also a file that says
-everything by itself, a tokenizer.json or tekken.json, that file is loaded and a warning tells of the code; where there
-are only parts that the code would put together (a SentencePiece model, a rank file, a list of words), it is refused.
+A repository declares remote code by ``auto_map``, or by a class together with the file that defines it (QWenTokenizer,
+tokenization_qwen.py). If it also has a self-contained file, a tokenizer.json or tekken.json, that file is loaded with a
+warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a vocab.txt), loading
+fails.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
-# Says everything by itself. Where there is one, other files are not needed, the first before the second.
+# Files that define a tokenizer completely, in order of precedence.
 SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
-    """The Python files for tokenizers among file names.
+    """Returns the Python files that define tokenizers, among file names.
 
     Examples:
         >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])
@@ -35,16 +35,16 @@ def code_files(names: Iterable[str]) -> list[str]:
 
 
 def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]) -> None:
-    """See the module's description.
+    """Rejects a tokenizer that needs remote code; logs a warning if a self-contained file replaces it.
 
     Args:
-        name: what messages call the repository or folder.
-        folder: where its configuration is.
-        files: its files that hold a tokenizer.
-        code: its Python files for tokenizers.
+        name: name of the repository or folder, for messages.
+        folder: folder of its configuration.
+        files: its tokenizer files.
+        code: its Python files that define tokenizers.
 
     Raises:
-        UnsupportedFeatureError: its tokenizer is code, and no file says the same.
+        UnsupportedFeatureError: the tokenizer needs remote code, and there is no self-contained file.
     """
     config = _json(folder / "tokenizer_config.json")
     named = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code)
@@ -53,21 +53,21 @@ def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]
     whole = next((file for file in SELF_CONTAINED if file in files), None)
     if whole is None:
         raise UnsupportedFeatureError(
-            f"the tokenizer of {name} is code beside it ({named}), which Jeton never runs, and there is no "
-            f"{' or '.join(SELF_CONTAINED)} that says the same",
+            f"the tokenizer of {name} needs remote code ({named}), which Jeton never runs, and there is no "
+            f"{' or '.join(SELF_CONTAINED)}",
             format="hub" if name.startswith("hf:") else "folder",
             place="tokenizer_config.json",
             feature="auto_map",
         )
-    import logging  # which few need, and which takes a while to import
+    import logging  # lazy: rarely needed here, and slow to import
 
     logging.getLogger("jeton").warning(
-        "%s also names code of its own (%s), which Jeton never runs: this is its %s", name, named, whole
+        "%s declares remote code (%s), which Jeton never runs; its %s is loaded instead", name, named, whole
     )
 
 
 def _automatic(config: dict[str, Any]) -> str | None:
-    """The class in the repository's own code that is its tokenizer: ``auto_map``, in either of its two shapes."""
+    """Returns the class that ``auto_map`` names, in either of its two forms."""
     mapped = config.get("auto_map")
     classes = mapped.get("AutoTokenizer") if isinstance(mapped, dict) else mapped
     classes = [classes] if isinstance(classes, str) else classes
@@ -75,7 +75,7 @@ def _automatic(config: dict[str, Any]) -> str | None:
 
 
 def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
-    """The file that defines the tokenizer's class, where there is one."""
+    """Returns the Python file that defines the tokenizer's class, or None."""
     named = config.get("tokenizer_class")
     if not isinstance(named, str):
         return None

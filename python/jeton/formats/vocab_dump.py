@@ -1,7 +1,6 @@
-"""The vocabulary as text for people: one entry a line, with the merge that made it. Written, never read.
+"""Human-readable vocabulary dump: one entry per line, with the merge that creates it. Write-only.
 
-Columns, separated by tabs: id, kind, bytes in hexadecimal, the token as Python spells it, and for a merged token the
-two it was made from.
+Tab-separated columns: id, kind, bytes in hexadecimal, token as a Python literal, and for a merged token its two parts.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _KINDS = {
 
 
 def lines(tok: Tokenizer) -> Iterator[str]:
-    """The listing, line by line, without line ends.
+    """Yields the lines of the dump, without line ends.
 
     Examples:
         >>> tok = Tokenizer.from_merges({97: b"a", 256: b"aa"}, [(97, 97, 256)])
@@ -52,7 +51,7 @@ def lines(tok: Tokenizer) -> Iterator[str]:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str]) -> None:
-    """Writes the listing, atomically."""
+    """Writes the dump, atomically."""
     with write_atomically(path) as file:
         for line in lines(tok):
             file.write((line + "\n").encode())
