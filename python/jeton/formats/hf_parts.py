@@ -1,8 +1,8 @@
 """Conversion between the pipeline stages of `tokenizer.json` and those of a `Definition`.
 
 A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
-Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component; and plain concatenation
-needs no decoder.
+Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component; and plain
+concatenation needs no decoder.
 """
 
 from __future__ import annotations
