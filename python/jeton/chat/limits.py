@@ -247,7 +247,7 @@ class RenderBudget:
             self.compare(value)
 
     def hold(self, value: Any) -> Any:
-        """Materializes an iterator as a list, so that it can be inspected and used; returns other values unchanged."""
+        """Materializes an iterator as a list, for inspection before use; returns other values unchanged."""
         if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
             return value  # Jinja's `loop` has `__next__` and `__len__`
         held = []

@@ -118,7 +118,7 @@ def convert(
 
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
-    """Yields a temporary path on the file system of the output, so that it can be renamed."""
+    """Yields a temporary path in the output's folder, from which a rename is atomic."""
     target = Path(os.path.realpath(output))
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))

@@ -211,18 +211,18 @@ def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
     return special
 
 
-# What the tokenizer itself holds; and code, which is not saved.
+# Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.
 _HELD = ("chat_template", "added_tokens_decoder", _ADDED, "auto_map")
 
 
 def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bool) -> dict[str, Any]:
-    """What of a configuration is kept as it is.
+    """Returns the keys of a configuration that are preserved unchanged.
 
     Args:
         config: the configuration.
-        roles: the tokenizer's; a role it lacks is not kept, for transformers would add its token.
-        keeps_class: the configuration stands beside a `tokenizer.json`, which its class reads. Beside another file the
-            class makes a tokenizer of its own of that file.
+        roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From another
+            file the class builds a tokenizer by its own rules.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
