@@ -221,8 +221,8 @@ def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bo
     Args:
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
-        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From another
-            file the class builds a tokenizer by its own rules.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From
+            another file the class builds a tokenizer by its own rules.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
