@@ -2,7 +2,7 @@
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. A masked copy, in which every character that is not the template's is replaced, yields the
-template's special tokens. The text between two of them is encoded without permission, behind a special token, so it
+template's special tokens. The text between two of them is encoded without permission, after a special token, so it
 has the context that it has in the whole text.
 """
 
@@ -202,7 +202,7 @@ def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, 
 
 
 def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _TokenSlice:
-    """Encodes text in its context: at the beginning, or behind a special token."""
+    """Encodes text in its context: at the beginning, or after a special token."""
     first = ""
     if at_char:
         matched_as_spelled = (token for token, flags in tok._special_flags.items() if not flags)

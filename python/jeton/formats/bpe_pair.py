@@ -82,7 +82,7 @@ def partner(path: Path) -> tuple[Path, Path]:
             if path.name.endswith(mine):
                 beside = path.with_name(path.name.removesuffix(mine) + other)
                 if not beside.is_file():
-                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not beside it")
+                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not in its folder")
                 return (path, beside) if mine == vocab else (beside, path)
     raise FileNotFoundError(
         f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(NAMES, ()))}"
@@ -194,7 +194,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     if model.whole_first:
         losses["whole_first"] = "that whole pretokens are looked up first"
     if model.unk_token is not None and any(tok._core.find(bytes([byte]), False) is None for byte in range(256)):
-        losses |= {"unk_token": "the unknown token, which stands for bytes that have no entry"}
+        losses |= {"unk_token": "the unknown token, which replaces bytes without an entry"}
     if definition.normalizer:
         losses["normalizer"] = "the normalizer"
     if definition.pretokenizer != (_GPT2,):

@@ -66,7 +66,7 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     for id, (content, special, _) in added.items():
         if not special or tok._core.content(id) is not None or pieces.find_any(content.encode()) is not None:
             raise UnsupportedFeatureError(
-                f"the added token {content!r:.60} with id {id} is not a special token behind the pieces of a "
+                f"the added token {content!r:.60} with id {id} is not a special token after the pieces of a "
                 "SentencePiece model; the .model file itself loads",
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
