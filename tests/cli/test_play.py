@@ -115,8 +115,8 @@ def test_the_usual_port_is_the_one_of_the_lessons(monkeypatch: pytest.MonkeyPatc
 
     with server.bind() as probe:  # one that is free, in place of the usual
         port = probe.getsockname()[1]
-    assert server.USUAL_PORT == 7777
-    monkeypatch.setattr(server, "USUAL_PORT", port)
+    assert server.DEFAULT_PORT == 7777
+    monkeypatch.setattr(server, "DEFAULT_PORT", port)
     with server.bind(None) as usual:
         assert usual.getsockname()[1] == port
         with server.bind(None) as other:
