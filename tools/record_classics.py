@@ -13,16 +13,16 @@ import sys
 from pathlib import Path
 
 import jeton
-from jeton.playground.answers.classics import recorded_answer
+from jeton.playground.api.classics import recorded_answer
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
 DATA = Path(__file__).parents[1] / "python/jeton/playground/data"
 
 
 def main(folder: str) -> None:
     """Answers every panel of every classic, and writes the answers."""
-    toks: dict[str, jeton.Tokenizer] = {"bytes": Shelf(cached=False).get("bytes")}
+    toks: dict[str, jeton.Tokenizer] = {"bytes": Catalog(cached=False).get("bytes")}
     recorded = {}
     for classic in read("classics.json"):
         answers = []

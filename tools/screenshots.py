@@ -19,8 +19,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
+from jeton.playground.catalog import Catalog
 from jeton.playground.server import bind, make_server
-from jeton.playground.shelf import Shelf
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 TEXT = (
@@ -101,7 +101,7 @@ def main() -> None:
     args = parser.parse_args()
     with bind() as listener, sync_playwright() as playwright:
         port = listener.getsockname()[1]
-        server = make_server(Shelf(folder=args.vocabs, cached=False), port)
+        server = make_server(Catalog(folder=args.vocabs, cached=False), port)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

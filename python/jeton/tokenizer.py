@@ -166,7 +166,7 @@ class Tokenizer:
         part = Pattern.of(pattern).part()
         return cls(Definition(pretokenizer=(part,) if part else ()), vocabulary)
 
-    # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(
         self,
@@ -455,10 +455,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               a b
               -- (97, 98) a+b -> ab  rank 0, id 256
               ab
-              no pair left has a merge: stop
+              no mergeable pair left: stop
               ids [256]
         """
-        from .explanation import Explanation, LazySequence, Totals, explained, limits
+        from .explanation import Explanation, ExplanationTotals, LazySequence, explained, limits
 
         def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
             parts, num_pretokens, num_merges, num_tokens, added = self._core.explain(
@@ -477,7 +477,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             LazySequence(shown, num_tokens, lambda: self.tokenize(text, special=special)),
             Spelling(self),
             self._core.alternatives(),
-            Totals(num_merges, frozenset(added)),
+            ExplanationTotals(num_merges, frozenset(added)),
         )
 
     def tree(self, id: int) -> Tree:
@@ -558,7 +558,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             variables={} if variables is None else variables,
         )
 
-    # ── ids → text ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode(
         self,
@@ -833,7 +833,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         view.__dict__.update(self.__dict__)
         return view
 
-    # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()
@@ -920,7 +920,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         rows += [("pattern", pattern.text)] if pattern else []
         return to_card("Tokenizer", [*rows, ("fingerprint", self.fingerprint)])
 
-    # ── helpers ───────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def _special_spelling(self) -> dict[int, bytes]:

@@ -285,7 +285,7 @@ def test_limits_grow_with_what_is_given() -> None:
     assert TOK.count(
         TOK.chat([{"role": "user", "content": long}], template="{{ '<s>' + messages[0].content }}").text
     ) > len(long)
-    with pytest.raises(ChatTemplateError, match="writes more than"):
+    with pytest.raises(ChatTemplateError, match="prints more than"):
         TOK.chat(HI, template="{{ 'x' * 300000 }}")
 
 

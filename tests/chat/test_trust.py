@@ -194,7 +194,7 @@ def test_most_of_these_are_no_errors() -> None:
 
 def test_what_is_mixed_is_refused_only_if_it_matters() -> None:
     template = "{{ ('<|end|>' ~ messages[0].content) | wordwrap(90) }}"
-    with pytest.raises(ChatTemplateError, match="cannot be known"):
+    with pytest.raises(ChatTemplateError, match="origin is unknown"):
         TOK.chat(user("a"), template=template)
     assert TOK.chat(user("a"), template=template, special={"<|end|>"}).ids[0] == TOK.special_tokens["<|end|>"]
     assert specials(TOK.chat(user("a"), template="{{ ('' ~ messages[0].content) | wordwrap(90) }}").ids) == []

@@ -13,7 +13,7 @@ import pytest
 
 import jeton
 from jeton import formats
-from jeton.formats.naming import LOSSES
+from jeton.formats.error_context import LOSSES
 
 from .conftest import CORPUS, Run
 
@@ -57,7 +57,7 @@ def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_pat
         assert (result.code, f"no format has the suffix '{suffix}'" in result.err) == (1, True)
     assert run("convert", path, tmp_path / "d", "--to", "vocab").code == 2
     result = run("convert", path, tmp_path / "d.vocab")
-    assert (result.code, "listing for people" in result.err) == (2, True)
+    assert (result.code, "vocabulary dump" in result.err) == (2, True)
     assert left(tmp_path) == ["a.b", "c"]
 
 

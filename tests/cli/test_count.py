@@ -72,5 +72,5 @@ def test_files_of_rows_are_counted_as_measure_counts_them(
 def test_a_name_of_a_file_is_taken_as_text_with_a_warning(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     result = run("count", "-t", path, path)
     assert result.text == f"{tok.count(str(path))}\n"
-    assert f"{path} is the name of a file, and is taken as text; --files reads the file" in result.err
+    assert f"{path} is the name of a file, but is encoded as text; --files reads the file" in result.err
     assert run("count", "-t", path, "low").err == ""

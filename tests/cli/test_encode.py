@@ -153,8 +153,8 @@ def test_files_are_texts_and_rows_are(run: Run, tok: jeton.Tokenizer, path: Path
     assert run("encode", "-t", path, "--files", "--format", "bin", text).code == 0
     assert run("encode", "-t", path, "--files", "--format", "bin", rows).code == 2
     assert run("encode", "-t", path, "--files").code == 2
-    assert "is taken as text" in run("encode", "-t", path, text).err
-    assert "is taken as text" in run("compare", "-t", path, text).err
+    assert "is encoded as text" in run("encode", "-t", path, text).err
+    assert "is encoded as text" in run("compare", "-t", path, text).err
 
 
 @pytest.mark.parametrize("form", ["tokens", "json"])

@@ -14,7 +14,7 @@ def test_words(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     result = run("explain", "-t", path, "lowest newest")
     assert (result.code, result.err) == (0, "")
     assert result.text == tok.explain("lowest newest").to_terminal(color=False) + "\n"
-    assert "no pair left has a merge: stop" in result.text
+    assert "no mergeable pair left: stop" in result.text
     assert "rank" in result.text
 
 

@@ -59,7 +59,7 @@ def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
         assert time.perf_counter() - start < 5
         assert process.stderr is not None
         said = process.stderr.read().decode()
-        assert said.splitlines() == ["the playground is open; Ctrl-C ends it", "jeton: interrupted"]
+        assert said.splitlines() == ["the playground is open; press Ctrl-C to stop it", "jeton: interrupted"]
 
 
 def test_it_ends_quietly_while_requests_run(path: Path) -> None:
@@ -115,8 +115,8 @@ def test_the_usual_port_is_the_one_of_the_lessons(monkeypatch: pytest.MonkeyPatc
 
     with server.bind() as probe:  # one that is free, in place of the usual
         port = probe.getsockname()[1]
-    assert server.USUAL_PORT == 7777
-    monkeypatch.setattr(server, "USUAL_PORT", port)
+    assert server.DEFAULT_PORT == 7777
+    monkeypatch.setattr(server, "DEFAULT_PORT", port)
     with server.bind(None) as usual:
         assert usual.getsockname()[1] == port
         with server.bind(None) as other:
@@ -148,7 +148,7 @@ def test_a_port_that_is_taken(run: Run) -> None:
         port = taken.getsockname()[1]
         result = run("play", "--no-browser", "--port", port)
     assert (result.code, result.out) == (1, b"")
-    assert result.err == f"jeton: port {port} is taken by another program; without --port a free one is found\n"
+    assert result.err == f"jeton: port {port} is in use; omit --port to use a free one\n"
 
 
 def test_a_tokenizer_that_is_not_there(run: Run) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import jeton
 from jeton.cli import COMMANDS, main
-from jeton.cli.wording import in_options
+from jeton.cli.option_names import in_options
 from jeton.errors import ConfigError
 
 from .conftest import Run

@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.cli import train as module
-from jeton.cli.options import Number, Size
+from jeton.cli.options import ByteSize, Count
 from jeton.training.presets import SentencePiece
 
 from .conftest import CORPUS, Run
@@ -167,7 +167,7 @@ class TestSources:
         [("1500", 1500), ("500MB", 500_000_000), ("2G", 2 * 10**9), ("1.5 GiB", 3 << 29), ("2kb", 2000)],
     )
     def test_sizes(self, size: str, expected: int) -> None:
-        assert Size().convert(size, None, None) == expected
+        assert ByteSize().convert(size, None, None) == expected
 
     def test_skipped_records_are_told_and_the_exit_code_is_3(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "rows.jsonl", tmp_path / "x.json"
@@ -215,7 +215,7 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("value", "number"), [("32k", 32_000), ("32Ki", 32_768), ("1.5M", 1_500_000), ("300", 300)])
 def test_numbers_with_a_unit(value: str, number: int) -> None:
-    assert Number().convert(value, None, None) == number
+    assert Count().convert(value, None, None) == number
 
 
 def test_a_size_with_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:

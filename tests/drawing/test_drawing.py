@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from jeton.drawing import Drawing, PartKind, described, draw, hue, quoted, visible
-from jeton.drawing.parts import cut_character
+from jeton.drawing import Drawing, LookPartKind, described, draw, hue, quoted, visible
+from jeton.drawing.look_parts import cut_character
 
 from ..material import CORPUS, KINDS, TRICKY, tokenizer
 from .material import ACTS, cut, tokenized
@@ -88,7 +88,7 @@ def test_every_byte_is_there_once(tokens: list[tuple[int, bytes]]) -> None:
         assert (look.id, look.data, look.hue) == (id, data, hue(id))
         rebuilt = b""
         for part in look.parts:
-            if part.kind is PartKind.BYTES:
+            if part.kind is LookPartKind.BYTES:
                 rebuilt += bytes.fromhex(re.findall("(?:[0-9a-f]{2} ?)+(?=⟩$)", part.shown)[0])
             else:
                 rebuilt += part.text.encode()

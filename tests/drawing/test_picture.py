@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.drawing import cells, described, draw, picture, to_svg
+from jeton.drawing import described, display_width, draw, picture, to_svg
 from jeton.drawing.picture import CELL, LINE, MARGIN, MAX_LINES, MAX_TOKENS, Theme
 
 from .material import cut, tokenized
@@ -33,7 +33,7 @@ def test_it_is_well_formed_and_shows_all(tokens: list[tuple[int, bytes]], width:
     }
     for element in texts(svg):
         length = float(element.get("textLength", "0"))
-        assert length == pytest.approx(cells(element.text or "") * CELL, abs=0.06)
+        assert length == pytest.approx(display_width(element.text or "") * CELL, abs=0.06)
         right = float(element.get("x", "0")) + (0 if element.get("direction") == "rtl" else length)
         assert right <= MARGIN + width * CELL + 0.1
 

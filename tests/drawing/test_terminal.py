@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.drawing import TerminalStream, cells, described, draw, hue, to_terminal, wants_color
+from jeton.drawing import TerminalStream, described, display_width, draw, hue, to_terminal, wants_color
 from jeton.drawing.terminal import PALETTE, SEPARATOR
 
 from .material import ACTS, ESCAPE, tokenized
@@ -61,7 +61,7 @@ def test_tokens_go_whole_to_the_next_line() -> None:
 @given(tokenized(), st.integers(4, 30), st.booleans())
 def test_no_line_is_wider_than_the_terminal(tokens: list[tuple[int, bytes]], width: int, color: bool) -> None:
     lines = to_terminal(draw(tokens), color=color, width=width).split("\n")
-    assert all(cells(ESCAPE.sub("", line)) <= width for line in lines)
+    assert all(display_width(ESCAPE.sub("", line)) <= width for line in lines)
     shown = "".join(token.shown for token in draw(tokens))
     joined = ESCAPE.sub("", "".join(lines))
     assert joined.replace(SEPARATOR, "") == shown.replace(SEPARATOR, "")

@@ -79,7 +79,7 @@ def test_an_entry_that_no_merges_reach_says_so() -> None:
     vocab = {97: b"a", 98: b"b", 99: b"c", 256: b"ab", 257: b"bc", 258: b"abc"}
     tok = jeton.Tokenizer.from_merges(vocab, [(98, 99, 257), (97, 98, 256), (256, 99, 258)])
     tree = tok.tree(258)
-    assert tree.note == "no merges lead to id 258: by merges alone, its bytes become 2 tokens"
+    assert tree.note == "id 258 is not reachable by merges: its bytes merge into 2 tokens"
     assert [tree.nodes[root].id for root in tree.roots] == [97, 257]
 
 

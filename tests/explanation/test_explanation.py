@@ -72,24 +72,24 @@ def test_worked_example_4_in_words() -> None:
         "\n"
         'pretoken 1: "oldest", bytes 0 to 6\n'
         "  o l d e s t\n"
-        "  -- (115, 116) s+t -> st  rank 0, id 256; competed: (101, 115) e+s rank 5, (111, 108) o+l rank 6\n"
+        "  -- (115, 116) s+t -> st  rank 0, id 256; other candidates: (101, 115) e+s rank 5, (111, 108) o+l rank 6\n"
         "  o l d e st\n"
-        "  -- (111, 108) o+l -> ol  rank 6, id 262; competed: (101, 256) e+st rank 9\n"
+        "  -- (111, 108) o+l -> ol  rank 6, id 262; other candidates: (101, 256) e+st rank 9\n"
         "  ol d e st\n"
-        "  -- (262, 100) ol+d -> old  rank 7, id 263; competed: (101, 256) e+st rank 9\n"
+        "  -- (262, 100) ol+d -> old  rank 7, id 263; other candidates: (101, 256) e+st rank 9\n"
         "  old e st\n"
         "  -- (101, 256) e+st -> est  rank 9, id 265\n"
         "  old est\n"
-        "  no pair left has a merge: stop\n"
+        "  no mergeable pair left: stop\n"
         "  ids [263, 265]"
     )
 
 
 def test_rivals_that_are_not_listed_are_counted() -> None:
-    assert "; competed: (101, 115) e+s rank 5; 2 other places could have merged\n" in str(
+    assert "; other candidates: (101, 115) e+s rank 5; 2 other mergeable positions\n" in str(
         explain(b"oldest", max_rivals=1)
     )
-    assert "rank 0, id 256; 1 other place could have merged\n" in str(explain(b"stst"))
+    assert "rank 0, id 256; 1 other mergeable position\n" in str(explain(b"stst"))
 
 
 def test_sequences_are_replayed() -> None:
@@ -119,7 +119,7 @@ def test_the_same_pair_at_several_places_is_replayed_from_the_left() -> None:
 def test_a_pretoken_taken_whole_says_so() -> None:
     pretoken = ExplainedPretoken((0, 3), b"old", False, [], [], [263], whole=True)
     explanation = Explanation(b"old", [pretoken], [Token(263, b"old", (0, 3))], NAMES.__getitem__)
-    assert str(explanation).endswith("takes before any merge: ids [263]")
+    assert str(explanation).endswith("looks up first: ids [263]")
     assert json.loads(explanation.json)["pretokens"][0]["whole"] is True
     assert " · whole</div>" in explanation.html
 

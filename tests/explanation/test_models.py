@@ -65,10 +65,10 @@ class TestUnigram:
         assert str(unigram.explain("ab")) == (
             '"ab" · 2 bytes · 1 pretoken · 0 merges · 1 token\n\n'
             'pretoken 1: "▁ab", bytes 0 to 2\n'
-            "  5 pieces or unknown characters fit in somewhere; the scores of the best way add up to\n"
+            "  lattice of 5 edges; score of the best segmentation (Viterbi):\n"
             "  -2.50 = ▁ab (-2.50)\n"
-            "  next: -5.00 = ▁ (-3.00) + ab (-2.00)\n"
-            "  next: -5.50 = ▁ (-3.00) + a (-1.00) + b (-1.50)\n"
+            "  next best: -5.00 = ▁ (-3.00) + ab (-2.00)\n"
+            "  next best: -5.50 = ▁ (-3.00) + a (-1.00) + b (-1.50)\n"
             "  ids [5]"
         )
 
@@ -77,7 +77,7 @@ class TestUnigram:
         (pretoken,) = explanation.pretokens
         assert pretoken.lattice is not None
         assert [(edge.id, edge.score) for edge in pretoken.lattice.best.edges] == [(1, -3.0), (None, -14.0)]
-        assert "a character that is no piece scores 10 less than the worst piece" in str(explanation)
+        assert "an unknown character scores 10 less than the lowest-scoring piece" in str(explanation)
 
     def test_in_json_and_html(self, unigram: jeton.Tokenizer) -> None:
         explanation = unigram.explain("ab <")
@@ -118,7 +118,7 @@ class TestWordPiece:
         assert str(explanation).splitlines()[3:] == [
             "  un  id 1; no entry: unaffable, unaffabl, unaffab and 4 more",
             "  ##aff  id 2; no entry: affable, affabl, affab and 1 more",
-            "  ##able  id 3; all that is left",
+            "  ##able  id 3; the whole rest",
             "  ids [1, 2, 3]",
         ]
 
@@ -131,13 +131,13 @@ class TestWordPiece:
         explanation = word_piece.explain("unaffx")
         attempts = json.loads(explanation.json)["pretokens"][0]["attempts"]
         assert attempts == {"found": [[0, 2, 1], [2, 5, 2]], "stuck_at": 5, "is_too_long": False}
-        assert 'no entry is the beginning of "x": the pretoken is unknown as a whole' in str(explanation)
+        assert 'no entry is a prefix of "x": the whole pretoken is unknown' in str(explanation)
 
     def test_what_is_too_long(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffableunaffable")
         assert explanation.pretokens[0].attempts is not None
         assert explanation.pretokens[0].attempts.is_too_long
-        assert "longer than this model looks at: unknown as a whole, ids [0]" in str(explanation)
+        assert "longer than max_input_chars_per_word: the whole pretoken is unknown, ids [0]" in str(explanation)
 
 
 class TestPartsOfThePattern:
@@ -153,7 +153,7 @@ class TestPartsOfThePattern:
         data = json.loads(explanation.json)
         assert data["pattern"] == list(explanation.pattern_parts)
         assert [pretoken["part"] for pretoken in data["pretokens"]] == [0, 2, 1, 1, None]
-        assert r"  made by part 2 of 3 of the pattern: \p{N}{1,2}" in str(explanation)
+        assert r"  matched by regex alternative 2 of 3: \p{N}{1,2}" in str(explanation)
 
     def test_special_tokens_and_bytes_have_none(self) -> None:
         tok = jeton.train([CORPUS], vocab_size=260, pattern=self.PATTERN, special_tokens=["<s>"], progress=False)
@@ -186,7 +186,7 @@ def test_pieces_with_scores_are_explained_by_their_merges(data: Path) -> None:
     assert last[:2] == list(pretoken.ids)[:2]
     assert last[-1] == 0  # no piece: unknown, until it is spelled in bytes
     assert len(pretoken.ids) == len(last) + 3
-    assert re.search("spelled in bytes, or unknown:\n  .*⟨🧶 f0⟩ ⟨9f⟩ ⟨a7⟩ ⟨b6⟩|<0xF0>", str(explanation))
+    assert re.search("or the unknown token:\n  .*⟨🧶 f0⟩ ⟨9f⟩ ⟨a7⟩ ⟨b6⟩|<0xF0>", str(explanation))
 
 
 def test_real_unigram_vocabularies(data: Path) -> None:
@@ -236,8 +236,8 @@ class TestUnusedPieces:
             splits = explanation.pretokens[0].splits
             if splits:
                 break
-        assert "is a piece that is not in use: taken apart again -> " in str(explanation)
-        assert "is a piece that is not in use" in explanation.html
+        assert "is an unused piece: split into " in str(explanation)
+        assert "is an unused piece" in explanation.html
         facts = explanation.to_dict()["pretokens"][0]
         assert facts["by_merges"]
         assert facts["splits"] == [split._asdict() for split in splits]

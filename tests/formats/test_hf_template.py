@@ -199,8 +199,8 @@ def test_real_files(name: str, data: Path) -> None:
     ("processor", "named"),
     [
         (sequence(byte_level(), byte_level()), "trim"),
-        (sequence(LLAMA3, byte_level()), "behind"),
-        (sequence(LLAMA3, LLAMA3), "behind"),
+        (sequence(LLAMA3, byte_level()), "follows"),
+        (sequence(LLAMA3, LLAMA3), "follows"),
         ({"type": "Shout"}, "Shout"),
     ],
 )

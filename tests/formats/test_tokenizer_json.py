@@ -424,7 +424,7 @@ def _bare(path: Path) -> dict[str, Any]:
 def test_entries_that_no_byte_spells_may_be_made_behind_byte_level() -> None:
     pre = [{"type": "ByteLevel", "add_prefix_space": False}, {"type": "Metaspace", "replacement": "\u203c"}]
     file = _byte_level_file(pre_tokenizer={"type": "Sequence", "pretokenizers": pre})
-    with pytest.raises(jeton.UnsupportedFeatureError, match="Metaspace behind ByteLevel"):
+    with pytest.raises(jeton.UnsupportedFeatureError, match="Metaspace after ByteLevel"):
         jeton.Tokenizer.from_bytes(json.dumps(file).encode())
 
 

@@ -50,7 +50,7 @@ def test_options_beside_the_file() -> None:
         vocab_txt.read(VOCAB, source="x", config={"do_basic_tokenize": False})
     assert caught.value.feature == "do_basic_tokenize"
     for wrong in ({"do_lower_case": "yes"}, {"unk_token": 3}):
-        with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json|is no text|is 'yes'"):
+        with pytest.raises(jeton.FormatError, match=r"tokenizer_config\.json|is not a string|is 'yes'"):
             vocab_txt.read(VOCAB, source="x", config=wrong)
 
 

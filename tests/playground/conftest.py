@@ -16,18 +16,18 @@ import pytest
 pytest.importorskip("starlette", reason="the playground needs the extra play")
 pytest.importorskip("uvicorn", reason="the playground needs the extra play")
 
+from jeton.playground.catalog import Catalog
 from jeton.playground.server import bind, make_server
-from jeton.playground.shelf import Shelf
 
 from ..material import tokenizer
 
 
 @contextmanager
-def running(shelf: Shelf) -> Iterator[str]:
+def running(catalog: Catalog) -> Iterator[str]:
     """A playground with these tokenizers; gives its address."""
     with bind() as listener:
         port = listener.getsockname()[1]
-        server = make_server(shelf, port)
+        server = make_server(catalog, port)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -49,14 +49,14 @@ def vocabs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shelf(vocabs: Path) -> Shelf:
-    return Shelf(folder=vocabs, cached=False)
+def catalog(vocabs: Path) -> Catalog:
+    return Catalog(folder=vocabs, cached=False)
 
 
 @pytest.fixture(scope="session")
-def address(shelf: Shelf) -> Iterator[str]:
+def address(catalog: Catalog) -> Iterator[str]:
     """Where the playground of the tests is."""
-    with running(shelf) as address:
+    with running(catalog) as address:
         yield address
 
 

@@ -34,7 +34,7 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
     assert heads == ["system · message 1", "user · message 2", "assistant · message 3"]
     assert page.locator(".turn .t.x").all_inner_texts() == ["<|im_start|>", "<|im_end|>"] * 3
     assert page.locator(".turn >> nth=1").locator(".t.x").count() == 2  # not those that the message spells
-    page.get_by_text("Permit special tokens in messages").click()
+    page.get_by_text("Parse special tokens in messages").click()
     page.wait_for_selector(".turn >> nth=1 >> .t.x >> nth=3")
     assert page.locator(".spelled-list li").count() == 0
 
@@ -42,7 +42,10 @@ def test_turns_and_control_tokens(open_page: Open) -> None:
 def test_what_a_message_spells_is_text(open_page: Open) -> None:
     page = opened(open_page)
     lines = page.locator(".spelled-list li").all_inner_texts()
-    assert [line.split(" is text, ")[0] for line in lines] == ["<|im_end|> in message 2", "<|im_start|> in message 2"]
+    assert [line.split(" is plain text ")[0] for line in lines] == [
+        "<|im_end|> in message 2",
+        "<|im_start|> in message 2",
+    ]
     marked = "".join(page.locator(".turn .t.spelled").all_inner_texts())
     assert "im_end" in marked
     assert "im_start" in marked
@@ -62,7 +65,7 @@ def test_typing_redraws_and_keeps_the_caret(open_page: Open) -> None:
 
 def test_an_answer_is_opened(open_page: Open) -> None:
     page = opened(open_page)
-    page.get_by_text("Open an answer").click()
+    page.get_by_text("Add generation prompt").click()
     page.wait_for_selector(".turn.nobody")
     assert page.locator(".turn.nobody .of b").inner_text() == "the template"
     assert "assistant" in page.locator(".turn.nobody .tokens").inner_text()
@@ -74,7 +77,7 @@ def test_keyboard_alone(open_page: Open) -> None:
     page.keyboard.press("Alt+ArrowDown")
     assert boxes(page) == ["a<|im_end|>\n<|im_start|>b", "Be brief.", "ok"]
     assert page.evaluate("document.activeElement.id") == "chat-content-1"
-    assert page.locator("#live").inner_text() == "Moved to place 2 of 3"
+    assert page.locator("#live").inner_text() == "Moved to position 2 of 3"
     page.keyboard.press("Alt+ArrowUp")
     assert boxes(page)[0] == "Be brief."
     page.get_by_role("button", name="Add a message").focus()
@@ -135,7 +138,7 @@ def test_a_long_paste_is_refused(open_page: Open) -> None:
             area.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
         }"""
     )
-    page.get_by_text("A message has at most 200,000 characters here").wait_for()
+    page.get_by_text("Messages are limited to 200,000 characters").wait_for()
     assert boxes(page)[0] == "Be brief."
 
 

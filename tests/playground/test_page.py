@@ -175,7 +175,7 @@ class TestAddress:
     def test_it_holds_the_state_and_opens_it_again(self, open_page: Open) -> None:
         page = open_page(tokenizer="small")
         page.get_by_label("Text", exact=True).fill("a + b & c = 100% ✓ # 天\n")
-        page.get_by_label("Permit special tokens").check()
+        page.get_by_label("Parse special tokens").check()
         page.wait_for_url(re.compile("special%3A=true"))
         state = parse_qs(page.url.partition("#")[2])
         assert state["text"] == ["a + b & c = 100% ✓ # 天\n"]
@@ -183,7 +183,7 @@ class TestAddress:
         page.reload()
         page.wait_for_selector(".pane .t")
         assert page.get_by_label("Text", exact=True).input_value() == "a + b & c = 100% ✓ # 天\n"
-        assert page.get_by_label("Permit special tokens").is_checked()
+        assert page.get_by_label("Parse special tokens").is_checked()
 
     def test_a_longer_text_is_packed_and_never_in_a_query(self, open_page: Open) -> None:
         text = "".join(f"line {n} 天气 \n" for n in range(400))
@@ -216,7 +216,7 @@ class TestAddress:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.wait_for_selector(".pane .t")
         page.get_by_role("button", name="Share").click()
-        page.get_by_text("The address is copied. It holds all that is shown").wait_for()
+        page.get_by_text("The address is copied. It contains the whole state").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert "share+me" in copied.partition("#")[2]
         page.goto("about:blank")
@@ -285,7 +285,9 @@ class TestLongTexts:
         url = page.url
         other = page.context.new_page()  # another tab, or another day
         other.goto(url)
-        other.get_by_text("The text was too long for this address and is not in it. Paste it again.").wait_for()
+        other.get_by_text(
+            "The text was too long for this address, which does not contain it. Paste it again."
+        ).wait_for()
         other.close()
 
     def test_where_there_is_no_room_it_says_so(self, open_page: Open) -> None:
@@ -294,7 +296,7 @@ class TestLongTexts:
             "() => { Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); } }"
         )
         page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
-        page.get_by_text("it is lost when the page is loaded again").wait_for()
+        page.get_by_text("it will be lost when the page is reloaded").wait_for()
 
     def test_long_messages_of_a_chat_are_kept_with_their_view(self, open_page: Open) -> None:
         page = open_page(view="chat", tokenizer="lessons")
@@ -435,7 +437,7 @@ def test_a_server_that_is_gone_is_said(page: Any, problems: Problems) -> None:
     page.wait_for_selector("html[data-ready]", state="attached")
     page.context.set_offline(True)
     page.get_by_label("Text", exact=True).fill("a")
-    page.get_by_text("The playground does not answer: has it ended in the terminal?").wait_for()
+    page.get_by_text("The playground does not respond. Was it stopped in the terminal?").wait_for()
     problems.forgive("ERR_INTERNET_DISCONNECTED")
 
 
@@ -447,7 +449,7 @@ def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems,
     page.evaluate(f"import('./views/{view}.js')")
     page.context.set_offline(True)
     page.get_by_role("tab", name=view.capitalize()).click()
-    page.get_by_text("The playground does not answer: has it ended in the terminal?").wait_for()
+    page.get_by_text("The playground does not respond. Was it stopped in the terminal?").wait_for()
     page.context.set_offline(False)
     page.wait_for_selector(f"#view-{view} :is(.t, .split, .stage, .chip)")
     page.locator("#notice").wait_for(state="hidden")

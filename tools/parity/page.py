@@ -49,8 +49,9 @@ Run of {date} at commit `{commit}` (engine `{engine}`), with {versions}.
 
 All strings of the corpora and the first {deep} generated ones. *decode*: `decode(ids)` is the library's, for the ids of
 the strings; *ids of no text*: for random ids, a tenth of them special. *offsets*: `hf_offsets`, `type_ids` and
-`special_tokens_mask` are those of Hugging Face; *pairs*: these for two texts through the template. *spans*: `byte_spans` are
-in order and disjoint and, with `dropped`, tile the text. *bytes*: byte strings, most of them no UTF-8, come back from
+`special_tokens_mask` are those of Hugging Face; *pairs*: these for two texts through the template. *spans*:
+`byte_spans` are in order and disjoint and, with `dropped`, tile the text. *bytes*: byte strings, most of them no
+UTF-8, come back from
 `decode_bytes(encode(x))`, and where they are UTF-8 have the ids of their text. (tiktoken's `_encode_bytes` is private
 and splits what stands before invalid bytes by rules of its own, so its ids are no yardstick there.)
 

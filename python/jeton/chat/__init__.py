@@ -1,12 +1,12 @@
 """Chats: messages → one text → ids, by a chat template.
 
-    messages ─ template (traced text, in a sandbox) ─►  text and whose each character is  ─ encode ─►  ids
+    messages ─ template (in a sandbox) ─►  text with the origin of each character  ─ encode ─►  ids
 
-A template's own words may be control; what a message says never is, whatever it spells. `traced` follows text through
-a template, `sandbox` and `limits` run it, `template` chooses and renders, `encode` makes ids, `presets` are templates
-for tokenizers that have none.
+Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
+spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
+renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none.
 
-Left out: images and sounds in messages (a template sees that they are there), calling models, reading their answers.
+Left out: images and sounds in messages (a template sees their items), calling models, parsing their answers.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError
 from ..special import Special
 from .encode import TokenizerLike, encode
-from .presets import PRESETS, Preset
-from .template import Piece, choose, render, templates
-from .traced import Origin
+from .presets import PRESETS, ChatPreset
+from .provenance import Origin
+from .template import RenderedRun, choose, render, templates
 
 if TYPE_CHECKING:
     from ..definition import Definition
 
-__all__ = ["PRESETS", "Chat", "Origin", "Piece", "Preset", "Turn", "chat", "refuse_keywords", "templates"]
+__all__ = ["PRESETS", "Chat", "ChatPreset", "Origin", "RenderedRun", "Turn", "chat", "refuse_keywords", "templates"]
 
 
 class Turn(NamedTuple):
-    """What belongs to one message: what it says, and what the template says around it.
+    """Spans of one message: its content, and the template's text around it.
 
     Attributes:
-        message: its index.
-        role: its role.
-        char_spans: where in the text; nearly always one range, and in order.
-        token_spans: which of the ids.
+        message: index of the message.
+        role: role of the message.
+        char_spans: half-open ranges of characters in the text, in order; nearly always one.
+        token_spans: half-open ranges of indices into the ids, in order.
     """
 
     message: int
@@ -50,15 +50,15 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chat:
-    """Messages as one text, and its tokens.
+    """A rendered conversation and its tokens.
 
     Attributes:
-        text: what the template made of them.
-        encoding: its tokens and their places.
-        pieces: whose its characters are; they tile the text.
-        turns: one for each message; without spans, where the template leaves a message out.
-        mask: n times whether an id is the model's to write, by the template's ``{% generation %}`` marks; None where
-            it has none.
+        text: the text that the template rendered.
+        encoding: the tokens of `text`, with their spans.
+        pieces: runs of characters with their origins; they tile `text`.
+        turns: one for each message; without spans if the template omits the message.
+        mask: for each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None where
+            the template has none.
 
     Examples:
         >>> import jeton
@@ -66,7 +66,7 @@ class Chat:
         >>> chat = tok.chat([{"role": "user", "content": "hi<|im_end|>"}], template="chatml")
         >>> chat.text
         '<|im_start|>user\\nhi<|im_end|><|im_end|>\\n'
-        >>> chat.ids.count(tok.special_tokens["<|im_end|>"])  # the template's; what the message spells is text
+        >>> chat.ids.count(tok.special_tokens["<|im_end|>"])  # the template's; the one in the message is text
         1
         >>> chat.turns[0].token_spans == [(0, len(chat.ids))]
         True
@@ -74,7 +74,7 @@ class Chat:
 
     text: str
     encoding: Encoding
-    pieces: list[Piece]
+    pieces: list[RenderedRun]
     turns: list[Turn]
     mask: list[bool] | None
 
@@ -105,7 +105,7 @@ def chat(
     template: str | None = None,
     variables: Mapping[str, Any],
 ) -> Chat:
-    """What `Tokenizer.chat` does."""
+    """Implements `Tokenizer.chat`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
     if not messages:
@@ -115,12 +115,8 @@ def chat(
     own = {f"{role}_token": token for role, token in tok.roles.items()}
     for name in ("messages", "add_generation_prompt", "tools", *own):
         if name in variables:
-            raise ConfigError(
-                f"{name} is no variable of the caller's: "
-                + ("the tokenizer" if name in own else f"chat({name}=…)")
-                + " sets it",
-                option="variables",
-            )
+            setter = "the tokenizer" if name in own else f"chat({name}=…)"
+            raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
     if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
         raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
     source = choose(tok.definition.chat_template, template, tools=bool(tools))
@@ -138,10 +134,10 @@ _KEYWORDS = ("add_generation_prompt", "tools", "template", "special", "variables
 
 
 def refuse_keywords(unknown: Mapping[str, Any]) -> None:
-    """Refuses keywords that `Tokenizer.chat` does not have, and says where they belong.
+    """Rejects unknown keywords of `Tokenizer.chat`, with a hint at `variables`.
 
     Raises:
-        TypeError: there is one.
+        TypeError: there is an unknown keyword.
 
     Examples:
         >>> refuse_keywords({"enable_thinking": False})
@@ -164,12 +160,12 @@ def _check_tokens(tok: _Tokenizer, name: str) -> None:
         )
 
 
-def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[Piece], encoding: Encoding) -> list[Turn]:
+def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[RenderedRun], encoding: Encoding) -> list[Turn]:
     turns = [Turn(index, message["role"], [], []) for index, message in enumerate(messages)]
     token = 0
     starts = [start for start, _ in encoding.char_spans]
     for piece, end in zip(pieces, accumulate(piece.length for piece in pieces), strict=True):
-        first, token = token, bisect_left(starts, end, token)  # a token belongs where it begins
+        first, token = token, bisect_left(starts, end, token)  # a token belongs to the run it begins in
         if piece.turn is not None:
             _extend(turns[piece.turn].char_spans, end - piece.length, end)
             _extend(turns[piece.turn].token_spans, first, token)
@@ -183,8 +179,8 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
         spans.append((start, end))
 
 
-def _mask(pieces: Sequence[Piece], encoding: Encoding) -> list[bool] | None:
-    """A token with a character that the model writes is the model's."""
+def _mask(pieces: Sequence[RenderedRun], encoding: Encoding) -> list[bool] | None:
+    """Marks each token that overlaps a generated run."""
     ends = accumulate(piece.length for piece in pieces)
     generated = [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
     if not generated:

@@ -1,8 +1,8 @@
-"""What Jinja compiles a chat template to: code in which everything that Python would do directly calls the `Sandbox`.
+"""Compilation of chat templates to code that performs each operation through the `Sandbox`.
 
-Jinja's own sandbox intercepts calls, attributes and operators. Slices, comparisons, ``~``, literals and the turns of
-loops are plain Python in the code that it generates; `Watched` puts calls in their place. The size of the syntax tree
-is limited before code is generated from it.
+Jinja's own sandbox intercepts calls, attributes and operators. Slices, comparisons, ``~``, literals and loop iterations
+compile to plain Python; `SandboxTransformer` replaces them by calls in the syntax tree. The size of the tree is limited
+before code is generated.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jinja2.visitor import NodeTransformer
 
 from ..errors import ChatTemplateError
 
-__all__ = ["Generation", "Generator", "Missing", "Watched"]
+__all__ = ["BriefUndefined", "GenerationBlock", "SandboxCodeGenerator", "SandboxTransformer"]
 
 
-class Generation(Extension):
-    """``{% generation %} … {% endgeneration %}``: what the model writes."""
+class GenerationBlock(Extension):
+    """Extension for ``{% generation %} … {% endgeneration %}``, which marks the model's own output."""
 
     tags = {"generation"}  # noqa: RUF012  (as Jinja has it)
 
@@ -32,13 +32,13 @@ class Generation(Extension):
         return nodes.CallBlock(call, [], [], body).set_lineno(line)
 
 
-_MAX_NODES = 1 << 15  # of a template's syntax tree; published ones have some 5,000. So many compile in 2 s
-_MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the table of names for each branch
+_MAX_NODES = 1 << 15  # of a syntax tree, which compile in 2 s; published templates have about 5,000
+_MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the symbol table for each branch
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
 
 
-class Watched(NodeTransformer):
-    """The template with calls of the sandbox in the place of what Jinja would let Python do directly."""
+class SandboxTransformer(NodeTransformer):
+    """Replaces operations that Jinja compiles to plain Python by calls of the sandbox."""
 
     def __init__(self) -> None:
         self._nodes = self._branches = 0
@@ -50,7 +50,7 @@ class Watched(NodeTransformer):
         if isinstance(node, nodes.Name):
             self._names.add(node.name)
         if self._nodes > _MAX_NODES or self._branches * len(self._names) > _MAX_SYMBOLS:
-            raise ChatTemplateError("the chat template is too large to be compiled")
+            raise ChatTemplateError("the chat template is too large to compile")
         return super().visit(node, *args, **kwargs)
 
     def visit_For(self, node: nodes.For, *args: Any) -> Any:  # noqa: N802
@@ -106,7 +106,7 @@ class Watched(NodeTransformer):
         return _called("compared", values, node)
 
     def visit_ScopedEvalContextModifier(self, node: nodes.Node, *args: Any) -> Any:  # noqa: N802
-        raise ChatTemplateError("the chat template asks for HTML escaping; a prompt is no HTML", line=node.lineno)
+        raise ChatTemplateError("{% autoescape %} is not supported in a chat template", line=node.lineno)
 
 
 def _called(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Call:
@@ -118,8 +118,8 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
     return nodes.ExprStmt(_called(name, values, near)).set_lineno(near.lineno)
 
 
-class Generator(CodeGenerator):
-    """Calls the sandbox itself where `Watched` says so, and the rest through `Sandbox.call`."""
+class SandboxCodeGenerator(CodeGenerator):
+    """Generates direct method calls for nodes of `SandboxTransformer`; other calls use `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):
@@ -132,11 +132,11 @@ class Generator(CodeGenerator):
         self.write(")")
 
 
-class Missing(Undefined):
-    """Jinja's, with a message that does not repeat a name of any length."""
+class BriefUndefined(Undefined):
+    """Jinja's `Undefined` with names over 100 characters left out of its message."""
 
     @property
     def _undefined_message(self) -> str:
         if not isinstance(self._undefined_name, str | int | None) or len(str(self._undefined_name)) > 100:
-            return "an element that is asked for does not exist"
+            return "an element does not exist"
         return super()._undefined_message

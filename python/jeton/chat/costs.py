@@ -1,9 +1,9 @@
-"""What each operation on values costs at most, from its arguments and before it runs.
+"""Upper bounds of each operation's memory and work, computed from its arguments before it runs.
 
-`METHODS` and `FILTERS` are the complete lists of the methods and filters that templates may use. Each entry has the
-parameters of the operation itself, so Python binds what is passed by position and by name alike, and tells the
-`Running` the peak of memory that the operation may need (`afford`) and its work, where that is more than linear in
-values that are accounted for already (`step`). What the operation has made is charged when it is done.
+`METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
+operation itself, so Python binds positional and keyword arguments alike. It passes the `RenderBudget` the operation's
+peak memory (`afford`), and its work where that is more than linear in values already charged (`step`). The result is
+charged after the operation.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jinja2.exceptions import TemplateError
 from jinja2.filters import make_attrgetter, make_multi_attrgetter
 
 from .formatting import check_percent
-from .limits import MAX_BITS, RUN, SLOT, VALUE, Running, bytes_of, is_traced, piece_bytes, width
-from .traced import Traced, runs_of
+from .limits import MAX_BITS, RUN, SLOT, VALUE, RenderBudget, bytes_of, is_traced, piece_bytes, width
+from .provenance import TracedStr, runs_of
 
 __all__ = ["FILTERS", "METHODS", "OF_TEXT", "check_number", "joined"]
 
@@ -28,7 +28,7 @@ _MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
 
 
 def _count(value: Any) -> int:
-    """A number of times; what is no integer is an error of the operation itself."""
+    """Clamps a count to 0 or more; for a value that is not an integer the operation itself raises."""
     return max(value, 0) if isinstance(value, int) else 0
 
 
@@ -37,110 +37,111 @@ def _widest(*texts: Any) -> int:
 
 
 def check_number(value: Any) -> None:
-    """Refuses integers with which arithmetic would take long."""
+    """Rejects integers over `MAX_BITS`, with which arithmetic would be slow."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise TemplateError(f"an integer has more than {MAX_BITS} bits")
 
 
-# ── texts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _linear(state: Running, text: str, *args: Any) -> None:
+def _linear(state: RenderBudget, text: str, *args: Any) -> None:
     state.step(len(text) + sum(len(arg) for arg in args if isinstance(arg, str)))
 
 
-def _cased(state: Running, text: str) -> None:
-    state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))  # ŉ becomes ʼN, ΐ three characters
+def _cased(state: RenderBudget, text: str) -> None:
+    # Case mappings expand a character to three at most: ŉ → ʼN, ΐ → three characters.
+    state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))
 
 
-def _padded(state: Running, text: str, width: Any, fillchar: Any = " ") -> None:
+def _padded(state: RenderBudget, text: str, width: Any, fillchar: Any = " ") -> None:
     state.afford(bytes_of(text) + max(len(text), _count(width)) * _widest(text, fillchar))
 
 
-def _zfill(state: Running, text: str, width: Any) -> None:
+def _zfill(state: RenderBudget, text: str, width: Any) -> None:
     _padded(state, text, width)
 
 
-def _expandtabs(state: Running, text: str, tabsize: Any = 8) -> None:
+def _expandtabs(state: RenderBudget, text: str, tabsize: Any = 8) -> None:
     state.afford((len(text) + text.count("\t") * _count(tabsize)) * width(text))
 
 
-def _matched(state: Running, text: str, affix: Any, *span: Any) -> None:
+def _matched(state: RenderBudget, text: str, affix: Any, *span: Any) -> None:
     state.step(state.size(affix))
 
 
-def _found_backwards(state: Running, text: str, sub: Any, *span: Any) -> None:
-    state.step(len(text) * len(sub))  # CPython searches backwards without a table
+def _found_backwards(state: RenderBudget, text: str, sub: Any, *span: Any) -> None:
+    state.step(len(text) * len(sub))  # CPython's reverse search is O(n·m)
 
 
-def _stripped(state: Running, text: str, chars: Any = None) -> None:
+def _stripped(state: RenderBudget, text: str, chars: Any = None) -> None:
     state.afford(bytes_of(text))
     state.step(len(text) * len(chars or ""))
 
 
-def _without_affix(state: Running, text: str, affix: Any) -> None:
+def _without_affix(state: RenderBudget, text: str, affix: Any) -> None:
     state.afford(bytes_of(text))
 
 
-def _pieces(state: Running, text: str, most: int, maxsplit: Any = -1) -> None:
-    """Of a text that falls into so many at most."""
+def _pieces(state: RenderBudget, text: str, most: int, maxsplit: Any = -1) -> None:
+    """Bounds a split into at most `most` substrings."""
     if isinstance(maxsplit, int) and maxsplit >= 0:
         most = min(most, maxsplit + 1)
     state.afford(2 * bytes_of(text) + most * piece_bytes(text))
 
 
-def _split(state: Running, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
+def _split(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
     if isinstance(sep, str):
         _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
     else:
-        state.afford(len(text) * VALUE // 2)  # every second character is a word
+        state.afford(len(text) * VALUE // 2)  # at most every second character begins a word
         _pieces(state, text, len(str.split(text)) + 1, maxsplit)
 
 
-def _rsplit(state: Running, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
+def _rsplit(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) -> None:
     if isinstance(sep, str):
         _found_backwards(state, text, sep)
     _split(state, text, sep, maxsplit)
 
 
-def _lines(state: Running, text: str) -> int:
+def _lines(state: RenderBudget, text: str) -> int:
     state.afford(len(text) * VALUE // 2)
     return len(str.splitlines(text)) + 1
 
 
-def _splitlines(state: Running, text: str, keepends: Any = False) -> None:
+def _splitlines(state: RenderBudget, text: str, keepends: Any = False) -> None:
     _pieces(state, text, _lines(state, text))
 
 
-def _partition(state: Running, text: str, sep: Any) -> None:
+def _partition(state: RenderBudget, text: str, sep: Any) -> None:
     _pieces(state, text, 3)
 
 
-def _rpartition(state: Running, text: str, sep: Any) -> None:
+def _rpartition(state: RenderBudget, text: str, sep: Any) -> None:
     _found_backwards(state, text, sep)
     _pieces(state, text, 3)
 
 
-def _replace(state: Running, text: str, old: Any, new: Any, count: Any = -1) -> None:
+def _replace(state: RenderBudget, text: str, old: Any, new: Any, count: Any = -1) -> None:
     if not isinstance(old, str) or not isinstance(new, str):
-        return  # an error
+        return  # the operation raises
     times = text.count(old)
     times = min(times, count) if isinstance(count, int) and count >= 0 else times
     per_time = len(new) * _widest(text, new)
-    if isinstance(text, Traced) or isinstance(new, Traced):
-        per_time += 2 * piece_bytes(text) + SLOT + RUN * (len(new._runs) if isinstance(new, Traced) else 1)
+    if isinstance(text, TracedStr) or isinstance(new, TracedStr):
+        per_time += 2 * piece_bytes(text) + SLOT + RUN * (len(new._runs) if isinstance(new, TracedStr) else 1)
     state.afford(bytes_of(text) + len(text) * _widest(new) + times * per_time)
 
 
-def _translate(state: Running, text: str, table: Any) -> None:
+def _translate(state: RenderBudget, text: str, table: Any) -> None:
     longest, wide = 1, 4
     for item in state.leaves(table):
         longest = max(longest, len(item) if isinstance(item, str) else 1)
     state.afford(len(text) * longest * wide)
 
 
-def joined(state: Running, separator: str, items: Any) -> str:
-    """``separator.join(items)``, with origins."""
+def joined(state: RenderBudget, separator: str, items: Any) -> str:
+    """Evaluates ``separator.join(items)`` with provenance."""
     texts = state.hold(items)
     if isinstance(texts, str):
         state.afford(len(texts) * (piece_bytes(texts) + SLOT))
@@ -149,22 +150,22 @@ def joined(state: Running, separator: str, items: Any) -> str:
         texts = list(texts)
     state.charge(SLOT * len(texts))
     chars, wide, runs = 0, width(separator), 0
-    between = len(separator), len(separator._runs) if isinstance(separator, Traced) else 1
+    between = len(separator), len(separator._runs) if isinstance(separator, TracedStr) else 1
     for text in texts:
         if not isinstance(text, str):
-            raise TemplateError(f"join() of {type(text).__name__}: only texts can be joined")
+            raise TemplateError(f"join() of {type(text).__name__}: only strings can be joined")
         chars += len(text) + between[0]
-        runs += between[1] + (len(text._runs) if isinstance(text, Traced) else 1)
+        runs += between[1] + (len(text._runs) if isinstance(text, TracedStr) else 1)
         wide = max(wide, width(text))
         state.charge()
-    traced = isinstance(separator, Traced) or any(isinstance(text, Traced) for text in texts)
+    traced = isinstance(separator, TracedStr) or any(isinstance(text, TracedStr) for text in texts)
     state.afford(chars * wide + (2 * RUN + 2 * SLOT) * runs * traced)
-    result = Traced(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
+    result = TracedStr(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
     state.charge(bytes_of(result))
     return result
 
 
-# The methods of texts. `encode` is not among them: text that went through bytes has forgotten whose it is.
+# Methods of `str`. `encode` is left out, because bytes have no origin.
 METHODS: dict[str, Cost] = {
     **dict.fromkeys((
         "count", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower",
@@ -188,49 +189,49 @@ METHODS: dict[str, Cost] = {
 }  # fmt: skip
 
 
-# ── filters of a text ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── filters of a text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _text(state: Running, text: str) -> None:
+def _text(state: RenderBudget, text: str) -> None:
     pass
 
 
-def _center(state: Running, text: str, width: Any = 80) -> None:
+def _center(state: RenderBudget, text: str, width: Any = 80) -> None:
     _padded(state, text, width)
 
 
-def _escape(state: Running, text: str) -> None:
+def _escape(state: RenderBudget, text: str) -> None:
     state.afford(6 * len(text) * width(text))
 
 
-def _format(state: Running, text: str, *args: Any, **kwargs: Any) -> None:
+def _format(state: RenderBudget, text: str, *args: Any, **kwargs: Any) -> None:
     check_percent(state, text, kwargs or args)
     state.afford(2 * (text.count("%s") + 1) * piece_bytes(text) if is_traced((text, args, kwargs)) else 0)
 
 
-def _indent(state: Running, text: str, width: Any = 4, first: Any = False, blank: Any = False) -> None:
+def _indent(state: RenderBudget, text: str, width: Any = 4, first: Any = False, blank: Any = False) -> None:
     lines = _lines(state, text)
     indention = len(width) if isinstance(width, str) else _count(width)
     state.afford(2 * bytes_of(text) + lines * (2 * (indention + 1) * _widest(text, width) + piece_bytes(text)))
 
 
-def _striptags(state: Running, text: str) -> None:
+def _striptags(state: RenderBudget, text: str) -> None:
     state.step(2 * text.count("<") * len(text))  # Jinja copies the text for each tag
     state.afford(len(text) * VALUE)
 
 
-def _per_word(state: Running, text: str, *args: Any) -> None:
+def _per_word(state: RenderBudget, text: str, *args: Any) -> None:
     state.afford(2 * len(text) * VALUE)
 
 
 def _truncate(
-    state: Running, text: str, length: Any = 255, killwords: Any = False, end: Any = "...", leeway: Any = None
+    state: RenderBudget, text: str, length: Any = 255, killwords: Any = False, end: Any = "...", leeway: Any = None
 ) -> None:
     state.afford(2 * bytes_of(text) + len(text) * _widest(text, end))
 
 
 def _wordwrap(
-    state: Running,
+    state: RenderBudget,
     text: str,
     width: Any = 79,
     break_long_words: Any = True,
@@ -238,19 +239,19 @@ def _wordwrap(
     break_on_hyphens: Any = True,
 ) -> None:
     state.afford(len(text) * (4 * VALUE + len(wrapstring or "\n") * _widest(text, wrapstring)))
-    # textwrap copies the rest of a long word for each of its lines, and looks through it at each hyphen.
+    # textwrap copies the rest of a long word for each line, and scans it at each hyphen.
     state.step(4 * len(text) * max(map(len, str.split(text)), default=0))
 
 
 def _tojson(
-    state: Running,
+    state: RenderBudget,
     value: Any,
     ensure_ascii: Any = False,
     indent: Any = None,
     separators: Any = None,
     sort_keys: Any = False,
 ) -> None:
-    """The text of an object is made and charged bit by bit; the longest bit is a text."""
+    """Bounds the longest string: JSON is encoded and charged incrementally, one string at a time."""
     if (len(indent) if isinstance(indent, str) else _count(indent)) > 100:
         raise TemplateError("JSON is indented by more than 100")
     for leaf in state.leaves(value):
@@ -258,35 +259,35 @@ def _tojson(
             state.afford((12 if ensure_ascii else 6) * len(leaf) * width(leaf))
 
 
-def _join(state: Running, value: Any, d: Any = "", attribute: Any = None) -> None:
-    pass  # `joined` does it
+def _join(state: RenderBudget, value: Any, d: Any = "", attribute: Any = None) -> None:
+    pass  # `joined` charges it
 
 
-# ── filters of other values ───────────────────────────────────────────────────────────────────────────────────────
+# ── filters of other values ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _free(state: Running, *args: Any, **kwargs: Any) -> None:
-    """Hands something through, or looks at one value."""
+def _free(state: RenderBudget, *args: Any, **kwargs: Any) -> None:
+    """Bounds operations of constant cost."""
 
 
-def _number(state: Running, value: Any, *args: Any, **kwargs: Any) -> None:
+def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
     check_number(value)
 
 
-def _int(state: Running, value: Any, default: Any = 0, base: Any = 10) -> None:
+def _int(state: RenderBudget, value: Any, default: Any = 0, base: Any = 10) -> None:
     check_number(value)
-    if isinstance(value, str) and len(value) > MAX_BITS // 6 and base != 10:  # 6 bits a digit at most
+    if isinstance(value, str) and len(value) > MAX_BITS // 6 and base != 10:  # at most 6 bits per digit
         raise TemplateError("an integer has too many digits")
 
 
-def _round(state: Running, value: Any, precision: Any = 0, method: Any = "common") -> None:
+def _round(state: RenderBudget, value: Any, precision: Any = 0, method: Any = "common") -> None:
     check_number(value)
     if isinstance(precision, int) and abs(precision) > _MAX_DIGITS:
         raise TemplateError(f"a number is rounded to more than {_MAX_DIGITS} digits")
 
 
-def _listed(state: Running, value: Any, *args: Any, **kwargs: Any) -> None:
-    """A list of what is in a value."""
+def _listed(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
+    """Bounds a list of a value's elements."""
     made = _length(value) * _per_item(value)
     state.afford(made + _length(value) * SLOT)
     state.charge(made)
@@ -297,37 +298,37 @@ def _length(value: Any) -> int:
 
 
 def _per_item(value: Any) -> int:
-    """The bytes of each object that a value makes when it is iterated, beside its place in a list."""
+    """Bytes of each object that iteration over a value creates, beside its list element."""
     if isinstance(value, str):
         return piece_bytes(value) - SLOT
     return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE
 
 
-def _items(state: Running, value: Any) -> None:
+def _items(state: RenderBudget, value: Any) -> None:
     state.charge(2 * VALUE * _length(value))
 
 
-def _batch(state: Running, value: Any, linecount: Any, fill_with: Any = None) -> None:
+def _batch(state: RenderBudget, value: Any, linecount: Any, fill_with: Any = None) -> None:
     _listed(state, value)
     state.charge(SLOT * _length(value) + VALUE * (_length(value) // max(_count(linecount), 1)))
     state.charge(SLOT * _count(linecount) if fill_with is not None else 0)
 
 
-def _slice(state: Running, value: Any, slices: Any, fill_with: Any = None) -> None:
+def _slice(state: RenderBudget, value: Any, slices: Any, fill_with: Any = None) -> None:
     _listed(state, value)
     state.charge(2 * SLOT * _length(value) + (VALUE + SLOT) * _count(slices))
 
 
-def _sum(state: Running, value: Any, attribute: Any = None, start: Any = 0) -> None:
+def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0) -> None:
     if not isinstance(start, int | float):
-        raise TemplateError("|sum adds numbers; it would take quadratic time to add up others")
+        raise TemplateError("|sum supports only numbers; concatenation would take quadratic time")
     for item in value:
         state.charge()
         check_number(item)
 
 
-def _sorted(state: Running, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
-    """Values that are compared by keys; without `case_sensitive` lowered copies of all are made first."""
+def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
+    """Bounds a comparison by keys; without `case_sensitive`, lowercase copies of all keys are made first."""
     number = total = copies = longest = 0
     for key in keys:
         size = state.size(key)
@@ -341,7 +342,7 @@ def _sorted(state: Running, keys: Iterable[Any], case_sensitive: Any, *, sorts: 
         state.step(copies + 2 * total)
 
 
-def _keys(state: Running, environment: Any, value: Any, attribute: Any, sorts: bool, case_sensitive: Any) -> None:
+def _keys(state: RenderBudget, environment: Any, value: Any, attribute: Any, sorts: bool, case_sensitive: Any) -> None:
     state.charge(_length(value) * _per_item(value))
     if attribute is None:
         keys: Iterable[Any] = value
@@ -354,7 +355,7 @@ def _keys(state: Running, environment: Any, value: Any, attribute: Any, sorts: b
 
 
 def _sort(
-    state: Running,
+    state: RenderBudget,
     value: Any,
     reverse: Any = False,
     case_sensitive: Any = False,
@@ -366,37 +367,45 @@ def _sort(
 
 
 def _groupby(
-    state: Running, value: Any, attribute: Any, default: Any = None, case_sensitive: Any = False, *, environment: Any
+    state: RenderBudget,
+    value: Any,
+    attribute: Any,
+    default: Any = None,
+    case_sensitive: Any = False,
+    *,
+    environment: Any,
 ) -> None:
     _sort(state, value, False, case_sensitive, attribute, environment=environment)
     state.charge(4 * VALUE * _length(value))
 
 
 def _extreme(
-    state: Running, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
+    state: RenderBudget, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
 ) -> None:
     _keys(state, environment, value, attribute, False, case_sensitive)
 
 
 def _unique(
-    state: Running, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
+    state: RenderBudget, value: Any, case_sensitive: Any = False, attribute: Any = None, *, environment: Any
 ) -> None:
     _keys(state, environment, value, attribute, False, case_sensitive)
     state.afford(2 * VALUE * _length(value))
 
 
-def _dictsort(state: Running, value: Any, case_sensitive: Any = False, by: Any = "key", reverse: Any = False) -> None:
+def _dictsort(
+    state: RenderBudget, value: Any, case_sensitive: Any = False, by: Any = "key", reverse: Any = False
+) -> None:
     if isinstance(value, dict):
         _sorted(state, value.values() if by == "value" else value, case_sensitive, sorts=True)
         state.charge(2 * VALUE * len(value))
 
 
-def _reverse(state: Running, value: Any) -> None:
+def _reverse(state: RenderBudget, value: Any) -> None:
     if isinstance(value, str):
         state.afford(2 * bytes_of(value))
 
 
-# Filters whose first argument is made text, and whose result is text made of their arguments'.
+# Filters that convert their first argument to text and return text made of their arguments.
 OF_TEXT: dict[str, Cost] = {
     **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
     **dict.fromkeys(("e", "escape"), _escape),

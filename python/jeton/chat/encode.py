@@ -1,8 +1,9 @@
-"""The ids of a rendered chat: the template's special tokens are control, and nothing that a message spells is.
+"""Ids of a rendered chat: special tokens of the template are control, those that a message spells are text.
 
-Where nobody but the template spells a special token, the whole text is encoded with all of them permitted. Else the
-text is encoded in parts: what the template alone says is found by hiding everybody else's characters; between those
-special tokens stands text, encoded without permission, behind a special token as it would be in the whole.
+If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
+encoded in segments. A masked copy, in which every character that is not the template's is replaced, yields the
+template's special tokens. The text between two of them is encoded without permission, after a special token, so it
+has the context that it has in the whole text.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from typing import Any, NamedTuple, Protocol
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
-from .template import Piece
+from .template import RenderedRun
 
 __all__ = ["TokenizerLike", "encode"]
 
-# Characters to hide others behind, by their length in UTF-8: of a word, and not. No normalizer changes them.
+# Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
 _MARK = "\ue5a1jeton\ue5a1"
 
 
 class TokenizerLike(Protocol):
-    """What encoding a chat needs of a tokenizer."""
+    """The part of a tokenizer's interface that encoding a chat needs."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]: ...  # noqa: D102
@@ -38,18 +39,19 @@ class TokenizerLike(Protocol):
     def _special_flags(self) -> Mapping[str, int]: ...
 
 
-def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Special) -> Encoding:
-    """The tokens of a rendered chat.
+def encode(tok: TokenizerLike, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
+    """Encodes a rendered chat.
 
     Args:
         tok: the tokenizer.
-        text: the chat.
-        pieces: whose its characters are.
-        special: which special tokens others than the template may spell, as in `Tokenizer.encode`.
+        text: the rendered text.
+        pieces: origins of its characters, tiling it.
+        special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
     Raises:
-        SpecialTokenError: ``special="raise"``, and a message spells one.
-        ChatTemplateError: the template mixes its words with a message's, and whose a special token is cannot be known.
+        SpecialTokenError: ``special="raise"``, and a message spells a special token.
+        ChatTemplateError: a special token is in text that mixes the template's with a message's, so its origin is
+            unknown.
     """
     permitted = permission(special, tok.special_tokens)
     whole = tok.tokenize(text, special="all", add_special_tokens=False)
@@ -81,7 +83,7 @@ def encode(tok: TokenizerLike, text: str, pieces: Sequence[Piece], special: Spec
 
 def _refuse(
     refused: Sequence[tuple[int, int, int]],
-    pieces: Sequence[Piece],
+    pieces: Sequence[RenderedRun],
     text: str,
     tok: TokenizerLike,
     *,
@@ -92,22 +94,24 @@ def _refuse(
     for id, start, end in refused:
         token = spelling[id]
         if token not in text[start:end]:
-            continue  # an unknown character, or one that a normalizer made a special token of
+            continue  # the unknown token, or a special token that only normalization produces
         if raises:
             raise SpecialTokenError(
-                f"a message holds the special token {token!r}, at {start} of the chat", token=token, position=start
+                f"a message contains the special token {token!r}, at character {start} of the chat",
+                token=token,
+                position=start,
             )
         if _overlap(mixed, start, end):
             raise ChatTemplateError(
-                f"the template mixes its words with a message's, and whose the special token {token!r} at {start} of "
-                f"the chat is cannot be known; if what the messages say may be control, pass special={{{token!r}}}"
+                f"the special token {token!r} at character {start} of the chat is in text that mixes the template's "
+                f"with a message's, so its origin is unknown; to permit it in messages, pass special={{{token!r}}}"
             )
 
 
-# ── ranges of characters ──────────────────────────────────────────────────────────────────────────────────────────
+# ── ranges of characters ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ranges(pieces: Sequence[Piece], sources: Collection[str]) -> list[tuple[int, int]]:
+def _ranges(pieces: Sequence[RenderedRun], sources: Collection[str]) -> list[tuple[int, int]]:
     ends = accumulate(piece.length for piece in pieces)
     return [
         (end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.source in sources
@@ -115,7 +119,7 @@ def _ranges(pieces: Sequence[Piece], sources: Collection[str]) -> list[tuple[int
 
 
 def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether a range has something in common with others, which are in order and disjoint."""
+    """Tests a range for overlap with sorted, disjoint ranges; O(log n)."""
     at = bisect_right(ranges, start, key=itemgetter(1))
     return at < len(ranges) and ranges[at][0] < end
 
@@ -123,7 +127,7 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 def _covers(
     theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, span: tuple[int, int]
 ) -> bool:
-    """Whether others' characters are needed for a special token; white space that it takes from beside it is not."""
+    """Tests whether a special token needs foreign characters; white space that its flags strip does not count."""
     start, end = span
     start += len(text[start:end]) - len(text[start:end].lstrip())
     end -= len(text[start:end]) - len(text[start:end].rstrip())
@@ -133,7 +137,7 @@ def _covers(
 def _hidden(
     text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
 ) -> str:
-    """The text with others' characters behind some that no special token has: as long, spaces where they were."""
+    """Masks foreign characters with characters that no special token has; lengths and white space are kept."""
     used = set("".join(tokens))
     masks = {}
     for kind, alphabets in ((True, _WORDS), (False, _OTHERS)):
@@ -163,21 +167,28 @@ def _hidden(
     return "".join((*parts, text[at:]))
 
 
-# ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── segments ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Part(NamedTuple):
-    """Some tokens of an encoding, and how far on in the whole they stand."""
+class _TokenSlice(NamedTuple):
+    """A slice of an encoding's tokens, and its offset in the whole text.
+
+    Attributes:
+        encoding: the encoding.
+        rows: the tokens.
+        byte_range: the bytes of `encoding`'s text that they cover.
+        byte_shift, char_shift: added to spans of `encoding`, give spans of the whole text.
+    """
 
     encoding: Encoding
     rows: slice
     byte_range: tuple[int, int]
-    more_bytes: int
-    more_chars: int
+    byte_shift: int
+    char_shift: int
 
 
 def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
-    """The special tokens of the shadow, and between them text."""
+    """Joins the special tokens of the masked encoding with encodings of the text between them."""
     parts = []
     at_char = at_byte = 0
     for row in (*wanted, None):
@@ -185,13 +196,13 @@ def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, 
         if between := text[at_char:start]:
             parts.append(_between(tok, between, at_byte, at_char))
         if row is not None:
-            parts.append(_Part(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
+            parts.append(_TokenSlice(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
             at_char, at_byte = end, shadow.byte_spans[row][1]
     return _joined(parts, whole)
 
 
-def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part:
-    """Text as it is encoded where it stands: at the beginning, or behind a special token."""
+def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _TokenSlice:
+    """Encodes text in its context: at the beginning, or after a special token."""
     first = ""
     if at_char:
         matched_as_spelled = (token for token, flags in tok._special_flags.items() if not flags)
@@ -201,11 +212,11 @@ def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Part
     encoding = tok.tokenize(first + text, special={first} if first else "none", add_special_tokens=False)
     length = len(first.encode())
     rows = slice(1 if first else 0, None)
-    return _Part(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
+    return _TokenSlice(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))
 
 
-def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
-    """The parts as one encoding, with what is said of the whole."""
+def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
+    """Concatenates the slices; attributes that are not columns come from `whole`."""
     columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
     }
@@ -217,9 +228,9 @@ def _joined(parts: Iterable[_Part], whole: Encoding) -> Encoding:
                 values = [span for span in values if low <= span[0] and span[1] <= high]
             else:
                 values = values[part.rows]
-            if name in ("byte_spans", "pretokens", "dropped") and part.more_bytes:
-                values = [(start + part.more_bytes, end + part.more_bytes) for start, end in values]
-            elif name in ("char_spans", "hf_offsets") and part.more_chars:
-                values = [(start + part.more_chars, end + part.more_chars) for start, end in values]
+            if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:
+                values = [(start + part.byte_shift, end + part.byte_shift) for start, end in values]
+            elif name in ("char_spans", "hf_offsets") and part.char_shift:
+                values = [(start + part.char_shift, end + part.char_shift) for start, end in values]
             column += values
     return replace(whole, **columns)

@@ -1,4 +1,4 @@
-"""The filters and tests of chat templates, under the limits, with the origin of the texts that they make."""
+"""Filters and tests of chat templates, metered, with provenance of the text that they return."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from jinja2.tests import TESTS as JINJA_TESTS
 
 from .costs import FILTERS, OF_TEXT, check_number, joined
 from .limits import SIMPLE, SLOT, VALUE, bytes_of, current, is_traced, width
-from .traced import Traced, runs_of
+from .provenance import TracedStr, runs_of
 
 __all__ = ["filters", "tests"]
 
 
 def filters() -> dict[str, Any]:
-    """All filters that templates may use, by name."""
+    """Returns the filters that templates may use, by name."""
     own = {**JINJA_FILTERS, "tojson": _tojson, "join": _join}
     return {name: _filter(name, own[name]) for name in FILTERS}
 
 
 def tests() -> dict[str, Any]:
-    """All tests that templates may use, by name."""
+    """Returns the tests that templates may use, by name."""
     known: dict[str, Any] = {**JINJA_TESTS}
     return {name: _test(name, known[name]) for name in _TESTS if name in known}
 
@@ -36,12 +36,12 @@ _COMPARE_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "unique"})
 
 
 def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter under the limits, with the origin of its result."""
-    takes = 1 if hasattr(filter, "jinja_pass_arg") else 0  # Jinja passes something of its own first
+    """Wraps a filter: meters it and assigns its result an origin."""
+    takes = 1 if hasattr(filter, "jinja_pass_arg") else 0  # Jinja passes context or environment first
     cost = FILTERS[name]
 
     @wraps(filter)
-    def watched(*args: Any, **kwargs: Any) -> Any:
+    def metered(*args: Any, **kwargs: Any) -> Any:
         state = current()
         state.charge()
         own, values = args[:takes], [*args[takes:]]
@@ -52,7 +52,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if name == "replace":
                 values[1:] = [state.text(value) if not isinstance(value, int) else value for value in values[1:]]
             others = (values[1:], kwargs)
-            values[0] = Traced(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
+            values[0] = TracedStr(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
         if isinstance(values[0], str):
             state.step(len(values[0]) + VALUE * len(runs_of(values[0])))
         if name in _COMPARE_BY_ATTRIBUTE:
@@ -63,7 +63,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(result, Iterator):
             return iter(state.hold(result))
         if isinstance(result, str) and name in _MAKES_TEXT:
-            # `Markup`, which would escape what it is joined with, becomes plain text.
+            # `Markup` becomes plain text; it would escape the text that it is concatenated with.
             plain = result if type(result) in SIMPLE else str.__str__(result)[:]
             result = state.own(plain, values, kwargs)
             state.charge(bytes_of(result) if result is not values[0] else 0)
@@ -71,10 +71,10 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             state.charge(VALUE + SLOT * len(result))
         return result
 
-    return watched
+    return metered
 
 
-# How the work of a test is bounded, by its name.
+# name of a test -> how its work is bounded
 _TESTS: dict[str, str] = {
     **dict.fromkeys((
         "boolean", "callable", "defined", "escaped", "false", "filter", "float", "integer", "iterable", "mapping",
@@ -90,12 +90,12 @@ _TESTS: dict[str, str] = {
 
 
 def _test(name: str, test: Callable[..., Any]) -> Callable[..., Any]:
-    """A test under the limits."""
+    """Wraps a test: meters it."""
     takes = 1 if hasattr(test, "jinja_pass_arg") else 0
     kind = _TESTS[name]
 
     @wraps(test)
-    def watched(*args: Any, **kwargs: Any) -> Any:
+    def metered(*args: Any, **kwargs: Any) -> Any:
         state = current()
         state.charge()
         values = args[takes:]
@@ -112,7 +112,7 @@ def _test(name: str, test: Callable[..., Any]) -> Callable[..., Any]:
             state.compare(*values, *kwargs.values())
         return test(*args, **kwargs)
 
-    return watched
+    return metered
 
 
 def _tojson(
@@ -122,7 +122,7 @@ def _tojson(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """JSON without the escapes for HTML that Jinja's own filter makes."""
+    """Serializes as JSON, without the HTML escapes of Jinja's own filter."""
     state = current()
     pieces = []
     encoder = json.JSONEncoder(ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
@@ -134,7 +134,7 @@ def _tojson(
 
 @pass_environment
 def _join(environment: Environment, value: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
-    """As Jinja's filter of this name, with origins."""
+    """Implements Jinja's `join` with provenance."""
     state = current()
     items: Any = value
     if attribute is not None:

@@ -1,7 +1,7 @@
-"""Formatting under the limits: ``%``, ``str.format`` and ``str.format_map`` make fields as wide as a template says.
+"""Metered formatting: ``%``, ``str.format`` and ``str.format_map``, whose fields can have any width.
 
-The bound of a field is its width, or its value's text and its precision. A format is read field by field here, as
-CPython reads it, and what cannot be read is refused.
+The length of a field is bounded by its width, or by the length of its value plus its precision. Formats are parsed
+field by field, as CPython does; a format that cannot be parsed is rejected.
 
 Source:
     "printf-style String Formatting" and "Format Specification Mini-Language" in the Python Library Reference.
@@ -17,40 +17,40 @@ from typing import TYPE_CHECKING, Any
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedFormatter
 
-from .limits import SLOT, VALUE, Running, bytes_of, width
+from .limits import SLOT, VALUE, RenderBudget, bytes_of, width
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
 
 __all__ = ["FormatMethod", "Formatter", "check_percent"]
 
-_FLOAT = 330  # characters of the longest float, without what a precision adds
+_FLOAT = 330  # characters of the longest float, precision aside
 _FLAGS = re.compile(r"[-+ #0]*")
 _DIGITS = re.compile(r"[0-9]*")
 _SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?\#?0?(?P<width>\d*)[,_]?(?:\.(?P<precision>\d+)[,_]?)?[A-Za-z%]?", re.DOTALL)
-_ONLY = object()  # in the place of the one value that is no tuple, once it is used
+_EXHAUSTED = object()  # sentinel: no argument is left
 
 
 def number_chars(value: Any) -> int:
-    """An upper bound of the characters of a number in any base, with separators."""
+    """Upper bound of the characters of a number in any base, with separators."""
     return 2 * value.bit_length() + 16 if isinstance(value, int) else 2 * _FLOAT
 
 
-# ── % ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── % ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_percent(state: Running, format: str, values: Any) -> None:
-    """Refuses ``format % values`` if it may make more than is left.
+def check_percent(state: RenderBudget, format: str, values: Any) -> None:
+    """Rejects ``format % values`` if its result may exceed the budget.
 
     Raises:
-        ChatTemplateError: it may.
-        TemplateError: the format cannot be read, or its values do not fit.
+        ChatTemplateError: the budget would be exceeded.
+        TemplateError: the format cannot be parsed, or its values do not match it.
     """
     arguments = iter(values if isinstance(values, tuple) else (values,))
 
     def argument() -> Any:
-        value = next(arguments, _ONLY)
-        if value is _ONLY:
+        value = next(arguments, _EXHAUSTED)
+        if value is _EXHAUSTED:
             raise TemplateError("not enough arguments for format string")
         return value
 
@@ -58,7 +58,7 @@ def check_percent(state: Running, format: str, values: Any) -> None:
     while (at := format.find("%", at)) >= 0:
         state.charge()
         at += 1
-        value: Any = _ONLY
+        value: Any = _EXHAUSTED
         if format[at : at + 1] == "(":
             key, at = _key(state, format, at)
             if not isinstance(values, Mapping):
@@ -76,7 +76,7 @@ def check_percent(state: Running, format: str, values: Any) -> None:
             continue
         if not kind or kind not in "sradiuoxXeEfFgGc":
             raise TemplateError(f"a format has the field %{kind}, which does not exist")
-        value = argument() if value is _ONLY else value
+        value = argument() if value is _EXHAUSTED else value
         if kind in "sra":
             length, value_width = state.printed(value)
             length *= 1 if kind == "s" or not isinstance(value, str) else 10
@@ -87,8 +87,8 @@ def check_percent(state: Running, format: str, values: Any) -> None:
         state.afford(total * wide)
 
 
-def _key(state: Running, format: str, at: int) -> tuple[str, int]:
-    """A name in parentheses, in which others may be."""
+def _key(state: RenderBudget, format: str, at: int) -> tuple[str, int]:
+    """Parses a name in parentheses, which may contain nested ones."""
     begin, depth = at + 1, 0
     while at < len(format):
         state.charge()
@@ -96,15 +96,15 @@ def _key(state: Running, format: str, at: int) -> tuple[str, int]:
         at += 1
         if not depth:
             return format[begin : at - 1], at
-    raise TemplateError("a format has a name without an end")
+    raise TemplateError("a format has a name without a closing parenthesis")
 
 
 def _number(format: str, at: int, argument: Any) -> tuple[int, int]:
-    """A width or a precision: digits, or ``*`` for an argument."""
+    """Parses a width or precision: digits, or ``*`` for an argument."""
     if format[at : at + 1] == "*":
         value = argument()
         if not isinstance(value, int):
-            raise TemplateError("a format has * for what is no integer")
+            raise TemplateError("a format has * for a value that is not an integer")
         return abs(value), at + 1
     end = _end(_DIGITS, format, at)
     return int(format[at : min(end, at + 20)] or 0), end
@@ -115,19 +115,19 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-# ── str.format ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── str.format ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class FormatMethod:
-    """``text.format`` or ``text.format_map`` as a template gets hold of it."""
+    """Callable that replaces ``text.format`` or ``text.format_map``."""
 
     def __init__(self, environment: Sandbox, text: str, name: str) -> None:
         self._environment = environment
         self._text = text
         self._name = name
 
-    def __call__(self, state: Running, args: Sequence[Any], named: Mapping[str, Any]) -> str:
-        """The text with its fields."""
+    def __call__(self, state: RenderBudget, args: Sequence[Any], named: Mapping[str, Any]) -> str:
+        """Formats the text."""
         if self._name == "format_map":
             if named or len(args) != 1 or not isinstance(args[0], Mapping):
                 raise TypeError("format_map() takes one mapping")
@@ -139,22 +139,22 @@ class FormatMethod:
 
 
 class Formatter(SandboxedFormatter):
-    """Jinja's formatter, which accounts for each field before it is made."""
+    """Jinja's formatter with each field charged before it is formatted."""
 
-    def __init__(self, environment: Sandbox, state: Running) -> None:
+    def __init__(self, environment: Sandbox, state: RenderBudget) -> None:
         super().__init__(environment)
         self._state = state
-        self._chars, self._width = 0, 1  # of all pieces, which are joined in the end
+        self._chars, self._width = 0, 1  # of all fields and literals, which are joined at the end
 
     def _add(self, text: str) -> None:
-        """Accounts for a piece."""
+        """Charges a literal or a formatted field."""
         wide = width(text)
         self._chars, self._width = self._chars + len(text), max(self._width, wide)
         self._state.charge(SLOT + VALUE + len(text) * wide)
         self._state.afford(self._chars * self._width)
 
     def parse(self, format_string: str) -> Iterable[tuple[str, str | None, str | None, str | None]]:
-        """The literal texts and fields of a format; each becomes a string of its own."""
+        """Splits a format into literals and fields, charging each literal."""
         return self._accounted(super().parse(format_string))
 
     def _accounted(self, fields: Iterable[Any]) -> Iterator[Any]:
@@ -163,7 +163,7 @@ class Formatter(SandboxedFormatter):
             yield literal, *field
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The value that a name such as ``0.a[b]`` leads to."""
+        """Resolves a field name such as ``0.a[b]``."""
         first, rest = formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
         for is_attribute, name in rest:
@@ -172,7 +172,7 @@ class Formatter(SandboxedFormatter):
         return value, first
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        """A value as ``!s``, ``!r`` or ``!a`` make it."""
+        """Applies the conversion ``!s``, ``!r`` or ``!a``."""
         if conversion == "s":
             return self._state.text(value)
         if conversion in ("r", "a"):
@@ -181,7 +181,7 @@ class Formatter(SandboxedFormatter):
         return super().convert_field(value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """A value in a field."""
+        """Formats a value by its format specification."""
         if not format_spec:
             text = self._state.text(value)
             self._add(text)

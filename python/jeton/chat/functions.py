@@ -1,4 +1,4 @@
-"""The functions that chat templates may call, beside macros of their own: each accounts for what it makes."""
+"""Global functions of chat templates; each charges the values that it creates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Dict", "functions"]
 
 
 def functions() -> dict[str, Any]:
-    """All of them, by name."""
+    """Returns the functions by name."""
     return {
         "cycler": _cycler,
         "dict": Dict(),
@@ -30,7 +30,7 @@ def functions() -> dict[str, Any]:
 
 
 class _Namespace(Namespace):
-    """Jinja's, without names that begin with an underscore, and not printed: it may hold itself."""
+    """Jinja's `Namespace` without names that begin with an underscore; `repr` omits its values, which may be cyclic."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:
         self = args[0]
@@ -40,7 +40,7 @@ class _Namespace(Namespace):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if not isinstance(name, str) or name.startswith("_"):
-            raise SecurityError(f"a namespace has no {str(name)[:40]!r}: names begin with a letter")
+            raise SecurityError(f"a namespace cannot have the name {str(name)[:40]!r}: names begin with a letter")
         super().__setitem__(name, value)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ def _dict(*args: Any, **kwargs: Any) -> dict[Any, Any]:
     state = current()
     held = [state.hold(arg) for arg in args]
     for arg in held:
-        if not isinstance(arg, dict):  # pairs, of which the first values are hashed
+        if not isinstance(arg, dict):  # pairs, whose first elements are hashed
             state.step(state.size(arg))
         state.afford(8 * SLOT * len(arg))
     result: dict[Any, Any] = dict(*held, **kwargs)
@@ -64,14 +64,14 @@ def _dict(*args: Any, **kwargs: Any) -> dict[Any, Any]:
 
 
 class Dict:
-    """`dict`, but not the class: its methods would change what is not to be changed."""
+    """Stand-in for the class `dict`, whose methods could modify values."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-        """``dict(…)``."""
+        """Evaluates ``dict(…)``."""
         return _dict(*args, **kwargs)
 
     def fromkeys(self, keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
-        """``dict.fromkeys(…)``."""
+        """Evaluates ``dict.fromkeys(…)``."""
         return _dict((key, value) for key in keys)
 
 
@@ -99,10 +99,10 @@ _DIRECTIVE = re.compile(r"%(?![-_^#]?[EO]?[A-Za-z%+])")
 
 
 def _strftime_now(format: str) -> str:
-    """The time, as `datetime.strftime` writes it; without the widths that some C libraries know."""
+    """Formats the current time with `datetime.strftime`; rejects field widths, an extension of some C libraries."""
     if not isinstance(format, str) or len(format) > _MAX_TIME_FORMAT or _DIRECTIVE.search(format.replace("%%", "")):
         raise TemplateError(
-            f"strftime_now takes a format of at most {_MAX_TIME_FORMAT} characters, whose fields have no widths"
+            f"strftime_now takes a format of at most {_MAX_TIME_FORMAT} characters without field widths"
         )
     state = current()
     text: str = state.own(datetime.now().strftime(format), format)

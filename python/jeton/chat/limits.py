@@ -1,15 +1,15 @@
-"""What a chat template may use up, and whose is what it makes.
+"""Resource limits of a chat template's rendering, and the origin of computed text.
 
-A template is a program from a file that somebody published, so everything it does is accounted for by what it produces:
+A chat template is an untrusted program, so every operation is metered:
 
-- **Memory.** Each value is charged by the bytes it takes (`Running.charge`), and an operation is refused before it runs
-  if its result, or what it needs for a moment, may exceed what is left (`Running.afford`).
-- **Time.** Each operation takes credit by the work it does; the clock is read when the credit is used up. One operation
-  that Python cannot interrupt does at most `MAX_STEP` units of work (`Running.step`).
-- **Output.** What is printed becomes tokens, which take far more memory than the text (`Running.write`).
+- **Memory.** Each new value is charged by its size in bytes (`RenderBudget.charge`). An operation is rejected before it
+  runs if its result or its temporary memory may exceed the remaining budget (`RenderBudget.afford`).
+- **Time.** Each operation uses credit in proportion to its work; the clock is read when the credit is used up. A single
+  operation, which Python cannot interrupt, is limited to `MAX_STEP` units of work (`RenderBudget.step`).
+- **Output.** Printed text becomes tokens, which take far more memory than the text (`RenderBudget.write`).
 
-The limits grow with what the caller has given, so that long chats are no hostile ones. `costs` and `formatting` compute
-the bound of each operation from its arguments; an operation without a bound is refused.
+The limits grow linearly with the size of the caller's input, so that long chats are not rejected. `costs` and
+`formatting` compute an upper bound of each operation from its arguments; an operation without a bound is rejected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import ChatTemplateError
-from .traced import CALLER, MIXED, Origin, Traced, runs_of
+from .provenance import CALLER, MIXED, Origin, TracedStr, runs_of
 
 __all__ = [
     "CONTAINERS",
@@ -39,9 +39,9 @@ __all__ = [
     "TRACED",
     "VALUE",
     "VIEWS",
-    "Fields",
-    "Items",
-    "Running",
+    "GivenDict",
+    "GivenList",
+    "RenderBudget",
     "bytes_of",
     "current",
     "is_traced",
@@ -51,77 +51,77 @@ __all__ = [
 ]
 
 MAX_SOURCE = 1 << 17  # characters; published templates stay under 50,000. Compiling so many takes up to 3 s and 250 MB
-MAX_BYTES = 1 << 27  # that a template makes in all
+MAX_BYTES = 1 << 27  # of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of text; a token of one byte takes 450 bytes in an `Encoding`
-MAX_STEP = 1 << 30  # units of work without a look at the clock: bytes compared, about a second at worst
+MAX_STEP = 1 << 30  # units of work between two readings of the clock: bytes compared, about a second at worst
 MAX_SECONDS = 5.0
-MAX_DEPTH = 100  # of values in values, and of macros that call macros
+MAX_DEPTH = 100  # of nested values and of nested macro calls
 MAX_BITS = 100_000  # of an integer
-# More of it for each byte that the caller gives (`size`): a template copies a message some ten times on its way.
+# Added for each byte of the caller's input (`size`): published templates copy a message about ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
 _SECONDS_PER_GIVEN = 2e-7
 
 # Bytes, measured with tracemalloc on CPython 3.11 and rounded up.
 VALUE = 64  # a small object
-SLOT = 16  # a place in a list: 8 bytes, and as many while the list is made
-TRACED = 600  # a `Traced` of one run
-RUN = 96  # one more run
+SLOT = 16  # an element of a list: 8 bytes, and 8 more while the list grows
+TRACED = 600  # a `TracedStr` of one run
+RUN = 96  # each further run
 
-_CREDIT = 200  # operations between two looks at the clock
-_WORK = 15  # a unit of credit pays for 2^15 units of work, about 10 µs
+_CREDIT = 200  # operations between two readings of the clock
+_WORK = 15  # a unit of credit is 2^15 units of work, about 10 µs
 
 
-SIMPLE = frozenset({str, Traced, int, float, bool, type(None)})  # compared in a time bounded by their own size
+SIMPLE = frozenset({str, TracedStr, int, float, bool, type(None)})  # compared in time linear in their own size
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, *VIEWS)
 
 
-class Fields(dict[str, Any]):
-    """An object of a request as a template sees it; a message knows its index."""
+class GivenDict(dict[str, Any]):
+    """A JSON object of the caller's input, with its size; for a message, also its index."""
 
     _message: int | None = None
     _size: int = 0
 
 
-class Items(list[Any]):
-    """A list of a request as a template sees it."""
+class GivenList(list[Any]):
+    """A JSON array of the caller's input, with its size."""
 
     _size: int = 0
 
 
 def width(text: str) -> int:
-    """An upper bound of the bytes that a character takes."""
+    """Upper bound of the bytes per character of a `str`."""
     return 1 if text.isascii() else min(4, str.__sizeof__(text) // len(text))
 
 
 def bytes_of(text: str) -> int:
-    """The bytes that a text takes, with its runs."""
+    """Memory of a text in bytes, its runs included."""
     size = VALUE + (len(text) if text.isascii() else len(text) * width(text))
-    return size + TRACED + RUN * len(text._runs) if isinstance(text, Traced) else size
+    return size + TRACED + RUN * len(text._runs) if isinstance(text, TracedStr) else size
 
 
 def piece_bytes(text: str) -> int:
-    """The bytes that each piece of a text takes, beside its characters."""
-    return SLOT + VALUE + (TRACED if isinstance(text, Traced) else 0)
+    """Overhead in bytes of each substring of a text, beside its characters."""
+    return SLOT + VALUE + (TRACED if isinstance(text, TracedStr) else 0)
 
 
-class Running:
-    """One rendering: what is left of its limits, and where in the conversation it is.
+class RenderBudget:
+    """State of one rendering: its remaining budgets and the current turn.
 
     Attributes:
-        controls: the spellings of the special tokens.
-        turn: the message whose turn of a loop runs; None outside.
-        turns: those of the loops around.
+        controls: spellings of the special tokens.
+        turn: index of the message that the innermost loop is at; None outside of such a loop.
+        turns: stack of the enclosing loops' turns.
     """
 
     def __init__(self, controls: Iterable[str], given: int, printable: tuple[type, ...]) -> None:
-        """Limits for so much that the caller gives (`Fields` and `Items` know their sizes).
+        """Sets the limits for an input of a given size.
 
         Args:
-            controls: the spellings of the special tokens.
-            given: the size of messages and variables.
-            printable: the types, beside text and containers, of what has a text.
+            controls: spellings of the special tokens.
+            given: size of messages and variables (`GivenDict._size`, `GivenList._size`).
+            printable: types that may be printed, beside strings and containers.
         """
         self.controls = tuple(controls)
         self._printable = printable
@@ -135,12 +135,12 @@ class Running:
         self._deadline = time.monotonic() + self._seconds
         self._credit = _CREDIT
         self._depth = 0
-        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> the container, which stays alive, and its size
+        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, kept alive; its size)
 
-    # ── accounting ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def charge(self, made: int = 0) -> None:
-        """Accounts for an operation and for the bytes that it has made.
+        """Charges one operation and the bytes that it has created.
 
         Raises:
             ChatTemplateError: a limit is reached.
@@ -153,7 +153,7 @@ class Running:
             self._look()
 
     def afford(self, made: int) -> None:
-        """Refuses an operation that may make, or need for a moment, more bytes than are left; accounts for its work."""
+        """Rejects an operation whose result or temporary memory may exceed the budget; charges its work."""
         if made > self._left:
             raise self._too_much()
         self._credit -= made >> _WORK
@@ -161,28 +161,29 @@ class Running:
             self._look()
 
     def step(self, work: int) -> None:
-        """Accounts for work that cannot be interrupted, before it is done."""
+        """Charges uninterruptible work before it is done."""
         if work > MAX_STEP:
-            raise ChatTemplateError("the chat template does something that takes too long for one step: stopped")
+            raise ChatTemplateError("a single operation of the chat template would take too long: stopped")
         self._credit -= 1 + (work >> _WORK)
         if self._credit < 0:
             self._look()
 
     def write(self, text: str) -> None:
-        """Accounts for text that is printed."""
+        """Charges printed text."""
         size = bytes_of(text)
-        self.charge(size + 2 * VALUE * (len(text._runs) if isinstance(text, Traced) else 1))
+        self.charge(size + 2 * VALUE * (len(text._runs) if isinstance(text, TracedStr) else 1))
         self._output -= len(text) if text.isascii() else size
         if self._output < 0:
             raise ChatTemplateError(
-                f"the chat template writes more than {self._max_output:,} bytes, for messages of this size: stopped"
+                f"the chat template prints more than {self._max_output:,} bytes, the limit for messages of this size: "
+                "stopped"
             )
 
     def nested(self, call: Callable[[], Any]) -> Any:
-        """Calls what the template defines."""
+        """Calls a macro of the template, with a limit on the depth of calls."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ChatTemplateError(f"the chat template calls itself more than {MAX_DEPTH} deep")
+            raise ChatTemplateError(f"the chat template nests macro calls deeper than {MAX_DEPTH}")
         try:
             return call()
         finally:
@@ -190,7 +191,8 @@ class Running:
 
     def _too_much(self) -> ChatTemplateError:
         return ChatTemplateError(
-            f"the chat template makes more than {self._max_bytes:,} bytes, for messages of this size: stopped"
+            f"the chat template creates more than {self._max_bytes:,} bytes, the limit for messages of this size: "
+            "stopped"
         )
 
     def _look(self) -> None:
@@ -198,19 +200,19 @@ class Running:
         if time.monotonic() > self._deadline:
             raise ChatTemplateError(f"the chat template runs for more than {self._seconds:.3g} seconds: stopped")
 
-    # ── values ────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def size(self, value: Any, depth: int = 0) -> int:
-        """The work of comparing or hashing a value: its bytes, and those of its values as often as they are reached.
+        """Returns the work of comparing or hashing a value: its bytes, nested values included as often as reached.
 
-        Each container is counted once and remembered: templates cannot change one.
+        The size of each container is cached, because templates cannot modify one.
 
         Raises:
-            ChatTemplateError: it is nested too deeply, or time is over.
+            ChatTemplateError: the value is nested too deeply, or the time limit is reached.
         """
         if isinstance(value, str):
             return VALUE + len(value)
-        if isinstance(value, Fields | Items) and value._size:
+        if isinstance(value, GivenDict | GivenList) and value._size:
             return value._size
         if not isinstance(value, CONTAINERS):
             return VALUE
@@ -228,11 +230,11 @@ class Running:
         return total
 
     def compare(self, *values: Any) -> None:
-        """Before values are compared or hashed: the smallest decides how long it takes."""
+        """Charges a comparison or hashing, before it is done; the smallest value bounds the work."""
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:
-        """Before a value is looked for in others."""
+        """Charges a membership test, before it is done."""
         number: int = len(values) if hasattr(values, "__len__") else 0
         if isinstance(values, str):
             self.step(number)
@@ -245,9 +247,9 @@ class Running:
             self.compare(value)
 
     def hold(self, value: Any) -> Any:
-        """A list of what an iterator yields, for it can be looked at once only; other values as they are."""
+        """Materializes an iterator as a list, for inspection before use; returns other values unchanged."""
         if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
-            return value  # the last is `loop`
+            return value  # Jinja's `loop` has `__next__` and `__len__`
         held = []
         for item in value:
             self.charge(SLOT)
@@ -255,10 +257,10 @@ class Running:
         return held
 
     def printed(self, value: Any) -> tuple[int, int]:
-        """An upper bound of the characters of a value as text, and of their bytes.
+        """Returns upper bounds of the characters of ``str(value)``, and of the bytes per character.
 
         Raises:
-            ChatTemplateError: it is nested too deeply, has no text of its own, or is too large.
+            ChatTemplateError: the value is nested too deeply, not printable, or too large.
         """
         if isinstance(value, str):
             return len(value), width(value)
@@ -273,12 +275,12 @@ class Running:
                 length += VALUE
             else:
                 name = type(leaf).__name__
-                raise ChatTemplateError(f"the chat template prints what has no text: {name} (call it, or use |list)")
+                raise ChatTemplateError(f"the chat template prints a {name}; call it, or use |list")
             self.afford(length * wide)
         return length, wide
 
     def text(self, value: Any) -> str:
-        """A value as text, with its origin."""
+        """Converts a value to text with an origin."""
         if isinstance(value, str):
             return value
         length, wide = self.printed(value)
@@ -288,7 +290,7 @@ class Running:
         return text
 
     def leaves(self, value: Any, per_container: int = 0) -> Iterator[Any]:
-        """All strings in a value, at any depth and as often as they are reached, and what else is no container."""
+        """Yields the leaves of nested containers, depth first, shared ones as often as they are reached."""
         stack: list[Iterator[Any]] = [iter((value,))]
         while stack:
             for item in stack[-1]:
@@ -304,28 +306,28 @@ class Running:
                 stack.pop()
 
     def own(self, result: Any, *inputs: Any) -> Any:
-        """A result with its origin, where text of others went in and a plain `str` came out.
+        """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
-        It is theirs, so it never becomes control. Where the template's part of what went in spells a special token, it
-        is mixed: nobody can say whether that is still meant as one.
+        If any input is not the template's, neither is the result, so it never becomes control. If template text among
+        the inputs spells a special token, the origin is ``mixed``: the result may contain that token or not.
         """
-        if not isinstance(result, str) or isinstance(result, Traced):
+        if not isinstance(result, str) or isinstance(result, TracedStr):
             return result
         owners: set[Origin] = set()
         controls = False
         for value in self.leaves(inputs):
             if value is result:
-                return result  # handed through
+                return result  # an input, returned unchanged
             if isinstance(value, str):
                 owners.update(origin for _, origin in runs_of(value) if origin.source != "template")
                 controls = controls or self._holds_control(value)
         if not owners:
             return result
         origin = MIXED if controls else owners.pop() if len(owners) == 1 else CALLER
-        return Traced(str.__str__(result), ((len(result), origin),))
+        return TracedStr(str.__str__(result), ((len(result), origin),))
 
     def _holds_control(self, text: str) -> bool:
-        """Whether the template's part of a text spells a special token."""
+        """Tests whether a run of template text contains a special token."""
         at = 0
         for length, origin in runs_of(text):
             self.charge()
@@ -340,23 +342,23 @@ class Running:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """The values in a container, keys too."""
+    """Iterates over the elements of a container; of a dict, keys and values."""
     if isinstance(value, dict):
         return chain.from_iterable(value.items())
     return iter(value)
 
 
 def is_traced(value: Any) -> bool:
-    """Whether text of others than the template is in a value."""
-    return any(isinstance(leaf, Traced) for leaf in current().leaves(value))
+    """Tests whether a value contains text that is not the template's."""
+    return any(isinstance(leaf, TracedStr) for leaf in current().leaves(value))
 
 
-_RUNNING: ContextVar[Running] = ContextVar("jeton_chat")
+_RUNNING: ContextVar[RenderBudget] = ContextVar("jeton_chat")
 
 
 @contextmanager
-def running(state: Running) -> Iterator[Running]:
-    """For this rendering; others may run in other threads."""
+def running(state: RenderBudget) -> Iterator[RenderBudget]:
+    """Makes `state` the current rendering of this context; other threads have their own."""
     token = _RUNNING.set(state)
     try:
         yield state
@@ -364,6 +366,6 @@ def running(state: Running) -> Iterator[Running]:
         _RUNNING.reset(token)
 
 
-def current() -> Running:
-    """The rendering that runs. There is one whenever a template does anything: nothing is evaluated at compile time."""
+def current() -> RenderBudget:
+    """Returns the current rendering. It always exists, because nothing is evaluated at compile time."""
     return _RUNNING.get()

@@ -1,23 +1,23 @@
-"""Well-known ways to write a chat down, as templates, for tokenizers that have none of their own.
+"""Chat templates of well-known formats, for tokenizers that have none.
 
-They are the bare forms: turns and what opens the next one, as the models' makers describe them. Instructions that a
-model's own template puts in, tools and thoughts are left out. Use the model's own template where there is one.
+They contain turns and the generation prompt, as the models' publishers document them. Left out: default system prompts,
+tools and reasoning. Use the model's own template where there is one.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS", "ChatPreset"]
 
 
-class Preset(NamedTuple):
-    """A template and what it needs.
+class ChatPreset(NamedTuple):
+    """A chat template and the special tokens that it needs.
 
     Attributes:
-        title: for people.
-        source: Jinja.
-        tokens: the special tokens that it spells; without one of them it is mere text.
+        title: display name.
+        source: Jinja source.
+        tokens: special tokens that the template writes; the tokenizer must have all of them.
     """
 
     title: str
@@ -88,11 +88,11 @@ _PHI3 = """\
 """
 
 PRESETS = {
-    "chatml": Preset("ChatML", _CHATML, ("<|im_start|>", "<|im_end|>")),
-    "llama3": Preset(
+    "chatml": ChatPreset("ChatML", _CHATML, ("<|im_start|>", "<|im_end|>")),
+    "llama3": ChatPreset(
         "Llama 3", _LLAMA3, ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
     ),
-    "mistral": Preset("Mistral", _MISTRAL, ("<s>", "</s>")),
-    "gemma": Preset("Gemma", _GEMMA, ("<bos>", "<start_of_turn>", "<end_of_turn>")),
-    "phi3": Preset("Phi-3", _PHI3, ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")),
+    "mistral": ChatPreset("Mistral", _MISTRAL, ("<s>", "</s>")),
+    "gemma": ChatPreset("Gemma", _GEMMA, ("<bos>", "<start_of_turn>", "<end_of_turn>")),
+    "phi3": ChatPreset("Phi-3", _PHI3, ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")),
 }

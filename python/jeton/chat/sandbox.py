@@ -1,16 +1,15 @@
-"""The environment of chat templates: Jinja as `transformers` sets it up, under `limits`, and text keeps its origin.
+"""The Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with text provenance.
 
-Jinja's immutable sandbox gives a template no access to Python's internals. Here, moreover, everything a template does
-is accounted for. Operators, comparisons, slices, literals and loops are calls of the `Sandbox` in the code that Jinja
-generates (`compiling`). Methods, filters, tests and functions are those listed here, in `costs`, `filters` and
-`functions`; others are refused.
-Jinja's optimizer, which would evaluate constant expressions while it compiles, is off.
+Jinja's immutable sandbox denies a template access to Python's internals. This environment also meters every operation.
+Operators, comparisons, slices, literals and loops compile to calls of the `Sandbox` (`compiling`). Methods, filters,
+tests and functions are limited to those listed here and in `costs`, `filters` and `functions`. Jinja's optimizer, which
+would evaluate constant expressions at compile time, is off.
 
-What comes out of a text's method or filter as a plain `str` though `Traced` text went in is given its origin again
-(`Running.own`).
+If a method or filter returns a plain `str` although an argument was a `TracedStr`, the result is assigned an origin
+(`RenderBudget.own`).
 
-Left out of Jinja: chance, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …; the
-text of ``safe`` and ``escape`` is plain text); ``str.encode``, for text that went through bytes has lost its origin.
+Left out of Jinja: randomness, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …;
+``safe`` and ``escape`` return plain text); ``str.encode``, because bytes have no origin.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
 
-from .compiling import Generation, Generator, Missing, Watched
+from .compiling import BriefUndefined, GenerationBlock, SandboxCodeGenerator, SandboxTransformer
 from .costs import METHODS, check_number, joined
 from .filters import filters, tests
 from .formatting import FormatMethod, check_percent
 from .functions import Dict, functions
-from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, Fields, bytes_of, current, is_traced, piece_bytes, width
-from .traced import Traced, join, runs_of
+from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, GivenDict, bytes_of, current, is_traced, piece_bytes, width
+from .provenance import TracedStr, join, runs_of
 
 __all__ = ["Sandbox", "sandbox"]
 
@@ -49,7 +48,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # characters, and as many runs at most, that are charged only when they are made
+_SMALL = 1 << 12  # results of at most so many characters are charged after the operation, without a bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {
@@ -61,9 +60,9 @@ _OF_OTHERS: dict[type, frozenset[str]] = {
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """The environment of all chat templates. It keeps nothing of a rendering, so one serves all threads."""
+    """Jinja environment of all chat templates. It holds no state of a rendering, so all threads share one."""
 
-    code_generator_class = Generator
+    code_generator_class = SandboxCodeGenerator
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     printable = (int, float, complex, type(None), range, Undefined, Namespace, Macro, LoopContext)
 
@@ -71,8 +70,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         super().__init__(
             trim_blocks=True,
             lstrip_blocks=True,
-            extensions=[Generation, loopcontrols],
-            undefined=Missing,
+            extensions=[GenerationBlock, loopcontrols],
+            undefined=BriefUndefined,
             finalize=_final,
             optimized=False,
         )
@@ -82,50 +81,50 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._functions = frozenset(self.globals.values())
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        template: nodes.Template = Watched().visit(super()._parse(source, name, filename))
+        template: nodes.Template = SandboxTransformer().visit(super()._parse(source, name, filename))
         return template
 
-    # ── what the generated code calls ─────────────────────────────────────────────────────────────────────────────
+    # ── called by the generated code ─────────────────────────────────────────────────────────────────────────────────
 
     def before(self) -> None:
-        """A loop begins."""
+        """Marks the beginning of a loop."""
         state = current()
         state.turns.append(state.turn)
 
     def enter(self, value: Any = None) -> None:
-        """A turn of it begins, perhaps that of a message."""
+        """Marks the beginning of an iteration; an iteration over a message sets the turn."""
         state = current()
         state.charge()
-        if isinstance(value, Fields) and value._message is not None:
+        if isinstance(value, GivenDict) and value._message is not None:
             state.turn = value._message
 
     def passed(self) -> bool:
-        """The condition of a loop looks at a value."""
+        """Charges an evaluation of a loop's filter condition."""
         current().charge()
         return True
 
     def after(self) -> None:
-        """It has ended."""
+        """Marks the end of a loop."""
         state = current()
         state.turn = state.turns.pop()
 
     def joined(self, *values: Any) -> str:
-        """``a ~ b``."""
+        """Evaluates ``a ~ b``."""
         return self.concat(map(current().text, values))
 
     def made(self, value: Any) -> Any:
-        """A list, tuple or dict that the template spells."""
+        """Charges a list, tuple or dict display."""
         current().charge(VALUE + 2 * SLOT * len(value))
         return value
 
     def key(self, value: Any) -> Any:
-        """A key of a dict, before it is hashed."""
+        """Charges the hashing of a dict key."""
         if type(value) not in SIMPLE:
             current().compare(value)
         return value
 
     def sliced(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
-        """``value[start:stop:step]``."""
+        """Evaluates ``value[start:stop:step]``."""
         state = current()
         wanted = slice(start, stop, step)
         if isinstance(value, str):
@@ -140,7 +139,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[wanted]
 
     def compared(self, value: Any, *rest: Any) -> Any:
-        """``a < b``, ``a in b``, and chains of them."""
+        """Evaluates ``a < b``, ``a in b`` and chained comparisons."""
         state = current()
         result: Any = True
         for name, other in zip(rest[::2], rest[1::2], strict=True):
@@ -159,13 +158,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return result
 
     def generated(self, caller: Callable[[], str]) -> str:
-        """The body of ``{% generation %}``."""
+        """Marks the output of a ``{% generation %}`` block as generated."""
         text = caller()
-        return Traced(text, [(length, origin._replace(generated=True)) for length, origin in runs_of(text)])
+        return TracedStr(text, [(length, origin._replace(generated=True)) for length, origin in runs_of(text)])
 
     @staticmethod
     def concat(texts: Iterable[str]) -> str:
-        """The output of a macro, a block or a captured ``{% set %}``."""
+        """Concatenates the output of a macro, a block or a captured ``{% set %}``."""
         state = current()
         pieces = []
         chars, wide, runs = 0, 1, 0
@@ -173,31 +172,31 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.charge(SLOT)
             chars += len(text)
             wide = wide if text.isascii() else max(wide, width(text))
-            runs += len(text._runs) if isinstance(text, Traced) else 1
+            runs += len(text._runs) if isinstance(text, TracedStr) else 1
             state.afford(chars * wide + 2 * RUN * runs)
             pieces.append(text)
         result = join(pieces)
         state.charge(bytes_of(result))
         return result
 
-    # ── what Jinja calls ──────────────────────────────────────────────────────────────────────────────────────────
+    # ── overrides of Jinja's environment ─────────────────────────────────────────────────────────────────────────────
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """``obj[argument]``, but for slices."""
+        """Evaluates ``obj[argument]``, except for slices."""
         if type(argument) not in SIMPLE:
             current().compare(argument)
-        if isinstance(obj, Traced):
+        if isinstance(obj, TracedStr):
             current().step(VALUE * len(obj._runs))
         return super().getitem(obj, argument)
 
     def wrap_str_format(self, value: Any) -> Any:
-        """``text.format`` and ``text.format_map``."""
+        """Wraps ``text.format`` and ``text.format_map``."""
         if not isinstance(value, MethodType | BuiltinMethodType) or value.__name__ not in ("format", "format_map"):
             return None
         return FormatMethod(self, value.__self__, value.__name__) if isinstance(value.__self__, str) else None
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
-        """Every call but those of filters and tests."""
+        """Evaluates calls other than those of filters and tests."""
         state = current()
         state.charge(SLOT * len(args))
         if isinstance(__obj, Macro | BlockReference | LoopContext):
@@ -214,7 +213,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # in the error
+                        state.printed(value)  # which an IndexError would print
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)
@@ -225,10 +224,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         ):
             return __obj(*args, **named)
         name = getattr(__obj, "__name__", None) or type(__obj).__name__
-        raise SecurityError(f"it calls {name}, which is not supported")
+        raise SecurityError(f"the function {name} is not supported")
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Operators."""
+        """Evaluates binary operators."""
         state = current()
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
             if len(left) + len(right) > _SMALL:
@@ -247,7 +246,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.charge(VALUE + SLOT * (len(left) + len(right)))
             return super().call_binop(context, operator, left, right)
         if isinstance(left, Undefined) or isinstance(right, Undefined):
-            return super().call_binop(context, operator, left, right)  # an error that names it
+            return super().call_binop(context, operator, left, right)  # raises an error that names the variable
         for value in (left, right):
             if not isinstance(value, int | float | complex):
                 names = " and ".join(type(one).__name__ for one in (left, right))
@@ -262,11 +261,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _percent(format: str, values: Any) -> str:
-    """``format % values``."""
+    """Evaluates ``format % values``."""
     state = current()
     check_percent(state, format, values)
     if is_traced((format, values)):
-        format = Traced(format, runs_of(format))
+        format = TracedStr(format, runs_of(format))
         state.afford(2 * (format.count("%s") + 1) * piece_bytes(format))
     result: str = state.own(format % values, format, values)
     state.charge(bytes_of(result))
@@ -276,7 +275,7 @@ def _percent(format: str, values: Any) -> str:
 def _repeated(sequence: Any, times: int) -> Any:
     state = current()
     if isinstance(sequence, str):
-        runs = RUN + SLOT if isinstance(sequence, Traced) else 0
+        runs = RUN + SLOT if isinstance(sequence, TracedStr) else 0
         state.afford(times * (len(sequence) * width(sequence) + runs * len(runs_of(sequence))) if sequence else 0)
         result: Any = sequence * times
         state.charge(bytes_of(result))
@@ -286,15 +285,15 @@ def _repeated(sequence: Any, times: int) -> Any:
 
 
 def _of_text(owner: str, name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """A method of a text."""
+    """Calls a method of a string."""
     state = current()
     if name == "join":
         return joined(state, owner, *args, **named)
     cost = METHODS.get(name)
     if cost is None:
-        raise SecurityError(f"it calls str.{name}, which is not supported")
-    if not isinstance(owner, Traced) and (args or named) and is_traced((args, named)):
-        owner = Traced(owner, runs_of(owner))
+        raise SecurityError(f"the method str.{name} is not supported")
+    if not isinstance(owner, TracedStr) and (args or named) and is_traced((args, named)):
+        owner = TracedStr(owner, runs_of(owner))
     state.step(len(owner) + VALUE * len(runs_of(owner)))
     cost(state, owner, *args, **named)
     result = getattr(owner, name)(*args, **named)
@@ -309,7 +308,7 @@ def _of_text(owner: str, name: str, args: tuple[Any, ...], named: Mapping[str, A
 
 
 def _is_method(owner: Any, name: str) -> bool:
-    """Whether templates may call a method of what is no text."""
+    """Tests whether templates may call a method of a value that is not a string."""
     if isinstance(owner, dict):
         return name in _OF_MAPPINGS
     if isinstance(owner, list | tuple | range):
@@ -321,11 +320,11 @@ def _is_method(owner: Any, name: str) -> bool:
 
 @pass_context  # so that Jinja does not call it at compile time
 def _final(context: Any, value: Any) -> Any:
-    """What ``{{ … }}`` prints."""
+    """Converts the value of ``{{ … }}`` to text."""
     return value if isinstance(value, str | Undefined) else current().text(value)
 
 
 @cache
 def sandbox() -> Sandbox:
-    """The one environment, made when it is first needed."""
+    """Returns the shared environment, created on first use."""
     return Sandbox()

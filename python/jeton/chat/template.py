@@ -1,7 +1,7 @@
-"""A chat template: which one, and what it makes of messages.
+"""Selection and rendering of chat templates.
 
-The template sees plain JSON: a copy of the messages whose texts know whose they are. Text comes back as pieces, each
-with its origin and the turn it stands in.
+A template is given plain JSON: a copy of the messages in which every string is a `TracedStr`. The rendered text comes
+with runs that tile it, each with its origin and its turn.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
-from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, Fields, Items, Running, running
+from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, RenderBudget, running
 from .presets import PRESETS
-from .traced import CALLER, Origin, Traced, runs_of
+from .provenance import CALLER, Origin, TracedStr, runs_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["Piece", "choose", "render", "templates"]
+__all__ = ["RenderedRun", "choose", "render", "templates"]
 
 _FILE = "<chat template>"
 
 
-class Piece(NamedTuple):
-    """A part of the rendered text.
+class RenderedRun(NamedTuple):
+    """A run of the rendered text.
 
     Attributes:
-        length: in characters.
-        origin: whose it is.
-        turn: the message it belongs to; None for what the template says before, between and after turns.
+        length: number of characters.
+        origin: origin of these characters.
+        turn: index of the message they belong to; None for the template's text before, between and after turns.
     """
 
     length: int
@@ -38,19 +38,19 @@ class Piece(NamedTuple):
     turn: int | None
 
 
-# ── which ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── selection ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def choose(own: Any, template: str | None, *, tools: bool) -> str:
-    """The source of the template to use.
+    """Selects the template and returns its source.
 
     Args:
-        own: the tokenizer's: a source, or several by name, as tokenizer_config.json has them.
-        template: a name of one of these, of one of `PRESETS`, or a source.
-        tools: whether tools are given: of several, ``tool_use`` is for them.
+        own: the tokenizer's chat template: one source, or several by name, as in ``tokenizer_config.json``.
+        template: a name in `own` or in `PRESETS`, or a Jinja source.
+        tools: whether tools are given; if so, the template named ``tool_use`` is preferred.
 
     Raises:
-        ChatTemplateError: there is none, or no such name.
+        ChatTemplateError: there is no template, or none of this name.
 
     Examples:
         >>> named = [{"name": "default", "template": "{{ 1 }}"}, {"name": "rag", "template": "{{ 2 }}"}]
@@ -80,10 +80,10 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
 
 
 def templates(own: Any) -> dict[str, str]:
-    """A tokenizer's chat templates: name -> source; one alone is ``default``.
+    """Returns a tokenizer's chat templates: name -> source; a single template is named ``default``.
 
     Raises:
-        ChatTemplateError: what its file has there is no template.
+        ChatTemplateError: `own` is neither a source nor sources by name.
 
     Examples:
         >>> templates("{{ 1 }}"), templates(None)
@@ -106,7 +106,7 @@ def _list(names: Any) -> str:
     return ", ".join(map(repr, names))
 
 
-# ── rendering ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── rendering ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def render(
@@ -115,31 +115,31 @@ def render(
     variables: Mapping[str, Any],
     own: Mapping[str, Any],
     controls: Sequence[str],
-) -> tuple[str, list[Piece]]:
-    """What a template makes of messages.
+) -> tuple[str, list[RenderedRun]]:
+    """Renders a template.
 
     Args:
-        source: Jinja.
-        messages: as the caller has them.
-        variables: tools and others of the caller's; their texts are no more control than a message's.
-        own: variables that are the tokenizer's, such as ``bos_token``.
-        controls: the spellings of the special tokens.
+        source: Jinja source.
+        messages: the caller's messages.
+        variables: the caller's variables, tools included; their text is never control, like a message's.
+        own: the tokenizer's variables, such as ``bos_token``.
+        controls: spellings of the special tokens.
 
     Returns:
-        The text, and the pieces that tile it.
+        The text, and the runs that tile it.
 
     Raises:
-        ChatTemplateError: the template is broken, refuses the messages, or reaches a limit; says where.
+        ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; names the line.
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
-    seen = Items(_message(index, message) for index, message in enumerate(messages))
+    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
     seen._size = VALUE + sum(message._size for message in seen)
     template = compiled(source)
-    pieces: list[Piece] = []
+    pieces: list[RenderedRun] = []
     texts: list[str] = []
     size = seen._size + sum(map(_size, given.values()))
-    with running(Running(controls, size, template.environment.printable)) as state:  # type: ignore[attr-defined]
+    with running(RenderBudget(controls, size, template.environment.printable)) as state:  # type: ignore[attr-defined]
         try:
             context = template.new_context({**own, **given, "messages": seen})
             for chunk in template.root_render_func(context):
@@ -148,22 +148,24 @@ def render(
                 texts.append(chunk)
         except JetonError:
             raise
-        except Exception as error:  # whatever a template does wrong
+        except Exception as error:  # a template can raise any exception
             raise _failure(error, template) from error
     return "".join(texts), pieces
 
 
-def _pieces(chunk: str, turn: int | None) -> list[Piece]:
-    """What one expression printed. Outside of a turn, the template's part belongs to the message it prints with it."""
+def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
+    """Runs of one expression's output. Outside of a turn, template text belongs to the message printed with it."""
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
     around = messages.pop() if turn is None and len(messages) == 1 else turn
     return [
-        Piece(length, origin, around if origin.message is None else origin.message) for length, origin in runs if length
+        RenderedRun(length, origin, around if origin.message is None else origin.message)
+        for length, origin in runs
+        if length
     ]
 
 
-def _message(index: int, message: Mapping[str, Any]) -> Fields:
+def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if not isinstance(message, Mapping):
         raise ConfigError(
             f"message {index} is {message!r:.60}, not an object with a role and a content", option="messages"
@@ -171,10 +173,10 @@ def _message(index: int, message: Mapping[str, Any]) -> Fields:
     if not isinstance(message.get("role"), str):
         raise ConfigError(f"message {index} has no role", option="messages")
     origin = Origin("message", index)
-    # A key without a value is as good as none; templates would print "None".
+    # A null counts as a missing key: templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # a word of the application's, of which templates make tokens: <|user|>
+    if _is_name(message["role"]):  # trusted: templates build special tokens of it, such as <|user|>
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]
@@ -185,43 +187,43 @@ def _is_name(role: str) -> bool:
 
 
 def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
-    """A copy of JSON whose texts know whose they are."""
+    """Copies JSON with every string as a `TracedStr`."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return Traced(str.__str__(value), ((len(value), origin),))
+        return TracedStr(str.__str__(value), ((len(value), origin),))
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if depth > MAX_DEPTH // 2:
         raise ConfigError(f"{where} is nested too deeply", option="messages")
     if isinstance(value, Mapping):
-        fields = Fields()
+        fields = GivenDict()
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ConfigError(f"{where} has the key {key!r:.60}, which is no text", option="messages")
+                raise ConfigError(f"{where} has the key {key!r:.60}, which is not a string", option="messages")
             fields[_seen(key, origin, where) if depth else key] = _seen(item, origin, where, depth + 1)
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
-        items = Items(_seen(item, origin, where, depth + 1) for item in value)
+        items = GivenList(_seen(item, origin, where, depth + 1) for item in value)
         items._size = VALUE + sum(map(_size, items))
         return items
     raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
 
 
 def _size(value: Any) -> int:
-    """As `Running.size`."""
-    if isinstance(value, Fields | Items):
+    """Equals `RenderBudget.size` of the value."""
+    if isinstance(value, GivenDict | GivenList):
         return value._size
     return VALUE + (len(value) if isinstance(value, str) else 0)
 
 
 @lru_cache(maxsize=32)
 def compiled(source: str) -> Template:
-    """A template, ready to run.
+    """Compiles a template; the last 32 are cached.
 
     Raises:
-        ChatTemplateError: it is no Jinja template; says where.
+        ChatTemplateError: not a valid Jinja template; names the line.
         MissingDependencyError: Jinja is not installed.
     """
     try:
@@ -242,25 +244,25 @@ def compiled(source: str) -> Template:
         ) from error
     except JetonError:
         raise
-    except Exception as error:  # Python has limits of nesting and of digits
+    except Exception as error:  # Python's own limits on nesting and on digits
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
 def _failure(error: Exception, template: Template) -> ChatTemplateError:
-    """What went wrong, for people."""
+    """Turns an exception of a rendering into an error that names the template's line."""
     from jinja2 import TemplateError, UndefinedError
     from jinja2.exceptions import SecurityError
 
     line = _line(error.__traceback__, template)
     place = f" in line {line}" if line else ""
-    if isinstance(error, KeyError):  # its text would be that of any key
+    if isinstance(error, KeyError):  # its text is the key alone
         text = f"no key {error.args[0][:100]!r}" if error.args and isinstance(error.args[0], str) else "no such key"
     else:
         text = str(error)[:500] or type(error).__name__
     if isinstance(error, RecursionError):
-        text = "it calls itself too deeply"
+        text = "recursion too deep"
     if isinstance(error, SecurityError):
-        return ChatTemplateError(f"the chat template does what it may not{place}: {text}", line=line)
+        return ChatTemplateError(f"the chat template uses something that is not permitted{place}: {text}", line=line)
     if isinstance(error, TemplateError) and not isinstance(error, UndefinedError):
         return ChatTemplateError(f"the chat template refuses{place}: {text}", line=line)
     return ChatTemplateError(f"the chat template fails{place}: {text}", line=line)

@@ -1,8 +1,8 @@
-"""The command line: ``jeton COMMAND``. One file per command; what they share stands in ``options``, ``streams`` and
-``running``.
+"""The command line, ``jeton COMMAND``. Each command has its own module; ``options``, ``streams``, ``outputs`` and
+``running`` are shared.
 
-Commands are imported when they are called, so that ``jeton encode`` does not wait for what ``jeton train`` needs.
-Data goes to standard output and nothing else does; what a person is told goes to standard error.
+Command modules are imported lazily, so that ``jeton encode`` does not import the dependencies of ``jeton train``.
+Standard output has only data; messages are written to standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .running import run
 
 __all__ = ["main"]
 
-# In the order of a first user's day.
+# In the order of `jeton --help`: first steps, everyday commands, analysis.
 COMMANDS = (
     "demo",
     "play",
@@ -37,8 +37,8 @@ COMMANDS = (
 )
 
 
-class _Lazy(click.Group):
-    """A group that finds each command in the module of its name."""
+class _LazyGroup(click.Group):
+    """Group that imports each command from the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -50,20 +50,20 @@ class _Lazy(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(jeton.__version__, prog_name="jeton")
 def _jeton() -> None:
     """Train, run and understand tokenizers.
 
     \b
     Start here:
-      jeton demo                               train on this Python's own library, and look around
+      jeton demo                               train on this Python's standard library, and show the results
       jeton train texts/ -o my.json -s 8000    train on your own texts
       jeton encode -t my.json "Hello there"    text to ids
       jeton explain -t my.json "Hello there"   why these ids
 
-    Exit codes: 0 done; 1 something is wrong with the data or the files; 2 wrong usage; 3 done, but records were
-    skipped; 4 a difference was found; 130 Ctrl-C.
+    Exit codes: 0 success; 1 error in data or files; 2 usage error; 3 success, but records were skipped; 4 a
+    difference was found; 130 interrupted (Ctrl-C).
     """
 
 
@@ -77,5 +77,5 @@ def main(args: list[str] | None = None) -> int:
         >>> main(["count", "--nonsense"])
         2
     """
-    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode little, and are over before tables would pay
+    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode too little to amortize the tables
     return run(_jeton, args)

@@ -1,4 +1,4 @@
-"""``python -m jeton.cli``: the command line without its script."""
+"""Entry point of ``python -m jeton.cli``."""
 
 import sys
 

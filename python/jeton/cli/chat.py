@@ -1,4 +1,4 @@
-"""``jeton chat``: messages to one text and its ids, by a chat template."""
+"""``jeton chat``: renders messages with a chat template and encodes the result."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import click
 
 from ..drawing import to_terminal
 from ..errors import FormatError
-from .options import Command, Common, common_options, permission, special_option, tokenizer_option
+from .options import Command, CommonOptions, common_options, permission, special_option, tokenizer_option
 from .streams import terminal_look, write
 
 if TYPE_CHECKING:
     import jeton
 
 
-@click.command(cls=Command, short_help="Messages to text and ids, by a chat template.")
+@click.command(cls=Command, short_help="Render messages with a chat template, and encode them.")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--template",
     metavar="NAME|FILE",
-    help="A template of the tokenizer's by name, one of Jeton's (chatml, llama3, mistral, gemma, phi3), or a Jinja "
-    "file; the tokenizer's own by default.",
+    help="Name of one of the tokenizer's templates or of Jeton's (chatml, llama3, mistral, gemma, phi3), or a Jinja "
+    "file. Default: the tokenizer's template.",
 )
-@click.option("--generation-prompt", is_flag=True, help="End the text with what opens an answer.")
+@click.option("--generation-prompt", is_flag=True, help="Append the generation prompt, which begins the reply.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "ids", "tokens", "json"]),
     default="text",
-    help="text: as the template writes it; ids: numbers; tokens: drawn; json: all of it, and which token is whose.",
+    help="text: the rendered text; ids: numbers; tokens: drawn; json: text, ids, and the tokens of each message.",
 )
 @tokenizer_option
 @special_option
 @common_options
 def chat(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     file: BinaryIO,
     template: str | None,
@@ -45,9 +45,9 @@ def chat(
     form: str,
     special: tuple[str, ...],
 ) -> None:
-    """Writes messages down as a chat template does. FILE, or standard input, is JSON: a list of messages, or an object
-    with "messages", and perhaps "tools" and "variables" of the template. What messages spell is text, also where it
-    looks like a special token.
+    """Renders messages with a chat template. FILE, or standard input, is JSON: a list of messages, or an object with
+    "messages" and optionally "tools" and "variables". The content of messages is always plain text, also where it
+    spells a special token.
 
     \b
     Examples:
@@ -79,11 +79,11 @@ def chat(
 
 
 def _read(file: BinaryIO) -> tuple[Any, Any, Any]:
-    """Messages, tools and variables."""
+    """Reads (messages, tools, variables)."""
     try:
         data = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"the messages are no JSON: {str(error)[:100]}", format="json") from None
+        raise FormatError(f"the messages are not JSON: {str(error)[:100]}", format="json") from None
     if isinstance(data, dict):
         return data.get("messages"), data.get("tools"), data.get("variables")
     return data, None, None

@@ -1,4 +1,4 @@
-"""``jeton compare``: several tokenizers on one text."""
+"""``jeton compare``: compares several tokenizers on one text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 import jeton
 
-from .options import Command, Common, TextOptions, common_options, text_options
+from .options import Command, CommonOptions, TextOptions, common_options, text_options
 from .streams import input_texts, named, repaired, terminal_look, write
 
 
-@click.command(cls=Command, short_help="Several tokenizers on one text: counts, and where they cut differently.")
+@click.command(cls=Command, short_help="Compare tokenizers on one text: counts, and boundaries that differ.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "-t",
@@ -25,10 +25,10 @@ from .streams import input_texts, named, repaired, terminal_look, write
 )
 @text_options
 @common_options
-def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
-    """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: how many tokens
-    each makes, where some cut and others do not, and the tokens of each. Its own tokens are those that no other
-    tokenizer has at that place.
+def compare(common: CommonOptions, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
+    """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: number of
+    tokens, token boundaries that differ, and the tokens of each. The own tokens of a tokenizer are those that no other
+    has at the same position.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def compare(common: Common, names: tuple[str, ...], options: TextOptions, texts:
       jeton compare -t gpt2.tiktoken -t o200k_base --json < book.txt | jq .spread
     """
     if options.add_special_tokens:
-        raise click.UsageError("compare takes no --add-special-tokens: it compares what becomes of the text")
+        raise click.UsageError("compare does not support --add-special-tokens: it compares the text's own tokens")
     toks = {name: jeton.load(name) for name in names}
     color, width = terminal_look()
     for number, text in enumerate(input_texts(common, texts, options)):

@@ -1,7 +1,7 @@
-"""``jeton convert``: another format with the same ids, and the evidence that they are the same.
+"""``jeton convert``: converts a tokenizer to another format and verifies that the ids are equal.
 
-The output is written under another name, loaded again from there, and compared with the input; only then does it get
-its name. So a file that stands there was compared, or its loss was accepted by name.
+The output is written under a temporary name, loaded again and compared with the input, and then renamed. An output file
+is therefore verified, or its loss was accepted by name.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
-from .options import Command, Common, Number, common_options
+from .options import Command, CommonOptions, Count, common_options
+from .quantities import counted
 from .running import DIFFERENT
 from .streams import write
-from .words import counted
 
-# What only people read cannot be compared.
+# A vocabulary dump cannot be loaded again, so it cannot be verified.
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
-# The user's files are compared in pieces of some lines, so that line ends are met too.
+# The user's files are compared in chunks of several lines, so that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 
@@ -42,16 +42,21 @@ PIECE_BYTES = 4096
 @click.command(cls=Command, short_help="Write a tokenizer in another format, and compare the two.")
 @click.argument("source", metavar="IN")
 @click.argument("output", metavar="OUT")
-@click.option("--to", "format", type=click.Choice(READABLE), help="The format; by default OUT's suffix names it.")
-@click.option("--accept-loss", multiple=True, metavar="NAME", help="Something the format may leave out (repeatable).")
+@click.option("--to", "format", type=click.Choice(READABLE), help="Output format. Default: by the suffix of OUT.")
+@click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that the format may lose (repeatable).")
 @click.option(
-    "--texts", multiple=True, metavar="FILE", help="Compare on this too: a file, glob or folder (repeatable)."
+    "--texts",
+    multiple=True,
+    metavar="FILE",
+    help="Additional texts to compare on: a file, glob or folder (repeatable).",
 )
-@click.option("--strings", type=Number(0), default=STRINGS, show_default=True, metavar="N", help="Texts to generate.")
-@click.option("--pattern", metavar="NAME|REGEX", help="The pattern of an IN that does not say it (rank files).")
+@click.option(
+    "--strings", type=Count(0), default=STRINGS, show_default=True, metavar="N", help="Number of generated texts."
+)
+@click.option("--pattern", metavar="NAME|REGEX", help="Pattern of IN, for formats without one (rank files).")
 @common_options
 def convert(
-    common: Common,
+    common: CommonOptions,
     source: str,
     output: str,
     format: str | None,
@@ -60,12 +65,11 @@ def convert(
     strings: int,
     pattern: str | None,
 ) -> None:
-    """Writes the tokenizer IN as OUT, loads OUT again, and compares the two: ids with special tokens as plain text and
-    as control, with and without what the template adds, and decoded bytes; on texts written to break tokenizers, on
-    generated ones, and on yours.
+    """Converts the tokenizer IN to OUT, loads OUT again, and compares the two: ids with special tokens as plain text
+    and as control, with and without the template, and decoded bytes; on edge cases, on generated texts, and on yours.
 
-    OUT gets its name only when no difference was found, or when there is something that the format cannot hold, and it
-    was accepted with --accept-loss. Ends with 4 if there is a difference, and shows the first one.
+    OUT is created only if no difference was found, or if the format loses a feature that was accepted with
+    --accept-loss. The exit code is 4 if there is a difference, and the first one is shown.
 
     \b
     Examples:
@@ -78,9 +82,11 @@ def convert(
         raise click.UsageError("OUT is empty")
     format = format or format_of(output)
     if format == "vocab":
-        raise click.UsageError(f"{output} would be a listing for people, which cannot be compared; --to names a format")
+        raise click.UsageError(
+            f"{output} would be a vocabulary dump, which cannot be loaded; pass another format by --to"
+        )
     tok = jeton.load(source, pattern=pattern)
-    files = [file for place in texts for file in files_of(place)]  # before any work: a misspelled one ends it here
+    files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss)
@@ -107,12 +113,12 @@ def convert(
         raise click.exceptions.Exit(DIFFERENT)
 
 
-# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
-    """A path in the output's folder, so that it can be renamed."""
+    """Yields a temporary path in the output's folder, from which a rename is atomic."""
     target = Path(os.path.realpath(output))
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
@@ -127,7 +133,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
 
 
 class _Accepted(set[str]):
-    """Names of losses, which remembers those that a writer found in the tokenizer and looked up here."""
+    """Set of accepted losses that records the ones a writer looked up, which are those of the tokenizer."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)
@@ -140,8 +146,10 @@ class _Accepted(set[str]):
         return is_accepted
 
 
-def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]) -> set[str]:
-    """Saves, and gives the names of what was lost."""
+def _save(
+    common: CommonOptions, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]
+) -> set[str]:
+    """Saves the tokenizer and returns the names of the losses."""
     accepted = _Accepted(accept_loss)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", jeton.LossyConversionWarning)
@@ -152,7 +160,7 @@ def _save(common: Common, tok: jeton.Tokenizer, path: Path, format: str, accept_
 
 
 def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
-    """The output as a user will load it: where the format lacks the pattern (accepted by name), with that by hand."""
+    """Loads the output as a user would; if its format has no pattern (an accepted loss), with the pattern given."""
     try:
         return jeton.load(path)
     except ConfigError as error:
@@ -165,7 +173,7 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _put(new: Path, output: str) -> None:
-    """Gives the new file or folder its name. In a folder that is there, other files stay."""
+    """Renames the new file or folder to its final name. Other files of an existing folder are kept."""
     target = Path(os.path.realpath(output))
     if not new.is_dir():
         with suppress(FileNotFoundError):
@@ -179,11 +187,11 @@ def _put(new: Path, output: str) -> None:
     new.rename(target)
 
 
-# ── the user's texts ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── the user's texts ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _pieces(path: str) -> Iterator[str | bytes]:
-    """A file, cut after every few lines; very long lines are cut too."""
+    """Yields a file in chunks of a few lines; very long lines are split."""
     with open(path, "rb") as raw, decompressed(raw, path) as stream:
         lines: list[bytes] = []
         while line := stream.readline(PIECE_BYTES):
@@ -202,7 +210,7 @@ def _as_text(data: bytes) -> str | bytes:
         return data
 
 
-# ── what there is to say ──────────────────────────────────────────────────────────────────────────────────────────
+# ── report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _summary(output: str, result: Equality, is_kept: bool) -> list[str]:

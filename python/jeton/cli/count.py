@@ -1,4 +1,4 @@
-"""``jeton count``: how many tokens."""
+"""``jeton count``: counts tokens."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import JetonError
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
+from .streams import InputText, holds_rows, input_files, input_texts, named, repaired, rows_of, texts_of, write
 
 if TYPE_CHECKING:
     import jeton
 
 
-@click.command(cls=Command, short_help="How many tokens a text is.")
+@click.command(cls=Command, short_help="Count the tokens of a text.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @tokenizer_option
 @text_options
 @common_options
-def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
+def count(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Counts the tokens of all TEXTs together, or of standard input. With --files, prints "N<TAB>name" for each file
-    and the total last; of .jsonl, .ndjson and .parquet the texts of the rows are counted, as training and measure
-    read them.
+    and then the total. In .jsonl, .ndjson and .parquet files the text field of each row is counted, as in training
+    and measure.
 
     \b
     Examples:
@@ -41,11 +41,11 @@ def count(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tup
     write(json.dumps({"tokens": sum(counts)}) if common.as_json else str(sum(counts)))
 
 
-def _count_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text) -> int:
+def _count_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText) -> int:
     return repaired(common, text, options, lambda data: tok.count(data, **options.keywords))
 
 
-def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
+def _count_files(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
     total = 0
     for file in input_files(places):
         if holds_rows(file):
@@ -60,8 +60,8 @@ def _count_files(common: Common, tok: jeton.Tokenizer, options: TextOptions, pla
     write(json.dumps({"total": total}) if common.as_json else f"{total}\ttotal")
 
 
-def _count_rows(common: Common, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
-    """The tokens of all rows of a file; rows are many and short, so they are encoded together."""
+def _count_rows(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
+    """Counts the tokens of a file's rows, encoded in batches since rows are many and short."""
     rows = rows_of(file, options)
     tokens = 0
     for batch in rows.batches():

@@ -1,4 +1,4 @@
-"""``jeton decode``: ids to text."""
+"""``jeton decode``: decodes ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 
 from ..errors import FormatError
-from .options import Command, Common, common_options, tokenizer_option
+from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import binary_output, standard_input, write
 
 if TYPE_CHECKING:
@@ -19,32 +19,31 @@ if TYPE_CHECKING:
 
     import jeton
 
-# Bytes of digits parsed at a time, so that a large file of ids is never a list of Python strings.
+# Bytes parsed at a time, which bounds the memory for Python strings.
 CHUNK = 1 << 20
-# More digits than any id has, leading zeros allowed for.
+# Maximum length of an id in digits, leading zeros included.
 LONGEST = 64
-# From here on an array is worth the import of numpy.
+# Number of ids from which an array saves more time than the import of numpy takes.
 LARGE = 1 << 16
 
 
 @click.command(cls=Command, short_help="Ids to text.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), help="Write text, and what to do where the bytes are none."
+    "--errors", type=click.Choice(["strict", "replace"]), help="Output UTF-8 text; policy for bytes that are not UTF-8."
 )
-@click.option("--skip-special-tokens", is_flag=True, help="Leave special tokens out.")
+@click.option("--skip-special-tokens", is_flag=True, help="Omit special tokens.")
 @tokenizer_option
 @common_options
 def decode(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     ids: tuple[str, ...],
     errors: Literal["strict", "replace"] | None,
     skip_special_tokens: bool,
 ) -> None:
-    """Turns ids into the bytes they stand for, and adds nothing, not even a line end. Without ID, standard input
-    holds ids between spaces or line ends. Ids may also stand in JSON, as a list or as the object that encode --json
-    prints.
+    """Decodes ids to bytes, and adds nothing, not even a line end. Without ID, ids are read from standard input,
+    separated by white space. JSON is accepted, too: a list, or the output of encode --json.
 
     \b
     Examples:
@@ -73,14 +72,14 @@ def _from_arguments(ids: tuple[str, ...]) -> array[int]:
 
 
 def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
-    """The same memory as a NumPy array, which decodes without a Python integer for each id."""
+    """Wraps the ids as a NumPy array without a copy, which decodes without a Python integer per id."""
     import numpy as np
 
     return np.frombuffer(numbers, dtype=np.uint32)
 
 
 def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
-    """All numbers of a stream: between white space, or in JSON."""
+    """Reads all ids of a stream: separated by white space, or as JSON."""
     numbers = array("I")
     rest = b""
     is_first = True
@@ -92,7 +91,7 @@ def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
             is_first = False
         end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
         if not end and len(block) > LONGEST:
-            end = len(block)  # no id is that long, which parsing it says
+            end = len(block)  # too long for an id; parsing raises the error
         _parse(block[:end].split(), numbers, name)
         rest = block[end:]
     _parse(rest.split(), numbers, name)
@@ -100,7 +99,7 @@ def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
 
 
 def _from_json(data: bytes, name: str) -> array[int]:
-    """The ids of a list, or of an object with the list ``ids``."""
+    """Reads ids from a JSON list, or from an object with the list ``ids``."""
     try:
         ids = json.loads(data)
         ids = ids.get("ids") if isinstance(ids, dict) else ids
@@ -115,9 +114,9 @@ def _from_json(data: bytes, name: str) -> array[int]:
 
 
 def _parse(words: list[bytes], numbers: array[int], name: str) -> None:
-    """Appends what the words say."""
+    """Appends the numbers of decimal literals."""
     try:
-        if words and not b"".join(words).isdigit():  # int() takes more than digits: "1_0", "+1"
+        if words and not b"".join(words).isdigit():  # int() also accepts "1_0" and "+1"
             raise ValueError
         numbers.extend(map(int, words))
     except (ValueError, OverflowError):

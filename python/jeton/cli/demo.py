@@ -1,7 +1,7 @@
-"""``jeton demo``: the whole story on text that every machine has, for somebody who has just installed Jeton.
+"""``jeton demo``: trains and shows a tokenizer on text that every machine has.
 
-It trains on the running Python's standard library and on Jeton's own lessons in English and Chinese, and shows what
-came of it. Left out: options; this is a tour, and ``jeton train`` is the tool.
+The corpus is the running Python's standard library and Jeton's own lessons in English and Chinese. Left out: training
+options, which ``jeton train`` has.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import click
 import jeton
 
 from .._core import find_invalid_utf8
-from ..drawing import PartKind, to_terminal, visible
-from .options import Command, Common, common_options
+from ..drawing import LookPartKind, to_terminal, visible
+from .options import Command, CommonOptions, common_options
 from .outputs import check_tokenizer, save_tokenizer
+from .quantities import counted, seconds, size
 from .streams import terminal_look, write
-from .words import counted, seconds, size
 
 VOCAB_SIZE = 8_000
-# Installed packages differ from machine to machine; the standard library is much the same on all.
+# Installed packages differ between machines; the standard library is nearly the same on all.
 NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__"}
 FIRST_MERGES = 10
 BAR_CELLS = 40
@@ -40,21 +40,21 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One kind of text in the corpus."""
+class _Section:
+    """Group of documents of one kind."""
 
     name: str
     documents: Sequence[Path | bytes]
     num_bytes: int
 
 
-@click.command(cls=Command, short_help="Train on this Python's own library and look around.")
+@click.command(cls=Command, short_help="Train on this Python's standard library, and show the results.")
 @click.option("-o", "--output", default="jeton-demo", show_default=True, metavar="OUT", help="Where to save.")
 @common_options
-def demo(common: Common, output: str) -> None:
-    """Trains a tokenizer on this Python's standard library, tens of megabytes, together with Jeton's lessons in
-    English and Chinese, and shows what it learned. Takes seconds, and needs no network. With -q it prints only
-    "name<TAB>bytes per token" for each kind of text.
+def demo(common: CommonOptions, output: str) -> None:
+    """Trains a tokenizer on this Python's standard library (tens of megabytes) and on Jeton's lessons in English and
+    Chinese, and shows the result. Takes seconds and needs no network. With -q, prints only "name<TAB>bytes per token"
+    for each kind of text.
 
     \b
     Examples:
@@ -86,18 +86,18 @@ def demo(common: Common, output: str) -> None:
     _write_next_steps(output)
 
 
-def _parts() -> list[_Part]:
-    """The corpus: the library as files, the lessons as they are installed."""
+def _parts() -> list[_Section]:
+    """Returns the corpus: the library's files and the installed lessons."""
     root = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
-    # a few of the library's own tests are deliberately in other encodings
+    # some tests of the standard library are deliberately in other encodings
     library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
     if not library:
         raise FileNotFoundError(2, "this Python has no library as source files", str(root))
-    parts = [_Part("Python source", library, sum(path.stat().st_size for path in library))]
+    parts = [_Section("Python source", library, sum(path.stat().st_size for path in library))]
     for name, ending in (("English lessons", ".py"), ("Chinese lessons", ".zh.md")):
         lessons = list(_lessons(ending))
-        parts.append(_Part(name, lessons, sum(map(len, lessons))))
+        parts.append(_Section(name, lessons, sum(map(len, lessons))))
     return parts
 
 
@@ -108,7 +108,7 @@ def _lessons(ending: str) -> Iterator[bytes]:
             yield file.read_bytes()
 
 
-def _write_corpus(parts: list[_Part]) -> None:
+def _write_corpus(parts: list[_Section]) -> None:
     _headline(f"Jeton {jeton.__version__}: training on what this machine has")
     for part in parts:
         origin = f" (Python {platform.python_version()}'s standard library)" if part is parts[0] else ""
@@ -150,7 +150,7 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         drawing = tokens.drawing()
         write(to_terminal(drawing, color=color, width=width, indent="    "))
         write(f"    {' '.join(map(str, tokens.ids))}")
-        if any(part.kind is PartKind.BYTES for look in drawing.table for part in look.parts):
+        if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
             write("    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it")
 
 

@@ -1,4 +1,4 @@
-"""``jeton encode``: text to ids."""
+"""``jeton encode``: encodes text."""
 
 from __future__ import annotations
 
@@ -10,42 +10,52 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..drawing import TerminalStream
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
-from .streams import Text, binary_output, holds_rows, input_files, input_texts, named, repaired, terminal_look, write
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
+from .streams import (
+    InputText,
+    binary_output,
+    holds_rows,
+    input_files,
+    input_texts,
+    named,
+    repaired,
+    terminal_look,
+    write,
+)
 
 if TYPE_CHECKING:
     import jeton
 
-# Below this many bytes a list of ids is as good as an array, and numpy's import would take longer than the encoding.
+# Below this many bytes the import of numpy takes longer than the encoding, so ids are a list.
 LARGE = 1 << 20
-# Ids turned into digits at a time: the digits of all ids together take several times the memory of the ids.
+# Ids formatted at a time, which bounds memory: digits take several times the memory of ids.
 CHUNK = 1 << 18
 
 
 @click.command(cls=Command, short_help="Text to ids.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--lines", is_flag=True, help="Each line of standard input is a text of its own, without its line end.")
+@click.option("--lines", is_flag=True, help="Encode each line of standard input separately, without its line end.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["ids", "tokens", "json", "npy", "bin"]),
     default="ids",
     help="ids: numbers, one line per text; tokens: drawn; json: ids with bytes and spans; npy: a NumPy uint32 array; "
-    "bin: uint32, little-endian, nothing else.",
+    "bin: raw little-endian uint32.",
 )
 @tokenizer_option
 @text_options
 @common_options
 def encode(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     options: TextOptions,
     texts: tuple[str, ...],
     lines: bool,
     form: str,
 ) -> None:
-    """Turns text into ids. Each TEXT is a text, or with --files a file of texts; without any, standard input is one
-    text, byte for byte.
+    """Encodes text to ids. Each TEXT is a text, or with --files a file of texts. Without TEXT, standard input is one
+    text.
 
     \b
     Examples:
@@ -58,21 +68,21 @@ def encode(
       jeton encode -t my.json --lines < lines.txt | wc -l
     """
     if lines and (texts or options.files):
-        raise click.UsageError("--lines is about standard input; it goes with no TEXT and not with --files")
+        raise click.UsageError("--lines applies to standard input; it cannot be combined with TEXT or --files")
     form = "json" if common.as_json else form
     if form in ("npy", "bin"):
         files = input_files(texts) if options.files else []
         if lines or len(files or texts) > 1 or any(map(holds_rows, files)):
-            raise click.UsageError(f"--format {form} holds one text; take json for several")
+            raise click.UsageError(f"--format {form} supports one text; use json for several")
         if sys.stdout.isatty():
-            raise click.UsageError(f"--format {form} is binary; send it to a file: > ids.{form}")
+            raise click.UsageError(f"--format {form} is binary; redirect it to a file: > ids.{form}")
     for text in input_texts(common, texts, options, lines=lines):
         with named(text):
             _encode_one(common, tok, options, text, form)
 
 
-def _encode_one(common: Common, tok: jeton.Tokenizer, options: TextOptions, text: Text, form: str) -> None:
-    """Encodes and writes one text. All of it is encoded before anything is written: an error leaves no half output."""
+def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText, form: str) -> None:
+    """Encodes and writes one text. Output starts after encoding has succeeded, so an error leaves no partial output."""
 
     def use(data: bytes | str) -> tuple[Any, bytes | str]:
         if form == "tokens":
@@ -102,7 +112,7 @@ def _write_ids(ids: Sequence[int], separator: str = " ") -> None:
 
 
 def _write_array(ids: Any, *, header: bool) -> None:
-    """The array's bytes; `numpy.save` itself asks a pipe for its position, which it has not."""
+    """Writes the array's bytes; `numpy.save` does not work on a pipe, because it calls `tell`."""
     import numpy as np
     from numpy.lib import format as npy
 
@@ -114,7 +124,7 @@ def _write_array(ids: Any, *, header: bool) -> None:
 
 
 def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, ids: Sequence[int]) -> None:
-    """One object on one line, written while the tokens come: all of them take a hundred times the text's memory."""
+    """Writes one JSON object incrementally: all tokens together take a hundred times the memory of the text."""
     out = binary_output()
     is_first = True
 
@@ -137,7 +147,7 @@ def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, i
 
 
 def _write_tokens(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> None:
-    """The tokens drawn: in color on lines of their own, else between bars on one line per text."""
+    """Draws the tokens: in color and wrapped, else with separators on one line per text."""
     color, width = terminal_look()
     stream = TerminalStream(
         data.encode() if isinstance(data, str) else data,

@@ -1,4 +1,4 @@
-"""``jeton explain``: every step between a text and its ids."""
+"""``jeton explain``: shows every step from a text to its ids."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import Command, Common, TextOptions, common_options, text_options, tokenizer_option
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
 from .streams import input_texts, named, repaired, terminal_look, write
 
 if TYPE_CHECKING:
     import jeton
 
 
-@click.command(cls=Command, short_help="Why a text becomes these ids.")
+@click.command(cls=Command, short_help="Show every step from a text to its ids.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @tokenizer_option
 @text_options
 @common_options
-def explain(common: Common, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
-    """Explains how each TEXT, each text of the files with --files, or standard input becomes ids: its pretokens, the
-    part of the pattern that made each of them, and in each every merge with the pair, its rank, and what else could
-    have merged. Of a Unigram model it shows the scores of the best ways, of WordPiece what was tried. With --json,
-    everything as one object per text.
+def explain(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
+    """Shows every step from each TEXT, each text of the files with --files, or standard input to its ids: the
+    pretokens, the regex alternative that matched each of them, and every merge with its pair, its rank and the other
+    candidates. For a Unigram model it shows the scores of the best segmentations, for WordPiece the attempted matches.
+    With --json, prints one complete object per text.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``jeton measure``: how well a tokenizer compresses a corpus."""
+"""``jeton measure``: measures the compression of a tokenizer on a corpus."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import click
 
 import jeton
 
-from .options import Command, Common, common_options, corpus_options, tokenizer_option
+from .options import Command, CommonOptions, common_options, corpus_options, tokenizer_option
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command(cls=Command, short_help="How well a tokenizer compresses a corpus.")
+@click.command(cls=Command, short_help="Measure how well a tokenizer compresses a corpus.")
 @tokenizer_option
 @corpus_options
 @common_options
 def measure(
-    common: Common,
+    common: CommonOptions,
     tok: jeton.Tokenizer,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],

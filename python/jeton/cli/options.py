@@ -1,4 +1,4 @@
-"""Options that commands share, each as a decorator that hands the command one object instead of many arguments."""
+"""Shared options of commands, as decorators that pass one object instead of many arguments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import jeton
 from ..corpus import MAX_EXPANSION
 from ..errors import ConfigError, JetonError
 from ..progress import Progress, json_lines
-from .wording import in_options
+from .option_names import in_options
 
 __all__ = [
+    "ByteSize",
     "Command",
-    "Common",
-    "Number",
-    "Size",
+    "CommonOptions",
+    "Count",
     "TextOptions",
     "common_options",
     "corpus_options",
@@ -39,13 +39,13 @@ Function: TypeAlias = Callable[..., None]
 
 
 class Command(click.Command):
-    """A command that refuses an option given twice, where one value holds, and speaks of options in its errors."""
+    """Command that rejects repeated single-value options and names options instead of keywords in errors."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the arguments.
 
         Raises:
-            UsageError: an option that takes one value is given several times; click would take the last in silence.
+            UsageError: an option that takes one value is given several times; click would silently take the last.
         """
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
@@ -57,7 +57,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; an error of the library names options, not keyword arguments."""
+        """Runs the command; keyword arguments in the library's error messages become option names."""
         try:
             return super().invoke(ctx)
         except JetonError as error:
@@ -67,8 +67,8 @@ class Command(click.Command):
 
 
 @dataclass(frozen=True)
-class Common:
-    """What every command has: how to answer, and how much to say meanwhile."""
+class CommonOptions:
+    """Options of every command: output format, verbosity, progress and threads."""
 
     as_json: bool
     quiet: bool
@@ -76,18 +76,18 @@ class Common:
     threads: int | None
 
     def say(self, message: str = "") -> None:
-        """Tells the person something, on standard error, unless they want quiet."""
+        """Prints a message to standard error, unless ``--quiet`` is given."""
         if not self.quiet:
-            sys.stdout.flush()  # what was written before stands before it
+            sys.stdout.flush()  # keeps the order of output and messages
             click.echo(message, err=True)
 
     def warn(self, message: str) -> None:
-        """Tells the person what must not be lost, quiet or not."""
+        """Prints a warning to standard error, also with ``--quiet``."""
         click.echo(f"jeton: warning: {message}", err=True)
 
     @property
     def progress(self) -> Progress:
-        """The ``progress=`` of the library's functions."""
+        """Value for the ``progress=`` argument of the library's functions."""
         if self.progress_mode == "json":
             return json_lines()
         return False if self.quiet or self.progress_mode == "none" else None
@@ -95,14 +95,14 @@ class Common:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What is read as text, and how it becomes ids.
+    """Options for reading and encoding texts.
 
     Attributes:
         files: whether the arguments are files, globs and folders.
-        field: the field of a row that holds the text.
-        special: as in `Tokenizer.encode`: which special tokens a text may hold.
-        add_special_tokens: whether the template's tokens are added.
-        replace: whether bytes that are not UTF-8 become U+FFFD where the tokenizer needs UTF-8.
+        field: field of a row that holds the text.
+        special: permitted special tokens, as in `Tokenizer.encode`.
+        add_special_tokens: whether to apply the tokenizer's template.
+        replace: whether to replace bytes that are not UTF-8 by U+FFFD if the tokenizer needs UTF-8.
     """
 
     files: bool
@@ -113,15 +113,15 @@ class TextOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As keyword arguments of `Tokenizer`'s methods."""
+        """Keyword arguments for `Tokenizer`'s methods."""
         return {"special": self.special, "add_special_tokens": self.add_special_tokens}
 
 
 def common_options(command: Function) -> Function:
-    """--json, -q, --progress and --threads, handed on as `Common`, the first argument."""
+    """Adds --json, -q, --progress and --threads, passed as `CommonOptions`, the first argument."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, one object per line.")
-    @click.option("-q", "--quiet", is_flag=True, help="Say nothing but results, warnings and errors.")
+    @click.option("--json", "as_json", is_flag=True, help="Output JSON, one object per line.")
+    @click.option("-q", "--quiet", is_flag=True, help="Print only results, warnings and errors.")
     @click.option(
         "--progress",
         "progress_mode",
@@ -129,16 +129,16 @@ def common_options(command: Function) -> Function:
         default="auto",
         help="auto: a bar when standard error is a terminal; json: one object per line on standard error.",
     )
-    @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads for long work; all cores by default.")
+    @click.option("--threads", type=click.IntRange(1), metavar="N", help="Number of threads. Default: all cores.")
     @functools.wraps(command)
     def wrapped(as_json: bool, quiet: bool, progress_mode: str, threads: int | None, **rest: Any) -> None:
-        command(Common(as_json, quiet, progress_mode, threads), **rest)
+        command(CommonOptions(as_json, quiet, progress_mode, threads), **rest)
 
     return wrapped
 
 
 def tokenizer_option(command: Function) -> Function:
-    """-t and --pattern, handed on as the loaded `tok`."""
+    """Adds -t and --pattern, passed as the loaded `tok`."""
 
     @click.option(
         "-t",
@@ -146,9 +146,9 @@ def tokenizer_option(command: Function) -> Function:
         "name",
         required=True,
         metavar="PATH|NAME",
-        help="The tokenizer: a file or folder in any known format, or a name.",
+        help="The tokenizer: a file or folder of any supported format, or a name.",
     )
-    @click.option("--pattern", metavar="NAME|REGEX", help="The pattern of a file that does not say it (rank files).")
+    @click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
     @functools.wraps(command)
     def wrapped(*args: Any, name: str, pattern: str | None, **rest: Any) -> None:
         command(*args, tok=jeton.load(name, pattern=pattern), **rest)
@@ -157,28 +157,28 @@ def tokenizer_option(command: Function) -> Function:
 
 
 def special_option(command: Function) -> Function:
-    """--special alone; `permission` says what it means."""
+    """Adds --special, whose value `permission` converts."""
     return click.option(
         "--special",
         multiple=True,
         metavar="none|all|raise|TOKEN",
-        help="Which special tokens the text may hold: none of them (the default: their spelling is plain text), all, "
-        "or those named (repeatable); raise: end with an error if it holds one.",
+        help="Special tokens permitted in the text: none (the default: their spelling is plain text), all, or those "
+        "named (repeatable); raise: fail if the text contains one.",
     )(command)
 
 
 def text_options(command: Function) -> Function:
-    """--files, --field, --special, --add-special-tokens and --errors, handed on as `options`."""
+    """Adds --files, --field, --special, --add-special-tokens and --errors, passed as `options`."""
 
     @click.option(
         "--files",
         is_flag=True,
-        help="The arguments are files, globs and folders: each file is a text, and of .jsonl, .ndjson and .parquet "
-        "each row.",
+        help="Read the arguments as files, globs and folders. Each file is one text; in .jsonl, .ndjson and .parquet "
+        "files each row is.",
     )
     @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
     @special_option
-    @click.option("--add-special-tokens", is_flag=True, help="Add what the tokenizer's template adds (BOS, [CLS], …).")
+    @click.option("--add-special-tokens", is_flag=True, help="Add the template's special tokens (BOS, [CLS], …).")
     @errors_option
     @functools.wraps(command)
     def wrapped(
@@ -197,31 +197,33 @@ def text_options(command: Function) -> Function:
 
 
 def corpus_options(command: Function) -> Function:
-    """CORPUS... with --documents, --field, --encoding, --max-expansion and --errors, handed on under these names."""
+    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion and --errors, passed under these names."""
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
     @click.option(
         "--documents",
         type=click.Choice(["file", "line"]),
         default="file",
-        help="Whether a text file is one document, or each of its lines.",
+        help="Unit that is one document in a text file.",
     )
     @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
-    @click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files: gb18030, …")
+    @click.option(
+        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Encoding of text files: gb18030, …"
+    )
     @click.option(
         "--max-expansion",
         type=click.IntRange(0),
         default=MAX_EXPANSION,
         show_default=True,
         metavar="N",
-        help="How many times the size of its compressed file a text may have; 0 for any.",
+        help="Maximum ratio of decompressed to compressed size of a file; 0: unlimited.",
     )
     @click.option(
         "--errors",
         type=click.Choice(["strict", "replace", "skip"]),
         default="strict",
-        help="What to do with bytes that are not UTF-8: stop, put U+FFFD there and count, or skip the record; skip "
-        "also leaves out rows and files that cannot be read, says so, and the exit code is 3.",
+        help="Policy for bytes that are not UTF-8: fail; replace them by U+FFFD and count them; or skip the record. "
+        "skip also omits rows and files that cannot be read, with a warning and exit code 3.",
     )
     @functools.wraps(command)
     def wrapped(*args: Any, max_expansion: int, **rest: Any) -> None:
@@ -231,7 +233,7 @@ def corpus_options(command: Function) -> Function:
 
 
 def sample_options(command: Function) -> Function:
-    """--weight, --sample and --seed, handed on as `weights`, `sample_bytes` and `seed`."""
+    """Adds --weight, --sample and --seed, passed as `weights`, `sample_bytes` and `seed`."""
 
     @click.option(
         "--weight",
@@ -239,16 +241,16 @@ def sample_options(command: Function) -> Function:
         type=float,
         multiple=True,
         metavar="W",
-        help="What the counts of a CORPUS are multiplied by (repeatable: one for each, in their order).",
+        help="Weight of the counts of a CORPUS (repeatable: one for each, in order).",
     )
     @click.option(
         "--sample",
         "sample_bytes",
-        type=Size(),
+        type=ByteSize(),
         metavar="SIZE",
-        help="Read a sample of this size (2GB, 500MB), in whole documents from all over the corpus.",
+        help="Train on a random sample of whole documents of this size (2GB, 500MB).",
     )
-    @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), default=0, metavar="N", help="Which sample.")
+    @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), default=0, metavar="N", help="Seed of the sample.")
     @functools.wraps(command)
     def wrapped(*args: Any, **rest: Any) -> None:
         command(*args, **rest)
@@ -257,14 +259,19 @@ def sample_options(command: Function) -> Function:
 
 
 def memory_options(command: Function) -> Function:
-    """--memory-limit, --spill-folder and --checkpoint, handed on as `memory_limit` and so on."""
+    """Adds --memory-limit, --spill-folder and --checkpoint, passed as `memory_limit` and so on."""
 
     @click.option(
-        "--memory-limit", metavar="SIZE", help="Go to disk over this: 500MB, 2GiB; a quarter of the machine's."
+        "--memory-limit",
+        metavar="SIZE",
+        help="Spill to disk above this size: 500MB, 2GiB. Default: a quarter of the machine's memory.",
     )
-    @click.option("--spill-folder", type=click.Path(file_okay=False), metavar="FOLDER", help="Where on disk.")
+    @click.option("--spill-folder", type=click.Path(file_okay=False), metavar="FOLDER", help="Folder for spilled data.")
     @click.option(
-        "--checkpoint", type=click.Path(file_okay=False), metavar="FOLDER", help="Go on from here when called again."
+        "--checkpoint",
+        type=click.Path(file_okay=False),
+        metavar="FOLDER",
+        help="Save checkpoints here, and resume from them.",
     )
     @functools.wraps(command)
     def wrapped(*args: Any, **rest: Any) -> None:
@@ -277,7 +284,7 @@ _UNITS = ("", "k", "m", "g", "t")
 
 
 def _amount(value: str, pattern: str) -> int | None:
-    """A number with a unit: decimal, or binary with an i; None where it is none, or no whole number."""
+    """Parses an integer with a unit, decimal or (with an i) binary; None if it is invalid or not an integer."""
     match = re.fullmatch(pattern, value.strip(), re.IGNORECASE)
     if match is None:
         return None
@@ -285,21 +292,21 @@ def _amount(value: str, pattern: str) -> int | None:
     return int(amount) if amount.denominator == 1 else None
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
+class ByteSize(click.ParamType[int]):
+    """Parameter type of a number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
 
     name = "size"
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The bytes; a unit is decimal, or binary with an i."""
+        """Parses the size; units are decimal, or binary with an i."""
         amount = _amount(str(value), r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?")
         if not amount:
             self.fail(f"{value!r} is not a size like 500MB or 2GB", param, ctx)
         return amount
 
 
-class Number(click.ParamType[int]):
-    """A number of tokens, merges or texts: 32000, 32k, 1.5M; a unit is decimal, or binary with an i: 32Ki is 32768."""
+class Count(click.ParamType[int]):
+    """Parameter type of a number of tokens, merges or texts: 32000, 32k, 1.5M; with a binary unit, 32Ki is 32768."""
 
     name = "number"
 
@@ -307,23 +314,23 @@ class Number(click.ParamType[int]):
         self.least = least
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
+        """Parses the number."""
         amount = value if isinstance(value, int) else _amount(value, r"(-?\d+(?:\.\d+)?)([kmgt]?)(i?)")
         if amount is None:
             self.fail(f"{value!r} is not a whole number like 32000, 32k or 1.5M", param, ctx)
         if self.least is not None and amount < self.least:
-            self.fail(f"{value!r} is under {self.least}", param, ctx)
+            self.fail(f"{value!r} is less than {self.least}", param, ctx)
         return amount
 
 
 def errors_option(command: Function) -> Function:
-    """--errors alone."""
-    help = "What to do with bytes that are not UTF-8, where UTF-8 is needed: stop, or put U+FFFD there and count."
+    """Adds --errors."""
+    help = "Policy for bytes that are not UTF-8, if the tokenizer needs UTF-8: fail, or replace them by U+FFFD."
     return click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help=help)(command)
 
 
 def permission(special: tuple[str, ...]) -> Literal["none", "all", "raise"] | set[str]:
-    """What --special means, given once or several times."""
+    """Converts the values of --special to the argument of `Tokenizer.encode`."""
     match special:
         case () | ("none",):
             return "none"
@@ -332,5 +339,5 @@ def permission(special: tuple[str, ...]) -> Literal["none", "all", "raise"] | se
         case ("raise",):
             return "raise"
     if mixed := {"none", "all", "raise"} & set(special):
-        raise click.UsageError(f"--special {min(mixed)} goes with no other --special")
+        raise click.UsageError(f"--special {min(mixed)} cannot be combined with another --special")
     return set(special)

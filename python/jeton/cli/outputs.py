@@ -1,4 +1,4 @@
-"""Outputs: what can be known about writing them is checked before the work, and work is never lost with them."""
+"""Checks of output paths before the work, and a fallback path if saving fails."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import jeton
 from ..atomic import write_atomically
 from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
 from ..formats import format_of
-from .options import Common
+from .options import CommonOptions
 
 __all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]
 
 
 def check_file(path: str | None) -> None:
-    """Checks that a file can be written at a path; None: there is none to write.
+    """Checks that a file can be written to a path; None: nothing to check.
 
     Raises:
         UsageError: the path is empty.
-        OSError: its folder is not there or cannot be written, or a folder has its name.
+        OSError: its folder does not exist or is not writable, or the path is a folder.
     """
     if path is None:
         return
@@ -39,7 +39,7 @@ def check_file(path: str | None) -> None:
 
 
 def check_plot(path: str | None) -> None:
-    """The same for a plot, which also needs its package.
+    """Checks the path of a plot, and that matplotlib is installed.
 
     Raises:
         OSError: as `check_file`.
@@ -48,7 +48,7 @@ def check_plot(path: str | None) -> None:
     check_file(path)
     if path is not None:
         if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise click.UsageError(f"{path}: a plot ends in .png, .svg or .pdf")
+            raise click.UsageError(f"{path}: the suffix of a plot is .png, .svg or .pdf")
         if find_spec("matplotlib") is None:
             raise MissingDependencyError("a plot needs matplotlib: pip install 'jeton[plot]'", extra="plot")
 
@@ -56,16 +56,16 @@ def check_plot(path: str | None) -> None:
 def check_tokenizer(
     path: str | None, accept_loss: Collection[str] = (), small: Callable[[], jeton.Tokenizer | None] = lambda: None
 ) -> None:
-    """The same for a tokenizer, whose format must be known by the path and hold such a tokenizer.
+    """Checks the path of a tokenizer: its suffix names a format, and the format supports such a tokenizer.
 
     Args:
-        path: where it is to be saved; None: nowhere.
+        path: output path; None: nothing to check.
         accept_loss: as in `Tokenizer.save`.
-        small: makes a tokenizer of the same kind, which is saved for a trial; None: there is none.
+        small: returns a small tokenizer of the same kind, which is saved as a trial, or None.
 
     Raises:
         ConfigError: no format has the suffix.
-        UnsupportedFeatureError: the format cannot hold such a tokenizer.
+        UnsupportedFeatureError: the format does not support such a tokenizer.
     """
     if path is None:
         return
@@ -81,9 +81,9 @@ def check_tokenizer(
         tok.save(Path(folder, target.name or "out"), format=format, accept_loss=accept_loss)
 
 
-def save_tokenizer(common: Common, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
-    """Saves a tokenizer; where that fails, as a tokenizer.json beside the path, or else in the folder for temporary
-    files, and says where. Then the error is raised.
+def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
+    """Saves a tokenizer. If that fails, saves a tokenizer.json beside the path or in the temporary folder, prints its
+    path, and raises the error.
     """
     try:
         tok.save(path, accept_loss=accept_loss)

@@ -1,4 +1,4 @@
-"""``jeton play``: the playground, a page on this machine."""
+"""``jeton play``: serves the playground, a local web page."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from pathlib import Path
 import click
 
 from ..errors import MissingDependencyError
-from .options import Command, Common, common_options
+from .options import Command, CommonOptions, common_options
 from .streams import write
 
 
-@click.command(cls=Command, short_help="Open the playground, a page that shows what tokenizers do.")
+@click.command(cls=Command, short_help="Open the playground, a local web page.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="The port; by default 7777, or a free one where that is taken. 0 takes a free one.",
+    help="The port. Default: 7777, or a free port if that is in use. 0: a free port.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
     "--vocabs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="A folder with tokenizers: files of any known format, and folders that hold one.",
+    help="Folder of tokenizers: files of any supported format, and folders that contain one.",
 )
 @click.option(
-    "-t", "--tokenizer", "names", multiple=True, metavar="PATH|NAME", help="A tokenizer to begin with (repeatable)."
+    "-t", "--tokenizer", "names", multiple=True, metavar="PATH|NAME", help="Tokenizer to list first (repeatable)."
 )
 @common_options
-def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None) -> None:
-    """Opens a page on this machine that shows tokens as you type, why they are what they are, how training finds
-    them, and what they cost. It shows the tokenizers you name, those of --vocabs, and those this machine has in
-    its caches; others can be dropped on the page. Nothing is sent anywhere, and Ctrl-C ends it.
+def play(
+    common: CommonOptions, names: tuple[str, ...], vocabs: Path | None, no_browser: bool, port: int | None
+) -> None:
+    """Opens a local web page that shows tokens as you type, the steps that lead to them, training, and token counts.
+    It lists the tokenizers given by -t, those of --vocabs, and those in this machine's caches; files can be dropped on
+    the page. The server listens on 127.0.0.1 only, and no text leaves the machine. Ctrl-C stops it.
 
     \b
     Examples:
@@ -43,8 +45,8 @@ def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser
       jeton play --vocabs tokenizers/ --no-browser --port 8080
     """
     try:
+        from ..playground.catalog import Catalog
         from ..playground.server import serve
-        from ..playground.shelf import Shelf
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("anyio", "starlette", "uvicorn"):
             raise
@@ -54,7 +56,7 @@ def play(common: Common, names: tuple[str, ...], vocabs: Path | None, no_browser
 
     def ready(address: str) -> None:
         write(json.dumps({"url": address}) if common.as_json else address)
-        sys.stdout.flush()  # a program that waits for the address gets it now
-        common.say("the playground is open; Ctrl-C ends it")
+        sys.stdout.flush()  # a program may be waiting for the address
+        common.say("the playground is open; press Ctrl-C to stop it")
 
-    serve(Shelf(names, vocabs), port, ready=ready, browser=not no_browser)
+    serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)

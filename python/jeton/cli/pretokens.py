@@ -1,4 +1,4 @@
-"""``jeton pretokens``: a corpus to a file of counts, or files of counts to one; and what they say."""
+"""``jeton pretokens``: counts the pretokens of a corpus, or merges files of counts; saves and reports them."""
 
 from __future__ import annotations
 
@@ -9,30 +9,40 @@ import click
 
 import jeton
 
-from .options import Command, Common, Number, common_options, corpus_options, memory_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options
 from .outputs import check_file, check_plot
+from .quantities import counted, size
 from .streams import input_corpus, write
-from .words import counted, size
 
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@click.command(cls=Command, short_help="Count the pretokens of a corpus, to train from or to look at.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Save the counts: words.jtc.")
-@click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="How text is split.")
-@click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="Cuts documents (repeatable).")
-@click.option("--min-count", type=Number(1), default=1, metavar="N", help="Leave rarer pretokens out.")
-@memory_options
-@click.option("--report", is_flag=True, help="Show frequent pretokens, scripts, and how pretokens grow.")
-@click.option("--top", type=Number(0), default=20, show_default=True, metavar="N", help="How many --report shows.")
+@click.command(cls=Command, short_help="Count the pretokens of a corpus, for training or for a report.")
 @click.option(
-    "--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw the growth: growth.svg, growth.png."
+    "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Save the counts, for example counts.jtc."
+)
+@click.option("--pattern", default="o200k", show_default=True, metavar="NAME|REGEX", help="Pre-tokenization regex.")
+@click.option(
+    "--special-token",
+    "special_tokens",
+    multiple=True,
+    metavar="T",
+    help="Special token; splits documents (repeatable).",
+)
+@click.option("--min-count", type=Count(1), default=1, metavar="N", help="Omit rarer pretokens.")
+@memory_options
+@click.option("--report", is_flag=True, help="Show the most frequent pretokens, scripts, and vocabulary growth.")
+@click.option(
+    "--top", type=Count(0), default=20, show_default=True, metavar="N", help="Number of pretokens in --report."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Plot vocabulary growth: growth.svg, growth.png."
 )
 @corpus_options
 @common_options
 def pretokens(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,
@@ -50,8 +60,8 @@ def pretokens(
     top: int,
     plot: str | None,
 ) -> None:
-    """Counts the pretokens of CORPUS: files, globs and folders, or - for standard input; or adds up files of counts
-    (.jtc), which were made with the same options.
+    """Counts the pretokens of CORPUS: files, globs and folders, or - for standard input; or merges files of counts
+    (.jtc) that were made with the same options.
 
     \b
     Examples:
@@ -63,7 +73,7 @@ def pretokens(
     from ..training.counts_file import counts_of
 
     if output is None and plot is None and not report:
-        raise click.UsageError("nothing to do with the counts: give -o FILE, --report or --plot FILE")
+        raise click.UsageError("no output: pass -o FILE, --report or --plot FILE")
     check_file(output)
     check_plot(plot)
     places = input_corpus(common, corpus)

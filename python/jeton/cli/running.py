@@ -1,7 +1,6 @@
-"""Running a command: its exit code, and one clear line instead of a traceback for everything that can go wrong
-outside Jeton.
+"""Execution of a command: exit codes, and one-line messages for `JetonError` and errors of the system.
 
-Left out: errors of Jeton itself. What is neither a `JetonError` nor the system's is a bug, and keeps its traceback.
+Left out: other exceptions, which are bugs of Jeton and keep their traceback.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ DONE, FAILED, USAGE, SKIPPED, DIFFERENT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 def run(command: click.Group, args: list[str] | None) -> int:
-    """Runs a command line and says how it went; all messages go to standard error."""
+    """Runs a command line and returns its exit code; all messages are written to standard error."""
     if "_JETON_COMPLETE" in os.environ:
-        command.main(args, "jeton")  # a shell asks for completions, and click answers
+        command.main(args, "jeton")  # shell completion, implemented by click
     try:
         with (
             _logged() as logged,
             command.make_context("jeton", list(sys.argv[1:] if args is None else args)) as context,
         ):
             command.invoke(context)
-        sys.stdout.flush()  # here, so that a reader who has gone away is noticed here
+        sys.stdout.flush()  # raises BrokenPipeError here if the reader has closed the pipe
         return SKIPPED if logged.skipped else DONE
     except click.exceptions.Exit as finished:
         return finished.exit_code
@@ -43,15 +42,14 @@ def run(command: click.Group, args: list[str] | None) -> int:
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has what it wanted (`jeton vocab | head`). Python would complain once more when it closes the
-        # stream.
+        # The reader has closed the pipe (`jeton vocab | head`). Without this Python reports it again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except JetonError as error:
         _say(str(error))
         return FAILED
     except OSError as error:
-        _say(_system_words(error))
+        _say(_system_message(error))
         return FAILED
     except MemoryError:
         _say("out of memory")
@@ -59,7 +57,7 @@ def run(command: click.Group, args: list[str] | None) -> int:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes what the library logs, and remembers whether records were skipped."""
+    """Log handler that records whether the library skipped corpus records."""
 
     skipped = False
 
@@ -70,7 +68,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 @contextmanager
 def _logged() -> Iterator[_Handler]:
-    """What the library logs (training that stopped early, replaced bytes) becomes warnings on standard error."""
+    """Prints the library's log (training that stopped early, replaced bytes) as warnings to standard error."""
     logger, handler = logging.getLogger("jeton"), _Handler()
     handler.setFormatter(logging.Formatter("jeton: warning: %(message)s"))
     logger.addHandler(handler)
@@ -81,12 +79,12 @@ def _logged() -> Iterator[_Handler]:
 
 
 def _say(message: str) -> None:
-    """One line, whatever the message holds."""
+    """Prints a message on one line."""
     print("jeton: " + " ".join(message.splitlines()), file=sys.stderr)
 
 
-def _system_words(error: OSError) -> str:
-    """The system's error without its number. What follows a semicolon is a hint for Python callers (see ``corpus``)."""
+def _system_message(error: OSError) -> str:
+    """Formats an `OSError` without its number. Text after a semicolon is a hint for Python callers (`corpus`)."""
     if error.strerror is None:
         return str(error)
     reason = error.strerror.partition(";")[0]

@@ -1,4 +1,4 @@
-"""``jeton sizes``: which vocabulary size a corpus is worth."""
+"""``jeton sizes``: compares vocabulary sizes on a corpus."""
 
 from __future__ import annotations
 
@@ -9,48 +9,52 @@ import click
 
 import jeton
 
-from .options import Command, Common, Number, common_options, corpus_options, sample_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, sample_options
 from .outputs import check_plot, check_tokenizer, save_tokenizer
+from .quantities import counted, size
 from .streams import input_corpus, write
-from .words import counted, size
 
 if TYPE_CHECKING:
     from typing import Literal
 
 
 class _Sizes(click.ParamType[list[int]]):
-    """Sizes with commas between them: 8000,16000 or 8k,16k."""
+    """Parameter type of comma-separated sizes: 8000,16000 or 8k,16k."""
 
     name = "sizes"
 
     def convert(self, value: str | list[int], param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        """The integers."""
+        """Parses the sizes."""
         if not isinstance(value, str):
             return value
-        number = Number()
+        number = Count()
         try:
             return [number.convert(part.strip(), param, ctx) for part in value.split(",")]
         except click.BadParameter:
             self.fail(f"{value!r} is not a list of sizes like 8000,16000 or 8k,16k", param, ctx)
 
 
-@click.command(cls=Command, short_help="What each vocabulary size is worth, and what it costs.")
-@click.option("-s", "--sizes", type=_Sizes(), metavar="N,N,…", help="The sizes: 8k,16k,32k; 1,024 doubled by default.")
-@click.option("--hidden", type=Number(1), metavar="N", help="A model's width, to say what each size costs it.")
-@click.option("--tied", is_flag=True, help="The model's output head is its embedding, which counts once.")
-@click.option("--test", multiple=True, metavar="PLACE", help="Text to measure on (repeatable); else some is held out.")
-@click.option("--held-out", type=float, default=0.05, show_default=True, metavar="SHARE", help="How much is held out.")
-@click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
-@click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
+@click.command(cls=Command, short_help="Compare vocabulary sizes: compression and parameters.")
+@click.option(
+    "-s", "--sizes", type=_Sizes(), metavar="N,N,…", help="Sizes: 8k,16k,32k. Default: powers of two from 1,024."
+)
+@click.option("--hidden", type=Count(1), metavar="N", help="Hidden size of a model, to compute parameter counts.")
+@click.option("--tied", is_flag=True, help="The model's output head and embedding are tied, and count once.")
+@click.option("--test", multiple=True, metavar="PLACE", help="Text to measure on (repeatable). Default: held-out text.")
+@click.option(
+    "--held-out", type=float, default=0.05, show_default=True, metavar="SHARE", help="Share of held-out text."
+)
+@click.option("--level", type=click.Choice(["byte", "char"]), help="Initial symbols. Default: byte.")
+@click.option("--pattern", metavar="NAME|REGEX", help="Pre-tokenization regex: o200k (the default), gpt2, none, …")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
-@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+@click.option("--unk-token", metavar="T", help="Unknown token, for characters outside the alphabet (level char).")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot: .png, .svg or .pdf.")
 @click.option("-o", "--output", metavar="OUT", help="Save the tokenizer of the largest size.")
 @corpus_options
 @sample_options
 @common_options
 def sizes(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     errors: Literal["strict", "replace", "skip"],
     encoding: str,
@@ -61,8 +65,8 @@ def sizes(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Trains once on CORPUS and measures every vocabulary size on text that was not trained on: bytes per token, and
-    with --hidden the parameters of embedding and output head.
+    """Trains once on CORPUS and measures every vocabulary size on held-out text: bytes per token, and with --hidden the
+    parameters of embedding and output head.
 
     \b
     Examples:

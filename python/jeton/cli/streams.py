@@ -1,4 +1,4 @@
-"""What goes in and out: texts from arguments or standard input, corpora, and data on standard output as UTF-8 bytes."""
+"""Input and output of commands: texts from arguments, files or standard input, corpora, and UTF-8 standard output."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..corpus.paths import file_name
 from ..corpus.reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
-from .options import Common, TextOptions
+from .options import CommonOptions, TextOptions
 
 __all__ = [
-    "Text",
+    "InputText",
     "binary_output",
     "holds_rows",
     "input_corpus",
@@ -37,20 +37,20 @@ __all__ = [
 T = TypeVar("T")
 
 
-class Text(NamedTuple):
-    """One text and what to call it when something is wrong with it (empty when there is only this one)."""
+class InputText(NamedTuple):
+    """One text, and its name for error messages (empty for a single text)."""
 
     data: bytes
     name: str = ""
 
 
 def input_texts(
-    common: Common, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
-) -> Iterator[Text]:
-    """The arguments as texts, or with --files the texts in the files they name; else standard input as one text, or as
-    one text for each of its lines without the line end.
+    common: CommonOptions, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
+) -> Iterator[InputText]:
+    """Yields the input texts: the arguments, or with --files the texts of the files; without arguments, standard input
+    as one text or, with `lines`, one text per line without its line end.
 
-    Arguments keep the bytes the shell gave, UTF-8 or not.
+    Arguments keep the bytes that the shell passed, UTF-8 or not.
     """
     if options.files:
         for file in input_files(arguments):
@@ -59,27 +59,27 @@ def input_texts(
     if arguments:
         if names := [argument for argument in arguments if is_file(argument)]:
             more = f" and {len(names) - 1} more" if names[1:] else ""
-            common.warn(f"{names[0]}{more} is the name of a file, and is taken as text; --files reads the file")
+            common.warn(f"{names[0]}{more} is the name of a file, but is encoded as text; --files reads the file")
         for number, argument in enumerate(arguments, start=1):
-            yield Text(os.fsencode(argument), f"text {number}" if len(arguments) > 1 else "")
+            yield InputText(os.fsencode(argument), f"text {number}" if len(arguments) > 1 else "")
         return
     stream = standard_input(common)
     if not lines:
-        yield Text(stream.read())
+        yield InputText(stream.read())
         return
     for number, line in enumerate(stream, start=1):
-        yield Text(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
+        yield InputText(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
 
 
 def input_files(places: tuple[str, ...]) -> list[str]:
-    """The files that the arguments name, all of them looked up before one is read."""
+    """Resolves the arguments to files, all of them before one is read."""
     if not places:
-        raise click.UsageError("--files needs the names of files")
+        raise click.UsageError("--files needs at least one file, glob or folder")
     return [file for place in places for file in files_of(place)]
 
 
 def is_file(argument: str) -> bool:
-    """Whether an argument that is taken as text is the name of a file."""
+    """Tests whether an argument is the path of an existing file."""
     try:
         return os.path.isfile(argument)
     except ValueError:  # a NUL
@@ -87,64 +87,62 @@ def is_file(argument: str) -> bool:
 
 
 def holds_rows(file: str) -> bool:
-    """Whether a file holds rows, each with a text, as in a corpus; any other file is one text."""
+    """Tests by its suffix whether a file has rows, each with a text; any other file is one text."""
     return split_suffix(file_name(file))[0].lower().endswith((*ROW_SUFFIXES, ".parquet"))
 
 
-def texts_of(file: str, options: TextOptions) -> Iterator[Text]:
-    """The texts of a file: its rows, or all of it."""
+def texts_of(file: str, options: TextOptions) -> Iterator[InputText]:
+    """Yields the texts of a file: its rows, or its whole content."""
     if holds_rows(file):
         for document in rows_of(file, options):
-            yield Text(document.data, document.source)
+            yield InputText(document.data, document.source)
         return
     with open_path(file) as raw, decompressed(raw, file_name(file)) as stream:
-        yield Text(stream.read(), file)
+        yield InputText(stream.read(), file)
 
 
 def rows_of(file: str, options: TextOptions) -> Corpus:
-    """A file of rows as a corpus."""
+    """Opens a file of rows as a corpus."""
     return open_corpus(file, field=options.field, errors="replace" if options.replace else "strict")
 
 
-def input_corpus(common: Common, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
-    """CORPUS... as the library's corpus: ``-`` is standard input, everything else a place, with its weight."""
+def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
+    """Converts CORPUS... to the library's corpus: ``-`` is standard input, others are sources with their weights."""
     if weights and len(weights) != len(places):
-        raise click.UsageError(
-            f"--weight is given {len(weights)} times for {len(places)} CORPUS; give each one its own"
-        )
+        raise click.UsageError(f"--weight is given {len(weights)} times for {len(places)} CORPUS; pass one for each")
     if "-" not in places:
         return [Source(place, weight) for place, weight in zip(places, weights or [1] * len(places), strict=True)]
     if len(places) > 1:
-        raise click.UsageError("'-' (standard input) is a corpus of its own; give it alone")
+        raise click.UsageError("'-' (standard input) cannot be combined with another CORPUS")
     return standard_input(common)
 
 
-def standard_input(common: Common) -> BinaryIO:
-    """Standard input; somebody who sits before it is told that it is being read."""
+def standard_input(common: CommonOptions) -> BinaryIO:
+    """Returns standard input; if it is a terminal, prints that it is being read."""
     if sys.stdin.isatty():
         common.say("reading standard input; end it with Ctrl-D")
     return sys.stdin.buffer
 
 
 def binary_output() -> BinaryIO:
-    """Standard output for raw bytes."""
+    """Returns standard output as a binary stream."""
     return sys.stdout.buffer
 
 
 def write(line: str) -> None:
-    """One line of data, in UTF-8 whatever the locale: data must not depend on it."""
+    """Writes one line of data in UTF-8, independent of the locale."""
     binary_output().write(line.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def terminal_look() -> tuple[bool, int | None]:
-    """Whether standard output wants color, and how wide it is if it is a terminal."""
+    """Returns whether to color standard output, and its width in columns if it is a terminal."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return wants_color(sys.stdout), width
 
 
 @contextmanager
-def named(text: Text) -> Iterator[None]:
-    """Puts the text's name before an error about it."""
+def named(text: InputText) -> Iterator[None]:
+    """Prefixes errors with the name of the text."""
     try:
         yield
     except JetonError as error:
@@ -153,15 +151,15 @@ def named(text: Text) -> Iterator[None]:
         raise
 
 
-def repaired(common: Common, text: Text, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
-    """What `use` makes of a text; if it needs UTF-8 and ``--errors replace`` allows it, of the text with U+FFFD."""
+def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
+    """Applies `use` to a text. If that needs UTF-8 and ``--errors replace`` is given, retries with U+FFFD."""
     try:
         return use(text.data)
     except InvalidTextError:
         sound = text.data.decode("utf-8", "replace")
         places = sound.count("\ufffd") - text.data.count("\ufffd".encode())
         if not options.replace or not places:
-            raise  # the text is UTF-8: what the tokenizer cannot take is something else
+            raise  # the text is valid UTF-8, and the error has another cause
         result = use(sound)
     common.warn(f"{text.name or 'the text'}: bytes that are not UTF-8 at {places:,} places became U+FFFD")
     return result

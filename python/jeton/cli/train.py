@@ -1,4 +1,4 @@
-"""``jeton train``: a corpus to a tokenizer."""
+"""``jeton train``: trains a tokenizer on a corpus."""
 
 from __future__ import annotations
 
@@ -13,82 +13,91 @@ from jeton.training.presets import make
 from jeton.training.rules import NAMES
 
 from ..errors import JetonError
-from .options import Command, Common, Number, common_options, corpus_options, memory_options, sample_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
+from .quantities import counted, seconds, size
 from .streams import input_corpus, write
-from .words import counted, seconds, size
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from jeton.training.presets import Preset
 
-# Enough for the alphabet and special tokens of every algorithm; a byte-level alphabet alone has 256 entries.
+# Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
 SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
 SMALL_SIZE = 400
 
 
-@click.command(cls=Command, short_help="Learn a tokenizer from a corpus.")
-@click.option("-o", "--output", required=True, metavar="OUT", help="Where to save: my.json, or a folder (no suffix).")
+@click.command(cls=Command, short_help="Train a tokenizer on a corpus.")
+@click.option("-o", "--output", required=True, metavar="OUT", help="Output: my.json, or a folder (no suffix).")
 @click.option(
     "-s",
     "--vocab-size",
-    type=Number(),
+    type=Count(),
     default=32_000,
     show_default=True,
     metavar="N",
-    help="Tokens in all: 32000, 32k.",
+    help="Size of the vocabulary: 32000, 32k.",
 )
-@click.option("--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="How to learn.")
-@click.option("--level", type=click.Choice(["byte", "char"]), help="What merges begin from; bytes by default.")
-@click.option("--pattern", metavar="NAME|REGEX", help="How text is split first: o200k (the default), gpt2, none, …")
+@click.option(
+    "--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="Training algorithm."
+)
+@click.option("--level", type=click.Choice(["byte", "char"]), help="Initial symbols. Default: byte.")
+@click.option("--pattern", metavar="NAME|REGEX", help="Pre-tokenization regex: o200k (the default), gpt2, none, …")
 @click.option(
     "--tie-break",
     type=click.Choice(["lowest_ids", "first", "highest_pair", "shortest"]),
-    help="Which of equally frequent pairs goes first.",
+    help="Tie-break rule between equally frequent pairs.",
 )
 @click.option(
     "--preset",
     type=click.Choice(["minbpe", "hf", "sentencepiece", "sentencepiece-unigram", "subword-nmt", "bert"]),
-    help="Train exactly as a known library does.",
+    help="Reproduce the training of another library exactly.",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the preset, under the library's name (repeatable): --set split_digits=true.",
+    help="Option of the preset, by the library's name for it (repeatable): --set split_digits=true.",
 )
-@click.option("--min-frequency", type=Number(), metavar="N", help="Leave rarer pairs alone.")
+@click.option("--min-frequency", type=Count(), metavar="N", help="Minimum frequency of a pair to be merged.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Stands in for characters that training did not see (level char).")
-@click.option("--end-of-word", metavar="MARK", help='Mark where words end, as in "</w>".')
+@click.option("--unk-token", metavar="T", help="Unknown token, for characters outside the alphabet (level char).")
+@click.option("--end-of-word", metavar="MARK", help='End-of-word mark, such as "</w>".')
 @click.option(
     "--end-of-word-style",
     type=click.Choice(["symbol", "suffix"]),
-    help="Whether the mark is a symbol of its own or part of the last character.",
+    help="Form of the mark: a separate symbol, or a suffix of the last character.",
 )
 @click.option(
     "--rule",
     "rules",
     type=click.Choice(NAMES),
     multiple=True,
-    help="What tokens never are (repeatable).",
+    help="Constraint on tokens (repeatable).",
 )
-@click.option("--max-token-length", type=Number(), metavar="N", help="In bytes, or characters at level char.")
-@click.option("--block", "blocked", multiple=True, metavar="TEXT", help="Never a token (repeatable).")
-@click.option("--require", "required", multiple=True, metavar="TEXT", help="Always a token (repeatable).")
-@click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross words (SuperBPE).")
-@click.option("--superwords-from", type=Number(), metavar="N", help="Let merges cross words from N entries on.")
-@click.option("--accept-loss", multiple=True, metavar="NAME", help="Something OUT's format may leave out (repeatable).")
+@click.option(
+    "--max-token-length",
+    type=Count(),
+    metavar="N",
+    help="Maximum length of a token in bytes, or characters at level char.",
+)
+@click.option("--block", "blocked", multiple=True, metavar="TEXT", help="Text that never becomes a token (repeatable).")
+@click.option("--require", "required", multiple=True, metavar="TEXT", help="Text that becomes a token (repeatable).")
+@click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross word boundaries (SuperBPE).")
+@click.option(
+    "--superwords-from", type=Count(), metavar="N", help="Let merges cross word boundaries from N entries on."
+)
+@click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable).")
 @memory_options
-@click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write each merge to a table.")
-@click.option("--trace", is_flag=True, help="Print the whole corpus after each merge; for a few lines of text.")
+@click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write a table of the merges.")
+@click.option("--trace", is_flag=True, help="Print the segmented corpus after each merge; for a few lines of text.")
 @corpus_options
 @sample_options
 @common_options
 def train(
-    common: Common,
+    common: CommonOptions,
     corpus: tuple[str, ...],
     documents: Literal["file", "line"],
     field: str,
@@ -156,7 +165,7 @@ def train(
 
 
 def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
-    """The preset with its options. A value is JSON where it can be, else text."""
+    """Returns the preset with its options. Values are parsed as JSON, else taken as strings."""
     if name is None:
         if settings:
             raise click.UsageError("--set is for options of a preset; name one with --preset")
@@ -174,10 +183,10 @@ def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
 
 
 def _small(how: dict[str, Any]) -> jeton.Tokenizer | None:
-    """A tokenizer of a few lines by the same rules, to see whether a format can hold such a one; None: it cannot be."""
+    """Trains a tokenizer with the same options on a few lines, for a trial save; None if that fails."""
     logger = logging.getLogger("jeton")
     level = logger.level
-    logger.setLevel(logging.CRITICAL)  # such a small one stops early, which means nothing
+    logger.setLevel(logging.CRITICAL)  # training on so little text stops early, which is irrelevant here
     try:
         return jeton.train([SMALL_CORPUS], SMALL_SIZE, progress=False, **how)
     except JetonError:
@@ -187,7 +196,7 @@ def _small(how: dict[str, Any]) -> jeton.Tokenizer | None:
 
 
 def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
-    """What there is to say about the run."""
+    """Returns the facts of the training run."""
     training = tok.training
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")

@@ -1,4 +1,4 @@
-"""``jeton vocab``: the vocabulary, one entry per line, for reading and searching."""
+"""``jeton vocab``: lists or searches the vocabulary, one entry per line."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..drawing import cells, visible
-from .options import Command, Common, common_options, tokenizer_option
+from ..drawing import display_width, visible
+from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import write
 
 if TYPE_CHECKING:
     import jeton
 
-# Columns of tokens and bytes: most tokens of real vocabularies fit, and the line still fits a terminal of 100 columns.
+# Widths of the columns of tokens and bytes; most tokens of real vocabularies fit, in a terminal of 100 columns.
 TOKEN_CELLS, BYTES_CELLS = 24, 36
 
 
 class Entry(NamedTuple):
-    """One line: an id, its token's bytes, and how it came about.
+    """Vocabulary entry.
 
     Attributes:
-        id: the id.
-        data: what it adds to decoded text.
-        shown: the same, or the spelling of an entry that adds nothing or something else: control and unknown pieces.
+        id: its id.
+        data: its bytes in decoded text.
+        shown: the same bytes, or the spelling of an entry that decodes to something else (control, unknown).
         special: whether it is a special token.
-        merge: left id, right id and rank of the merge that made it.
+        merge: left id, right id and rank of the merge that creates it.
     """
 
     id: int
@@ -39,13 +39,12 @@ class Entry(NamedTuple):
 
 
 @click.command(cls=Command, short_help="List or search the vocabulary.")
-@click.option("--grep", metavar="RE", help="Only tokens in whose text this regular expression is found.")
+@click.option("--grep", metavar="RE", help="List only tokens whose text matches this regular expression.")
 @tokenizer_option
 @common_options
-def vocab(common: Common, tok: jeton.Tokenizer, grep: str | None) -> None:
-    """Lists the vocabulary by id: id, token, its bytes, and the merge that made it. Spaces are drawn as ·, line ends
-    as ↵, and bytes that are no characters of their own as ⟨e4 bb⟩; --grep searches in the text itself, not in the
-    drawing.
+def vocab(common: CommonOptions, tok: jeton.Tokenizer, grep: str | None) -> None:
+    """Lists the vocabulary by id: id, token, its bytes, and the merge that creates it. Spaces are displayed as ·, line
+    ends as ↵, and bytes that are not a whole character as ⟨e4 bb⟩; --grep matches the text itself, not its display.
 
     \b
     Examples:
@@ -63,7 +62,7 @@ def vocab(common: Common, tok: jeton.Tokenizer, grep: str | None) -> None:
 
 
 def _entries(tok: jeton.Tokenizer) -> Iterator[Entry]:
-    """The entries by id. Where several merges make one token, the best one counts."""
+    """Yields the entries by id. If several merges create a token, the one of lowest rank is given."""
     made: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, id) in enumerate(tok.merges):
         made.setdefault(id, (left, right, rank))
@@ -92,4 +91,4 @@ def _line(tok: jeton.Tokenizer, entry: Entry) -> str:
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cells(text))
+    return text + " " * (width - display_width(text))

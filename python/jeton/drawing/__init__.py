@@ -1,29 +1,31 @@
-"""Drawing tokens for people: one description, and what draws it for terminals, notebooks, pictures and pages.
+"""Visualization of tokens: one description, and renderers for terminals, notebooks, SVG and the playground.
 
-`Drawing` says what there is to see. `to_terminal`, `to_html` and `to_svg` only give it looks, and the playground's page
-draws `Drawing.to_dict`: what one shows, all show.
+`Drawing` describes what to display. `to_terminal`, `to_html` and `to_svg` only style it, and the playground's page
+renders `Drawing.to_dict`, so all of them display the same content.
 
 ```text
-parts      bytes → text, white space, controls, bytes: what is shown, and what is copied
-drawing    the tokens of a text: columns, and a table of looks
-describe   tokens and their places → a drawing
-colors     id → hue            cells      how wide text is in a terminal
-terminal   page   picture      ANSI, HTML, SVG; stream: a terminal's, while tokens come
-bidi       the order in which runs of both directions stand in a line of a picture
-trees      the merges that built a token, and tree_views of them
-card       facts in a table, for notebooks
+look_parts     bytes → text, white space, controls, hexadecimal: displayed form and text to copy
+drawing        the tokens of a text: columns, and a table of distinct looks
+describe       tokens and their spans → a drawing
+colors         id → hue
+display_width  columns that text takes in a terminal
+terminal       ANSI; stream: incremental output
+page           HTML
+picture        SVG; bidi: visual order of left-to-right and right-to-left runs
+trees          merge trees; tree_views: as text and HTML
+card           table of facts, for notebooks
 ```
 """
 
 from __future__ import annotations
 
 from .card import to_card
-from .cells import cells
 from .colors import hue
 from .describe import described, draw
-from .drawing import Drawing, Dropped, Look
+from .display_width import display_width
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind, quoted, visible
 from .page import to_html
-from .parts import Part, PartKind, quoted, visible
 from .picture import to_svg, tree_to_svg
 from .stream import TerminalStream
 from .terminal import to_terminal, wants_color
@@ -32,15 +34,15 @@ from .trees import Node, Tree
 
 __all__ = [
     "Drawing",
-    "Dropped",
+    "DroppedText",
     "Look",
+    "LookPart",
+    "LookPartKind",
     "Node",
-    "Part",
-    "PartKind",
     "TerminalStream",
     "Tree",
-    "cells",
     "described",
+    "display_width",
     "draw",
     "hue",
     "quoted",

@@ -1,12 +1,12 @@
-"""The order in which runs of both directions stand in a line, for pictures, which place every run themselves.
+"""Visual order of left-to-right and right-to-left runs in a line, for SVG, where every run has explicit coordinates.
 
-Source: Unicode Standard Annex 9, of which these rules are applied to runs instead of characters: P2 (the direction of a
-paragraph is that of its first strong character), W2 and W7 (numbers), N1 and N2 (what has no direction), I1 and I2
-(levels), L2 (reordering).
+Source: Unicode Standard Annex 9. These of its rules are applied, to runs instead of characters: P2 (the direction of a
+paragraph is that of its first strong character), W2 and W7 (numbers), N1 and N2 (neutrals), I1 and I2 (levels), L2
+(reordering).
 
-Left out: pairs of brackets (N0), which have the direction of their neighbors; explicit embeddings, overrides and
-isolates, which a drawing shows by number and does not obey; and a run with letters of both directions, which counts as
-its first letter.
+Left out: pairs of brackets (N0), which take the direction of their neighbors; explicit embeddings, overrides and
+isolates, which a drawing displays by code point and does not apply; mixed runs, which have the direction of their first
+letter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
-from .parts import Part
+from .look_parts import LookPart
 
 __all__ = ["Direction", "direction_of", "visual_order"]
 
@@ -24,12 +24,12 @@ Direction = Literal["ltr", "rtl", "number", ""]
 _KINDS: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl", "EN": "number", "AN": "number"}
 
 
-def direction_of(part: Part) -> Direction:
-    """The direction of a part: that of its first letter, else of its first digit; empty: it has none of its own.
+def direction_of(part: LookPart) -> Direction:
+    """Returns the direction of a part: that of its first letter, else of its first digit; empty for neutrals.
 
     Examples:
-        >>> from jeton.drawing.parts import PartKind
-        >>> [direction_of(Part(PartKind.TEXT, shown, shown)) for shown in ("(a", "\\u05d0", "12", "?!")]
+        >>> from jeton.drawing.look_parts import LookPartKind
+        >>> [direction_of(LookPart(LookPartKind.TEXT, shown, shown)) for shown in ("(a", "\\u05d0", "12", "?!")]
         ['ltr', 'rtl', 'number', '']
     """
     if part.side or part.shown != part.text:
@@ -39,11 +39,11 @@ def direction_of(part: Part) -> Direction:
 
 
 def visual_order(directions: Sequence[Direction], base: Literal["ltr", "rtl"]) -> list[int]:
-    """The runs of a line from left to right, as indices.
+    """Returns the indices of a line's runs in visual order, from left to right.
 
     Args:
-        directions: of each run, in the order of the text.
-        base: the direction of the paragraph.
+        directions: direction of each run, in logical order.
+        base: direction of the paragraph.
 
     Examples:
         >>> visual_order(["ltr", "", "rtl", "", "rtl", "", "ltr"], "ltr")
@@ -66,7 +66,7 @@ def visual_order(directions: Sequence[Direction], base: Literal["ltr", "rtl"]) -
 
 def _levels(directions: Sequence[Direction], base: Literal["ltr", "rtl"]) -> list[int]:
     lowest = int(base == "rtl")
-    known: list[Direction] = []  # numbers behind a left-to-right letter are as it
+    known: list[Direction] = []  # W7: a number after a left-to-right letter is left-to-right
     strong: Direction = base
     for direction in directions:
         strong = direction if direction in ("ltr", "rtl") else strong

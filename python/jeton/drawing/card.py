@@ -1,4 +1,4 @@
-"""A small table of facts as HTML, for notebooks."""
+"""Small HTML table of facts, for notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CSS = (
 
 
 def to_card(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A title and rows of name and value; a fragment that brings its own style, needs no script and loads nothing.
+    """Renders a title and rows of name and value as a self-contained HTML fragment without scripts.
 
     Examples:
         >>> "&lt;s&gt;" in to_card("a", [("special tokens", "<s>")])

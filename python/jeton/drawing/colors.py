@@ -1,6 +1,7 @@
-"""A color for every id, always and everywhere the same.
+"""Deterministic color of every id.
 
-Colors run out and not everybody sees them, so whoever draws gives neighbors a second cue: underline, or a border.
+Colors repeat, and some readers cannot distinguish them. Renderers therefore add a second cue to adjacent tokens: an
+underline or a border.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ __all__ = ["HUES", "hue"]
 
 HUES = 360
 
-# Steps of the golden angle spread any run of ids around the circle of hues without repeating (Vogel 1979).
+# Multiples of the golden angle spread consecutive ids evenly around the hue circle (Vogel 1979).
 GOLDEN_ANGLE = 137.508
 
 
 def hue(id: int) -> int:
-    """The hue of an id, in degrees, 0 to 359.
+    """Returns the hue of an id in degrees, 0 to 359.
 
     Examples:
         >>> [hue(id) for id in range(4)]

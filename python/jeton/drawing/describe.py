@@ -1,11 +1,11 @@
-"""Tokens and their places → a `Drawing`.
+"""Tokens and their spans → a `Drawing`.
 
-Most tokens of a text are met again and again, so each distinct look is described once: by its id alone where a token is
-the bytes it covers; with the bytes that complete a character where it cuts one; with the text between its neighbors
-where it is not what it covers.
+Tokens repeat, so each distinct look is computed once and cached. The cache key is the id if the token equals the bytes
+it covers; id and neighboring bytes if the token splits a character; id and the text between its neighbors if the token
+differs from the bytes it covers.
 
-Cost: one or two look-ups a token, 0.1 s for 100,000 of a byte-level tokenizer, 0.2 s where a normalizer or dropped
-white space stands between tokens and text.
+Cost: one or two lookups per token; 0.1 s for 100,000 tokens at byte level, 0.2 s with a normalizer or dropped white
+space.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .colors import hue
-from .drawing import Drawing, Dropped, Look
-from .parts import Part, PartKind, cut_character, parts_of
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind, cut_character, parts_of
 
 __all__ = ["Describer", "described", "draw"]
 
 
 def draw(tokens: Iterable[tuple[int, bytes]], *, special: Mapping[int, bytes] | None = None) -> Drawing:
-    """Draws tokens that are their text: each covers its own bytes.
+    """Draws tokens whose concatenated bytes are the text.
 
     Args:
-        tokens: (id, bytes) of each token, in the order of the text; an id has the same bytes everywhere.
-        special: id -> spelling of special tokens.
+        tokens: (id, bytes) of each token, in order; equal ids have equal bytes.
+        special: id -> spelling of the special tokens.
 
     Examples:
         >>> [look.shown for look in draw([(1, b"a b"), (2, b"\\n")])]
@@ -50,15 +50,15 @@ def described(
     char_spans: Sequence[tuple[int, int]] | None,
     special: Mapping[int, bytes],
 ) -> Drawing:
-    """Draws tokens of a text.
+    """Draws the tokens of a text.
 
     Args:
-        text: the text's bytes.
+        text: bytes of the text.
         ids: n ids.
-        tokens: n times the token's own bytes.
-        byte_spans: n half-open ranges of the text, in order and disjoint.
-        char_spans: the same in characters; None: counted here.
-        special: id -> spelling of special tokens.
+        tokens: n byte strings, the tokens' own bytes.
+        byte_spans: n half-open ranges of bytes of the text, sorted and disjoint.
+        char_spans: n half-open ranges of characters; None: computed from `byte_spans`.
+        special: id -> spelling of the special tokens.
 
     Examples:
         >>> drawing = described(b"a b", [1, 2], [b"a", b" b"], [(0, 1), (2, 3)], None, {})
@@ -85,9 +85,7 @@ def described(
 
 
 class Describer:
-    """Finds the look of each token of a text, given the tokens in one call or in several.
-
-    Most tokens are met again and again, so the common case is one look-up.
+    """Computes the look of each token of a text, with the tokens given in one or more calls.
 
     Attributes:
         table: the distinct looks.
@@ -95,18 +93,18 @@ class Describer:
 
     def __init__(self, text: bytes, special: Mapping[int, bytes]) -> None:
         self._text, self._special = text, special
-        self._at = 0  # where the last token ended
-        self._group = -1  # of the last token
+        self._at = 0  # end of the last token
+        self._group = -1  # group of the last token
         self._count = 0
         self.forget()
 
     def forget(self) -> None:
-        """Empties the table. Looks that are added from here on are numbered from 0 again."""
+        """Clears the table and the caches. Later looks are numbered from 0 again."""
         self.table: list[Look] = []
-        self._known: dict[int, int] = {}  # id -> its look, where it stands for its own bytes and cuts no character
-        self._numbers: dict[tuple[int, tuple[Part, ...]], int] = {}
+        self._known: dict[int, int] = {}  # id -> look of a token that covers its own bytes and splits no character
+        self._numbers: dict[tuple[int, tuple[LookPart, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
-        self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[Part, ...], int]] = {}
+        self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[LookPart, ...], int]] = {}
 
     def add(
         self,
@@ -114,20 +112,20 @@ class Describer:
         tokens: Sequence[bytes],
         byte_spans: Sequence[tuple[int, int]],
         following: int | None = None,
-    ) -> tuple[list[int], list[int], list[Dropped]]:
-        """For each token its look and its group, and the text before them that no token covers.
+    ) -> tuple[list[int], list[int], list[DroppedText]]:
+        """Returns the look and the group of each token, and the uncovered text before them.
 
         Args:
-            ids: n ids, those after the tokens of the call before.
-            tokens: n times the token's own bytes.
+            ids: n ids, which follow those of the previous call.
+            tokens: n byte strings, the tokens' own bytes.
             byte_spans: n half-open ranges of the text.
-            following: where the token after these begins; None: these are the last.
+            following: start of the token after these; None: these are the last.
         """
         text, special, known, length = self._text, self._special, self._known, len(self._text)
         end_of_all = length if following is None else following
         looks: list[int] = []
         groups: list[int] = []
-        dropped: list[Dropped] = []
+        dropped: list[DroppedText] = []
         group, at = self._group, self._at
         for index, (id, data, (start, end)) in enumerate(zip(ids, tokens, byte_spans, strict=True)):
             cut_before = start < length and text[start] & 0xC0 == 0x80
@@ -137,7 +135,7 @@ class Describer:
                 next_start = byte_spans[index + 1][0] if index + 1 < len(byte_spans) else end_of_all
                 look, gap, at = self._odd_look(id, data, at, start, end, next_start)
                 if gap:
-                    dropped.append(Dropped(self._count + index, gap))
+                    dropped.append(DroppedText(self._count + index, gap))
                 shares = cut_before and not gap and cut_character(text, start) is not None
             elif cut_before or cut_after:
                 look, shares = self._cut_look(id, data, start, end, cut_before, cut_after)
@@ -154,24 +152,24 @@ class Describer:
         self._count += len(looks)
         return looks, groups, dropped
 
-    def finish(self) -> list[Dropped]:
-        """The text after the last token that no token covers."""
+    def finish(self) -> list[DroppedText]:
+        """Returns the uncovered text after the last token."""
         if self._at >= len(self._text):
             return []
-        return [Dropped(self._count, _gap(self._text, self._at, len(self._text)))]
+        return [DroppedText(self._count, _gap(self._text, self._at, len(self._text)))]
 
-    def _continues(self, place: int) -> bool:
-        """Whether the byte at a place is not the first of its character."""
-        return place < len(self._text) and self._text[place] & 0xC0 == 0x80
+    def _continues(self, at: int) -> bool:
+        """Tests for a UTF-8 continuation byte."""
+        return at < len(self._text) and self._text[at] & 0xC0 == 0x80
 
-    def _number(self, id: int, data: bytes, parts: tuple[Part, ...]) -> int:
+    def _number(self, id: int, data: bytes, parts: tuple[LookPart, ...]) -> int:
         number = self._numbers.setdefault((id, parts), len(self.table))
         if number == len(self.table):
             self.table.append(Look(id, hue(id), id in self._special, data, parts))
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
-        """A token at a cut character, and whether it shares one with the token before.
+        """Returns the look of a token at a split character, and whether it shares one with the previous token.
 
         Both depend on the bytes that complete the character, at most three a side.
         """
@@ -195,23 +193,23 @@ class Describer:
 
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
-    ) -> tuple[int, tuple[Part, ...], int]:
-        """A token that is not the bytes it covers, or with dropped text before it: (look, dropped, where it ends)."""
+    ) -> tuple[int, tuple[LookPart, ...], int]:
+        """Returns (look, dropped text, end) of a token that differs from its bytes or follows dropped text."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:
             return self._describe_odd(id, data, at, start, end, following)
-        # Where no character is cut, all depends on the text from the token before to the one behind.
+        # If no character is split, the result depends only on the text between the neighboring tokens.
         key = (id, text[at:following], start - at, end - at)
         found = self._odd.get(key)
         if found is None:
-            look, gap, place = self._describe_odd(id, data, at, start, end, following)
-            found = self._odd[key] = (look, gap, place - at)
+            look, gap, stop = self._describe_odd(id, data, at, start, end, following)
+            found = self._odd[key] = (look, gap, stop - at)
         return found[0], found[1], found[2] + at
 
     def _describe_odd(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
-    ) -> tuple[int, tuple[Part, ...], int]:
+    ) -> tuple[int, tuple[LookPart, ...], int]:
         text = self._text
         if id in self._special:
             data = self._special[id]
@@ -219,7 +217,7 @@ class Describer:
             return self._number(id, data, parts), _gap(text, at, start), max(end, at)
         first, behind = start, end
         if text[start:end] != data:
-            # White space that was dropped here, and that the token brings back when it is decoded, is drawn once.
+            # White space that was dropped from the text, and that decoding the token restores, is drawn once.
             lead = len(data) - len(data.lstrip())
             if lead <= start - at and text[start - lead : start] == data[:lead]:
                 first -= lead
@@ -230,19 +228,19 @@ class Describer:
         return self._number(id, data, parts), _gap(text, at, first), max(behind, at)
 
 
-# Bytes of dropped text that are shown one by one; a page of dropped white space says only how long it is.
+# Longer dropped text is displayed as its number of bytes.
 MOST_DROPPED = 256
 
 
-def _gap(text: bytes, start: int, end: int) -> tuple[Part, ...]:
+def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
     if end - start > MOST_DROPPED:
         copied = text[start:end].decode("utf-8", "ignore")
-        return (Part(PartKind.CONTROL, f"⟨{end - start:,} bytes that no token covers⟩", copied),)
+        return (LookPart(LookPartKind.CONTROL, f"⟨{end - start:,} bytes that no token covers⟩", copied),)
     return parts_of(text, start, end) if start < end else ()
 
 
-def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[Part, ...]:
-    """A token that is not what it covers: where one only adds to the other at its ends, the rest stays as it is."""
+def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
+    """Parts of a token that differs from its bytes; if one is a prefix or suffix of the other, that part is kept."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)
@@ -253,11 +251,11 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[Part, ...]:
     return _copying(parts_of(data, 0, len(data)), _characters(text, start, end))
 
 
-def _special_parts(data: bytes, covered: str) -> tuple[Part, ...]:
-    """The spelling of a special token, and the white space around it in the text, which it stripped."""
+def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
+    """Parts of a special token: its spelling, and the white space around it that its flags strip."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
     lead, found, trail = covered.partition(spelling)
-    if not found or lead.strip() or trail.strip():  # spelled in another way in the text
+    if not found or lead.strip() or trail.strip():  # the text spells it differently (normalization)
         core = covered.strip()
         lead, _, trail = covered.partition(core) if core else ("", "", "")
         own = _copying(own, core or covered)
@@ -266,14 +264,14 @@ def _special_parts(data: bytes, covered: str) -> tuple[Part, ...]:
     return (*before, *own, *behind)
 
 
-def _copying(parts: tuple[Part, ...], text: str) -> tuple[Part, ...]:
-    """The same to see, and this text to copy."""
+def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
+    """Replaces the text to copy; the displayed form is kept."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 
 
 def _characters(text: bytes, start: int, end: int) -> str:
-    """The characters that begin at bytes start…end."""
+    """Decodes the characters that begin in bytes start…end."""
     head, tail = cut_character(text, start), cut_character(text, end)
     return text[head[1] if head else start : tail[1] if tail else end].decode("utf-8", "ignore") if start < end else ""
 
@@ -287,7 +285,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The smallest ranges of characters that cover these bytes; what is no UTF-8 counts as when it is replaced."""
+    """Returns the smallest covering character ranges; invalid UTF-8 counts as many characters as it has U+FFFD."""
     if text.isascii():
         return list(byte_spans)
     first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # the character a byte is in; characters begun before

@@ -1,14 +1,13 @@
-"""`Drawing`: what the tokens of a text look like, computed once, for whoever draws them.
+"""`Drawing`: renderer-independent description of a text's tokens.
 
-Columns say which tokens there are and where they lie; a table says what the distinct ones look like, so 100,000 tokens
-stay small. Tokens of one group share a character of the text that is cut between them.
+Columns hold ids and spans of the tokens. A table holds the distinct looks, so 100,000 tokens stay small. Tokens of one
+group share a character of the text that is split between them.
 
-What is *shown* is the token: its own bytes. What is *copied* is the text: each token stands for the characters that
-begin in the bytes it covers. For most tokens the two are the same. They differ where a normalizer rewrote the text,
-where an unknown character became ``[UNK]``, for a template's tokens and for a dummy space (they cover nothing). Where
-a tokenizer drops white space that decoding puts back, the token's own white space stands for the one that was dropped;
-other dropped text is listed apart, between the tokens. So joining the text of all parts, in order, gives the text
-back, less bytes that are no UTF-8.
+The *displayed form* of a token shows its own bytes. Its *copied text* is the characters that begin in the bytes it
+covers. The two are equal for most tokens. They differ where a normalizer rewrote the text, where an unknown character
+became ``[UNK]``, and for tokens that cover nothing: a template's tokens and a dummy prefix. If a tokenizer drops white
+space that decoding restores, the token's white space is displayed for it; other dropped text is listed between the
+tokens. Concatenating the copied text of all parts therefore gives the text, without bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -17,73 +16,73 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 
-__all__ = ["Drawing", "Dropped", "Look"]
+__all__ = ["Drawing", "DroppedText", "Look"]
 
 
-_WHITE = (PartKind.SPACE, PartKind.TAB, PartKind.NEWLINE)
+_WHITE = (LookPartKind.SPACE, LookPartKind.TAB, LookPartKind.NEWLINE)
 
 
 class Look(NamedTuple):
-    """What a token looks like.
+    """Display form of a token.
 
     Attributes:
-        id: its id.
-        hue: its color, in degrees; it depends on the id alone.
+        id: the token's id.
+        hue: color in degrees, a function of the id.
         special: whether it is a special token.
-        data: its bytes: what it adds to decoded text, or the spelling of a special token.
-        parts: what there is to see, in order.
+        data: the token's bytes in decoded text, or the spelling of a special token.
+        parts: the parts to display, in order.
     """
 
     id: int
     hue: int
     special: bool
     data: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[LookPart, ...]
 
     @property
     def shown(self) -> str:
-        """All parts in one string."""
+        """Displayed form, all parts joined."""
         return "".join(part.shown for part in self.parts)
 
     @property
     def text(self) -> str:
-        """The text it stands for."""
+        """Copied text, all parts joined."""
         return "".join(part.text for part in self.parts)
 
     @property
     def spelled(self) -> tuple[int, int]:
-        """The half-open range of its parts without white space at both ends.
+        """Half-open range of the parts without leading and trailing white space.
 
-        A special token may strip white space around it, which then belongs to the token and not to its spelling.
+        A special token with ``lstrip`` or ``rstrip`` covers white space that is not part of its spelling.
         """
         inner = [index for index, part in enumerate(self.parts) if part.kind not in _WHITE]
         return (inner[0], inner[-1] + 1) if inner else (0, len(self.parts))
 
 
-class Dropped(NamedTuple):
-    """Text that no token covers: before which token it stands (or after the last), and what it looks like."""
+class DroppedText(NamedTuple):
+    """Text that no token covers: the index of the next token (n after the last), and the parts to display."""
 
     before: int
-    parts: tuple[Part, ...]
+    parts: tuple[LookPart, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class Drawing:
-    """The tokens of a text, ready to be drawn; n tokens.
+    """Description of the n tokens of a text.
 
     Attributes:
         ids: n ids.
-        looks: n numbers of looks in `table`.
-        groups: n numbers; equal neighbors share a character that is cut between them.
-        byte_starts, byte_ends: n places in the text's bytes, half-open.
-        char_starts, char_ends: n places in the text's characters, half-open.
+        looks: n indices into `table`.
+        groups: n numbers; adjacent tokens with equal numbers share a character that is split between them.
+        byte_starts, byte_ends: n half-open ranges of the text's bytes.
+        char_starts, char_ends: n half-open ranges of the text's characters.
         table: the distinct looks.
         dropped: text that no token covers.
-        text_bytes, text_chars: the length of the text.
+        text_bytes, text_chars: length of the text.
 
-    Of a pair, places count in the two texts put one after the other.
+    For a pair of texts, ranges refer to their concatenation.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -102,7 +101,7 @@ class Drawing:
     char_starts: Sequence[int]
     char_ends: Sequence[int]
     table: Sequence[Look]
-    dropped: Sequence[Dropped]
+    dropped: Sequence[DroppedText]
     text_bytes: int
     text_chars: int
 
@@ -110,7 +109,7 @@ class Drawing:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Look]:
-        """The look of each token, in order."""
+        """Iterates over the looks of the tokens, in order."""
         return map(self.table.__getitem__, self.looks)
 
     def __repr__(self) -> str:
@@ -118,7 +117,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """What is copied when all is copied: the text, less bytes that are no UTF-8."""
+        """Copied text of the whole drawing: the text, without bytes that are not UTF-8."""
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))
@@ -131,7 +130,7 @@ class Drawing:
         return "".join([*whole, *(pieces[look] for look in self.looks[at:])])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; what the page draws.
+        """Returns the drawing as JSON-compatible objects, which the playground's page renders.
 
         Examples:
             >>> from jeton.drawing import draw
@@ -163,7 +162,7 @@ class Drawing:
         }
 
     def head(self, num_tokens: int) -> Drawing:
-        """The first tokens alone; the text's length stays that of the whole.
+        """Returns a drawing of the first tokens; `text_bytes` and `text_chars` are kept.
 
         Examples:
             >>> from jeton.drawing import draw
@@ -173,10 +172,10 @@ class Drawing:
         if num_tokens >= len(self.ids):
             return self
         used = sorted(set(self.looks[:num_tokens]))
-        place = {look: number for number, look in enumerate(used)}
+        renumbered = {look: number for number, look in enumerate(used)}
         return Drawing(
             self.ids[:num_tokens],
-            [place[look] for look in self.looks[:num_tokens]],
+            [renumbered[look] for look in self.looks[:num_tokens]],
             self.groups[:num_tokens],
             self.byte_starts[:num_tokens],
             self.byte_ends[:num_tokens],
@@ -189,5 +188,5 @@ class Drawing:
         )
 
 
-def _part_rows(parts: Iterable[Part]) -> list[list[str]]:
+def _part_rows(parts: Iterable[LookPart]) -> list[list[str]]:
     return [[part.kind.value, part.shown, part.text, *([part.side] if part.side else ())] for part in parts]

@@ -1,8 +1,7 @@
-"""A drawing as a fragment of HTML, for notebooks: it brings its own style, needs no script and loads nothing.
+"""HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts.
 
-Signs for white space and controls come from the style, so what is copied from the page is the text itself. Neighbors
-differ by underline besides color, tokens that share a character stand in one frame, and text that no token covers has
-no color.
+Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Every second
+token is underlined, tokens that share a character have a common outline, and uncovered text has no background.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ import html
 from collections.abc import Iterable, Iterator
 
 from .drawing import Drawing, Look
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 
 __all__ = ["CSS", "look_html", "to_html"]
 
 
 def to_html(drawing: Drawing) -> str:
-    """Draws tokens as a fragment of HTML. Each token is a ``span`` whose tooltip gives id and bytes.
+    """Renders tokens as an HTML fragment. Each token is a ``span`` whose tooltip has id and bytes.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -27,10 +26,10 @@ def to_html(drawing: Drawing) -> str:
     return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
 
 
-# Pastel on light, deep on dark, the same hues: letters have a contrast of at least 7:1 on all of them. The gap between
-# tokens takes no room, for with a margin the letters of an Arabic word would not join across tokens. Lines run as their
-# text does, so Arabic is read from the right. What shows bytes and controls is an isolate (U+2066 to U+2069) that is
-# read from the left; marks around it (U+200F, U+200E) have the direction of the character that the bytes are of.
+# The hues are pastel in the light theme and deep in the dark one; text has a contrast of at least 7:1 on all of them.
+# The gap between tokens is part of the background, because Arabic letters do not join across a margin. Each line has
+# the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069),
+# with marks around it (U+200F, U+200E) that carry the direction of the character that the bytes belong to.
 CSS = (
     ".jeton-tokens{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.9;color-scheme:light dark;"
     "unicode-bidi:plaintext;text-align:start;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
@@ -74,7 +73,7 @@ def _spans(drawing: Drawing) -> Iterator[str]:
 
 
 def look_html(look: Look) -> str:
-    """One token by itself."""
+    """Renders one token."""
     return _span(look, _inside(look), _title(look), False)
 
 
@@ -84,7 +83,7 @@ def _span(look: Look, inside: str, title: str, underline: int) -> str:
 
 
 def _inside(look: Look) -> str:
-    """The parts of a token; a special token's spelling stands in a pill, and white space that it stripped beside it."""
+    """Renders the parts of a token; the spelling of a special token is in a pill, without the stripped white space."""
     if not look.special:
         return _parts_html(look.parts)
     first, end = look.spelled
@@ -96,23 +95,23 @@ def _title(look: Look) -> str:
     return html.escape(f"id {look.id} · bytes {look.data[:64].hex(' ')}{' …' if len(look.data) > 64 else ''}")
 
 
-def _parts_html(parts: Iterable[Part]) -> str:
+def _parts_html(parts: Iterable[LookPart]) -> str:
     return "".join(map(_part_html, parts))
 
 
-def _part_html(part: Part) -> str:
-    """One part: what is only shown is an attribute, what is copied is text."""
+def _part_html(part: LookPart) -> str:
+    """Renders one part: the displayed form as an attribute, the copied text as content."""
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))
-    if part.text in (" ", "\t", "\n") and part.kind is not PartKind.TEXT:
+    if part.text in (" ", "\t", "\n") and part.kind is not LookPartKind.TEXT:
         return f'<i class="{part.kind.value}" data-s="{shown}">{text}</i>'
     side = f' class="{part.side}"' if part.side else ""
     return f'<b{side} data-s="{shown}"><span>{text}</span></b>' if text else f'<b{side} data-s="{shown}"></b>'
 
 
 def _copied(text: str) -> str:
-    """What HTML can hold of a text: no NUL, and none of the controls that browsers change or forbid."""
+    """Removes control characters that HTML forbids or browsers change, except tab and line feed."""
     return "".join(character for character in text if character in "\t\n" or not _is_control(character))
 
 

@@ -1,7 +1,7 @@
-"""Pictures: a drawing and a tree of merges as SVG that needs nothing else.
+"""SVG renderers of drawings and merge trees; the output is self-contained.
 
-Widths are measured in cells, as a terminal has them, and every run of text is told its width, so the picture is the
-same whatever monospaced font there is. Colors are attributes: there is no style sheet, no script, and nothing to load.
+Widths are measured in terminal columns, and every run of text has an explicit `textLength`, so the picture is the same
+with any monospaced font. Colors are attributes: the SVG has no style sheet, no script and no external references.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from .bidi import Direction, direction_of, visual_order
-from .cells import cells
+from .display_width import display_width
 from .drawing import Drawing, Look
-from .parts import Part, PartKind
+from .look_parts import LookPart, LookPartKind
 from .trees import Tree
 
 __all__ = ["Theme", "to_svg", "tree_to_svg"]
 
 Theme = Literal["light", "dark"]
 
-escape = partial(html_escape, quote=False)  # the same in XML
+escape = partial(html_escape, quote=False)  # valid in XML, too
 
-CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: a cell, the letters, a line, around
+CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: width of a column, font size, line height, margin
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Text may be 1,000 times as long as what fits a picture; beyond this many tokens or lines it says so.
+# Limits of a picture; it displays the number of tokens that it leaves out.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
 MAX_LEAVES = 120
@@ -38,7 +38,7 @@ MAX_LEAVES = 120
 
 @dataclass(frozen=True)
 class _Colors:
-    """Ground, letters, signs, lines, and the tone of a token: saturation and lightness."""
+    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of tokens."""
 
     ground: str
     ink: str
@@ -50,34 +50,34 @@ class _Colors:
         return f"hsl({hue},{self.tone})"
 
 
-# Letters have a contrast of at least 7:1 on every tone, signs of 4.5:1.
+# Text has a contrast of at least 7:1 on every token color, symbols of 4.5:1.
 _THEMES = {
     "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", "75%,85%"),
     "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", "45%,22%"),
 }
 
 
-class _Run(NamedTuple):
-    """A piece of a token on one line, in cells."""
+class _TextRun(NamedTuple):
+    """Part of a token on one line; coordinates in columns and lines."""
 
     x: int
     y: int
     width: int
-    part: Part
+    part: LookPart
     rtl: bool = False
 
 
 def to_svg(
     drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "", num_tokens: int | None = None
 ) -> str:
-    """A drawing as a picture.
+    """Renders a drawing as SVG.
 
     Args:
-        drawing: what there is to draw; of a long text the first 5,000 tokens, on 1,000 lines at most.
-        width: cells in a line.
-        theme: dark letters on light, or light ones on dark.
-        title: what a screen reader says; else the number of tokens.
-        num_tokens: how many the text has, if the drawing is only of the first of them.
+        drawing: the drawing; at most 5,000 tokens on 1,000 lines are rendered.
+        width: columns per line.
+        theme: ``"light"`` or ``"dark"``.
+        title: title for screen readers; default: the number of tokens.
+        num_tokens: number of tokens of the text, if the drawing has only the first of them.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -86,19 +86,19 @@ def to_svg(
     """
     colors = _THEMES[theme]
     shown = drawing.head(MAX_TOKENS)
-    pen = _Pen(max(width, 4))
+    layout = _LineLayout(max(width, 4))
     gaps = {dropped.before: dropped.parts for dropped in drawing.dropped}
-    laid: list[tuple[int | None, list[_Run]]] = []  # the index of a token, None for what none covers
+    laid: list[tuple[int | None, list[_TextRun]]] = []  # (index of the token, None for uncovered text; its runs)
     num_whole, total = 0, max(len(drawing), num_tokens or 0)
     for index, look in enumerate(shown):
         if index in gaps:
-            laid.append((None, pen.lay(gaps[index])))
-        laid.append((index, pen.lay(look.parts)))
-        if pen.is_full:
+            laid.append((None, layout.add(gaps[index])))
+        laid.append((index, layout.add(look.parts)))
+        if layout.is_full:
             break
         num_whole += 1
     if num_whole == total and total in gaps:
-        laid.append((None, pen.lay(gaps[len(drawing)])))
+        laid.append((None, layout.add(gaps[len(drawing)])))
     boxes: list[str] = []
     ordered = iter(_ordered([run for _, runs in laid for run in runs]))
     for at, runs in laid:
@@ -109,15 +109,16 @@ def to_svg(
         boxes += _token(placed, shown.table[shown.looks[at]], colors, underline=bool(at % 2))
         if placed and at and shown.groups[at] == shown.groups[at - 1]:
             boxes.append(_bridge(placed[0], colors))
-    if pen.is_full or num_whole < total:
-        left_out = total - num_whole  # one that is cut where the picture ends is among them
+    if layout.is_full or num_whole < total:
+        left_out = total - num_whole  # includes a token that is truncated at the end of the picture
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
-        boxes += _text(pen.lay((Part(PartKind.TEXT, more, ""),), max_lines=inf), colors.ink, colors, bold=False)
-    return _picture(boxes, pen.widest, pen.lines, colors, title or f"{total:,} tokens")
+        runs = layout.add((LookPart(LookPartKind.TEXT, more, ""),), max_lines=inf)
+        boxes += _text(runs, colors.ink, colors, bold=False)
+    return _picture(boxes, layout.widest, layout.lines, colors, title or f"{total:,} tokens")
 
 
-class _Pen:
-    """Where the next token goes, until the picture is full."""
+class _LineLayout:
+    """Line layout: assigns positions to the runs of tokens, up to a number of lines."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -130,37 +131,37 @@ class _Pen:
     def lines(self) -> int:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
-    def lay(self, parts: Iterable[Part], max_lines: float = MAX_LINES) -> list[_Run]:
-        """The runs of one token, which begins on a new line if it fits there and not here; as many as there is room."""
+    def add(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
+        """Lays out one token, on a new line if it fits there but not on the current one; stops at `max_lines`."""
         parts = list(parts)
-        needed = sum(cells(part.shown) for part in parts)
+        needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
             self._break()
-        runs: list[_Run] = []
+        runs: list[_TextRun] = []
         for part in parts:
             for shown in self._pieces(part.shown):
-                size = cells(shown)
+                size = display_width(shown)
                 if self._x and self._x + size > self._width:
                     self._break()
                 if self._y >= max_lines:
                     self.is_full = True
                     return runs
-                runs.append(_Run(self._x, self._y, size, part._replace(shown=shown)))
+                runs.append(_TextRun(self._x, self._y, size, part._replace(shown=shown)))
                 self._x += size
                 self._broken = False
                 self.widest = max(self.widest, self._x)
-            if part.kind is PartKind.NEWLINE:
+            if part.kind is LookPartKind.NEWLINE:
                 self._break()
         return runs
 
     def _pieces(self, shown: str) -> Iterator[str]:
-        """A run in pieces that fit a line."""
+        """Splits a run at line boundaries."""
         start = 0
         while start < len(shown):
-            room = self._width - self._x if self._x < self._width else self._width
+            available = self._width - self._x if self._x < self._width else self._width
             end, used = start, 0
-            while end < len(shown) and (used + cells(shown[end]) <= room or end == start):
-                used += cells(shown[end])
+            while end < len(shown) and (used + display_width(shown[end]) <= available or end == start):
+                used += display_width(shown[end])
                 end += 1
             yield shown[start:end]
             start = end
@@ -169,14 +170,14 @@ class _Pen:
         self._x, self._y, self._broken = 0, self._y + 1, True
 
 
-def _ordered(runs: list[_Run]) -> list[_Run]:
-    """The runs, those of each line moved to where they stand if some are read from the right."""
+def _ordered(runs: list[_TextRun]) -> list[_TextRun]:
+    """Moves the runs of each line to their visual positions, if any run is right-to-left."""
     directions = [direction_of(run.part) for run in runs]
     if "rtl" not in directions:
         return runs
-    ordered: list[_Run] = []
+    ordered: list[_TextRun] = []
     start = 0
-    base: Literal["ltr", "rtl"] | None = None  # of the paragraph; None: one begins
+    base: Literal["ltr", "rtl"] | None = None  # direction of the paragraph; None at its beginning
     for _, group in groupby(runs, key=attrgetter("y")):
         line = list(group)
         end = start + len(line)
@@ -191,29 +192,29 @@ def _ordered(runs: list[_Run]) -> list[_Run]:
             run._replace(x=lefts[place], rtl=_is_rtl(run, directions[start + place])) for place, run in enumerate(line)
         ]
         start = end
-        if line[-1].part.kind is PartKind.NEWLINE:
+        if line[-1].part.kind is LookPartKind.NEWLINE:
             base = None
     return ordered
 
 
-def _base(runs: Iterable[_Run], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
-    """The direction of the paragraph that begins here: that of its first letter."""
+def _base(runs: Iterable[_TextRun], directions: Iterable[Direction]) -> Literal["ltr", "rtl"]:
+    """Returns the direction of the paragraph: that of its first letter (UAX 9, P2)."""
     for run, direction in zip(runs, directions, strict=True):
         if direction == "ltr" or direction == "rtl":
             return direction
-        if run.part.kind is PartKind.NEWLINE:
+        if run.part.kind is LookPartKind.NEWLINE:
             break
     return "ltr"
 
 
-def _is_rtl(run: _Run, direction: Direction) -> bool:
-    """Whether its own letters are read from the right: hexadecimal never is."""
-    return direction == "rtl" and run.part.kind is PartKind.TEXT
+def _is_rtl(run: _TextRun, direction: Direction) -> bool:
+    """Tests whether the displayed characters are right-to-left; hexadecimal never is."""
+    return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
-def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
-    """A token's boxes, one a line, then its text."""
-    lines: dict[int, list[_Run]] = {}
+def _token(runs: list[_TextRun], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
+    """Yields the boxes of a token, one per line and contiguous range, then its text."""
+    lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
     for y, x, width in chain.from_iterable(map(_spans, lines.values())):
@@ -227,8 +228,8 @@ def _token(runs: list[_Run], look: Look, colors: _Colors, *, underline: bool) ->
     yield from _text(runs, colors.ink, colors, bold=look.special)
 
 
-def _spans(runs: list[_Run]) -> Iterator[tuple[int, int, int]]:
-    """Line, left end and width of what a token covers of a line: several where others stand between its letters."""
+def _spans(runs: list[_TextRun]) -> Iterator[tuple[int, int, int]]:
+    """Yields (line, left, width) of a token's contiguous ranges on a line; bidi reordering may give several."""
     first, *others = sorted(runs, key=attrgetter("x"))
     start, end = first.x, first.x + first.width
     for run in others:
@@ -239,11 +240,11 @@ def _spans(runs: list[_Run]) -> Iterator[tuple[int, int, int]]:
     yield first.y, start, end - start
 
 
-def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
+def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) -> Iterator[str]:
     for run in runs:
         if not run.part.shown.strip():
             continue
-        fill = ink if run.part.kind is PartKind.TEXT else colors.faint
+        fill = ink if run.part.kind is LookPartKind.TEXT else colors.faint
         weight = ' font-weight="bold"' if bold else ""
         begins, way = (run.x + run.width, ' direction="rtl"') if run.rtl else (run.x, "")
         place = f'x="{MARGIN + begins * CELL:.1f}" y="{MARGIN + run.y * LINE + 15}"{way}'
@@ -251,8 +252,8 @@ def _text(runs: Iterable[_Run], ink: str, colors: _Colors, *, bold: bool) -> Ite
         yield f'<text {place} {length} fill="{fill}"{weight}>{escape(run.part.shown)}</text>'
 
 
-def _bridge(run: _Run, colors: _Colors) -> str:
-    """What ties a token to the one before it: they share a character."""
+def _bridge(run: _TextRun, colors: _Colors) -> str:
+    """Dot between two tokens that share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
@@ -268,13 +269,13 @@ def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _
     )
 
 
-ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, cells between leaves, the letters of ids
+ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, columns between leaves, font size of ids
 
 
 def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
-    """A tree of merges as a picture: the first symbols below, each merge above the two it joins.
+    """Renders a merge tree as SVG: initial symbols at the bottom, each merge above its two children.
 
-    Trees of more than 120 first symbols are drawn without their lowest levels.
+    Trees of more than 120 initial symbols are rendered without their lowest levels.
 
     Examples:
         >>> import jeton
@@ -285,11 +286,11 @@ def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
     colors = _THEMES[theme]
     kept, parted = _crown(tree)
     captions = {place: _caption(tree, place) for place in kept}
-    order = sorted(kept)  # parts before what they make
+    order = sorted(kept)  # children before parents
     level: dict[int, int] = {}
-    width: dict[int, float] = {}  # of a node with all below it, in cells
+    width: dict[int, float] = {}  # of a node's subtree, in columns
     for place in order:
-        own = max(cells(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
+        own = max(display_width(tree.looks[place].shown) + 1, len(captions[place]) * SMALL / SIZE + 0.5)
         parts = parted.get(place, ())
         level[place] = max((level[part] + 1 for part in parts), default=0)
         width[place] = max(own, sum(width[part] for part in parts) + GAP * max(len(parts) - 1, 0))
@@ -324,7 +325,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """The nodes to draw, from the roots down, and the parts of those whose parts are drawn."""
+    """Returns the nodes to draw, breadth-first from the roots, and the children of those that are drawn with them."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)
@@ -346,7 +347,7 @@ def _caption(tree: Tree, place: int) -> str:
 
 
 def _node(look: Look, caption: str, x: float, y: float, colors: _Colors) -> Iterator[str]:
-    width = cells(look.shown) * CELL
+    width = display_width(look.shown) * CELL
     box = f'x="{x - width / 2 - 3:.1f}" y="{y:.1f}" width="{width + 6:.1f}" height="{LINE - 5}" rx="3"'
     yield f'<rect {box} fill="{colors.of(look.hue)}"/>'
     length = f'textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'

@@ -1,4 +1,4 @@
-"""Tokens drawn for a terminal while they come, for texts whose tokens do not fit into memory together."""
+"""Incremental terminal output of tokens, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .terminal import Canvas
 
 __all__ = ["TerminalStream"]
 
-# Distinct looks that are kept. A vocabulary is not much larger, and what was forgotten is described again.
+# Capacity of the table of looks, about the size of a large vocabulary. When it is exceeded the table is cleared.
 MAX_LOOKS = 1 << 17
 
 
 class TerminalStream:
-    """Draws the tokens of a text as `to_terminal` does, in calls of some tokens each.
+    """Draws the tokens of a text as `to_terminal` does, batch by batch.
 
-    Memory: one call's tokens and the distinct looks, whatever the length of the text.
+    Memory: the tokens of one call and up to 131,072 looks, independent of the length of the text.
 
     Examples:
         >>> stream = TerminalStream(b"the cat", {}, lambda drawn: print(drawn, end=""), color=False)
@@ -41,26 +41,26 @@ class TerminalStream:
         """Begins a drawing.
 
         Args:
-            text: the text's bytes.
-            special: id -> spelling of special tokens.
-            write: called with what was drawn.
+            text: bytes of the text.
+            special: id -> spelling of the special tokens.
+            write: called with each piece of output.
             color, width, indent, break_lines: as in `to_terminal`.
         """
         self._describer = Describer(text, special)
         self._canvas = Canvas(color=color, width=width, indent=indent, break_lines=break_lines)
         self._write = write
-        # How a token looks may depend on where the next one begins, so the last call's tokens wait for it.
+        # The look of a token may depend on the start of the next one, so each batch is drawn on the next call.
         self._waiting: tuple[Sequence[int], Sequence[bytes], Sequence[tuple[int, int]]] | None = None
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes], byte_spans: Sequence[tuple[int, int]]) -> None:
-        """Adds the next n tokens: ids, their bytes, and the half-open ranges of the text they cover."""
+        """Adds the next n tokens: ids, their bytes, and their half-open ranges of the text's bytes."""
         if not ids:
             return
         self._draw(byte_spans[0][0])
         self._waiting = (ids, tokens, byte_spans)
 
     def finish(self) -> None:
-        """Draws what is left."""
+        """Draws the last batch."""
         self._draw(None)
         self._canvas.add([], [], self._describer.finish())
         self._canvas.finish()

@@ -1,7 +1,6 @@
-"""A drawing in a terminal: colored, or with borders where there is no color; in as many columns as there are.
+"""Terminal renderer of a drawing: with ANSI colors, or with separators; wrapped to a width.
 
-Left out: what a terminal makes of text written from right to left. The letters of a token come as they are, in the
-order of the text.
+Left out: bidi reordering. Characters are output in logical order, and the terminal may reorder right-to-left text.
 """
 
 from __future__ import annotations
@@ -10,17 +9,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from .cells import cells
 from .colors import HUES
-from .drawing import Drawing, Dropped, Look
-from .parts import Part, PartKind
+from .display_width import display_width
+from .drawing import Drawing, DroppedText, Look
+from .look_parts import LookPart, LookPartKind
 
 __all__ = ["PALETTE", "SEPARATOR", "Canvas", "look_ansi", "to_terminal", "wants_color"]
 
 SEPARATOR = "│"
 
-# Light tones of the 256-color cube, no greys and nothing near white, by rising hue: black text on any of them has a
-# contrast of at least 8:1, whatever the terminal's own theme.
+# Light colors of the 256-color cube by rising hue, without greys and near-whites. Black text has a contrast of at least
+# 8:1 on each, independent of the terminal's theme.
 # fmt: off
 PALETTE = (
     217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213, 211,
@@ -29,7 +28,7 @@ PALETTE = (
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to color what is written to a stream: NO_COLOR forbids, FORCE_COLOR demands, else a terminal decides.
+    """Decides on color for a stream: off with NO_COLOR, on with FORCE_COLOR, else on if the stream is a terminal.
 
     Examples:
         >>> import io
@@ -51,18 +50,17 @@ def to_terminal(
     indent: str = "",
     break_lines: bool = True,
 ) -> str:
-    """Draws tokens as text, colored or with separators.
+    """Renders tokens as text, colored or with separators.
 
     Args:
-        drawing: what there is to draw.
-        color: whether to use ANSI colors (see `wants_color`); without them a ``│`` stands between tokens.
-        width: cells in a line; longer lines are broken, between tokens where that is possible. None: never.
-        indent: what every line begins with.
-        break_lines: whether the end of a line of the text ends a line of the drawing too.
+        drawing: the drawing.
+        color: whether to use ANSI colors (see `wants_color`); without them tokens are separated by ``│``.
+        width: columns per line; longer lines are wrapped, between tokens where possible. None: no wrapping.
+        indent: prefix of every line.
+        break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a last line end. Text that no token covers stands between them, faint, and between
-        ‹ and › where there is no color.
+        One or more lines without a final line end. Uncovered text is faint, or between ‹ and › without color.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -80,39 +78,39 @@ FAINT, RESET = "\x1b[2m", "\x1b[0m"
 
 
 def look_ansi(look: Look, *, underline: bool = False) -> str:
-    """The escape sequence that begins a token: black on its color, and the second cue."""
+    """Returns the escape sequence of a token: black on its color, with an underline as the second cue."""
     tone = str(PALETTE[look.hue * len(PALETTE) // HUES])
     codes = ["1", "7", "38", "5", tone] if look.special else ["38", "5", "16", "48", "5", tone]
     return f"\x1b[{';'.join([*codes, '4'] if underline else codes)}m"
 
 
 class Canvas:
-    """Lines that tokens are laid on, one after the other.
+    """Line-wrapping output buffer of tokens.
 
-    What was laid waits for `take`, in pieces: a line may be as long as the text.
+    The buffer is a list of strings, since a line may be as long as the text; `take` empties it.
     """
 
     def __init__(self, *, color: bool, width: int | None = None, indent: str = "", break_lines: bool = True) -> None:
         self._color, self._indent, self._break_lines = color, indent, break_lines
         if width is not None:
-            # A cell for the separator at a line's end.
+            # One column is reserved for the separator at the end of a line.
             width = max(width - len(indent), 4) - (0 if color else 1)
         self._width = width
         self._pieces: list[str] = []
-        self._line_end = ""  # before the present line
-        self._is_empty = True  # the present line, of which nothing is in the pieces yet
-        self._used = 0  # cells of the line
+        self._line_end = ""  # written before the current line
+        self._is_empty = True  # whether nothing of the current line was written
+        self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()
         self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> see `_measured`
 
-    def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[Dropped]) -> None:
-        """Lays tokens and the text between them.
+    def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
+        """Appends tokens and the uncovered text between them.
 
         Args:
-            looks: n numbers of looks in `table`, of the tokens after those that were laid before.
+            looks: n indices into `table`, of the tokens after those of earlier calls.
             table: looks.
-            dropped: text that no token covers; counted as all tokens are, those that were laid before among them.
+            dropped: uncovered text; its indices count the tokens of all calls.
         """
         gaps = {gap.before: gap.parts for gap in dropped}
         if table is not self._table:
@@ -140,12 +138,12 @@ class Canvas:
             self._add_gap(gaps[self._count])
 
     def finish(self) -> None:
-        """Says that all was laid: nothing at all is one line too."""
+        """Ends the output; without any token it is one empty line."""
         if self._is_empty and not self._line_end:
             self._pieces.append(self._indent)
 
     def take(self) -> str:
-        """What was laid since the last time."""
+        """Returns the output since the last call."""
         taken = "".join(self._pieces)
         self._pieces.clear()
         return taken
@@ -154,21 +152,21 @@ class Canvas:
         return look_ansi(look, underline=underline) if self._color else ""
 
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
-        """A token as it is written behind another one, and first on a line; its cells; and whether it ends a line."""
+        """Returns (output after another token, output at the start of a line, columns, whether it ends the line)."""
         shown = look.shown
-        breaks = self._break_lines and any(part.kind is PartKind.NEWLINE for part in look.parts)
+        breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown
-        return written if self._color else SEPARATOR + written, written, cells(shown), breaks
+        return written if self._color else SEPARATOR + written, written, display_width(shown), breaks
 
-    def _add_gap(self, parts: tuple[Part, ...]) -> None:
+    def _add_gap(self, parts: tuple[LookPart, ...]) -> None:
         if self._color:
-            self._add(parts, FAINT, sum(cells(part.shown) for part in parts))
+            self._add(parts, FAINT, sum(display_width(part.shown) for part in parts))
             return
-        parts = (Part(PartKind.CONTROL, "‹", ""), *parts, Part(PartKind.CONTROL, "›", ""))
-        self._add(parts, "", sum(cells(part.shown) for part in parts))
+        parts = (LookPart(LookPartKind.CONTROL, "‹", ""), *parts, LookPart(LookPartKind.CONTROL, "›", ""))
+        self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
-    def _add(self, parts: tuple[Part, ...], ansi: str, needed: int) -> None:
-        """Lays one token, on a new line if it fits there and not here."""
+    def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
+        """Appends one token, on a new line if it fits there but not on the current one."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()
@@ -183,19 +181,19 @@ class Canvas:
 
         for part in parts:
             for character in part.shown:
-                size = cells(character)
+                size = display_width(character)
                 if self._width is not None and self._used + size > self._width:
                     write()
                     self._break()
                 pending.append(character)
                 self._used += size
-            if part.kind is PartKind.NEWLINE and self._break_lines:
+            if part.kind is LookPartKind.NEWLINE and self._break_lines:
                 write()
                 self._break()
         write()
 
     def _separate(self) -> None:
-        """Marks the border to the token before, at the end of its line if that line is over."""
+        """Writes the separator to the previous token, at the end of that token's line."""
         if self._color or (self._is_empty and not self._line_end):
             return
         self._pieces.append(SEPARATOR)

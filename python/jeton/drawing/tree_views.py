@@ -1,6 +1,6 @@
-"""Trees of merges as indented lines, for terminals and as HTML.
+"""Renderers of merge trees: indented lines for terminals, nested lists for HTML.
 
-Trees are walked without recursion. What is too deep or too much to read is left out, and said.
+Traversal is iterative. Nodes beyond `MAX_NODES` or `MAX_DEPTH` are left out, and their number is displayed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_DEPTH = 24
 
 
 class _Line(NamedTuple):
-    """A node to show: its place, its depth, whether it is its parent's last, whether its own parts are left out."""
+    """Node to display: index, depth, whether it is the last child, whether its children are left out."""
 
     place: int
     depth: int
@@ -49,7 +49,7 @@ def _left_out(tree: Tree, shown: int, folded: int) -> str:
 
 
 def tree_to_terminal(tree: Tree, *, color: bool) -> str:
-    """A tree as lines: each symbol with its id and the rank of its merge, its parts below it.
+    """Renders a tree as lines: each symbol with its id and the rank of its merge, its children below it.
 
     Examples:
         >>> import jeton
@@ -90,7 +90,7 @@ _TREE_CSS = (
 
 
 def tree_to_html(tree: Tree) -> str:
-    """A tree as nested lists: a fragment that brings its own style, needs no script and loads nothing.
+    """Renders a tree as nested lists, a self-contained HTML fragment without scripts.
 
     Examples:
         >>> import jeton

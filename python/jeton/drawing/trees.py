@@ -1,7 +1,7 @@
-"""The tree of merges that built a token, as data.
+"""Merge trees of tokens, as data.
 
-A tree is a list of nodes, children before their parents, and not nested: a token may be thousands of bytes long and its
-tree as deep, which neither JSON writers nor recursive code survive.
+A tree is a flat list of nodes in postorder. A tree may be thousands of levels deep, which exceeds the recursion limits
+of JSON writers and of Python.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, Protocol
 
 from .colors import hue
 from .drawing import Look
-from .parts import Part, PartKind, parts_of
+from .look_parts import LookPart, LookPartKind, parts_of
 
 __all__ = ["Node", "Tree"]
 
 
 class MergeLike(Protocol):
-    """What a tree needs to know of a merge."""
+    """Attributes of a merge that a tree needs."""
 
     @property
     def rank(self) -> int: ...
@@ -29,7 +29,7 @@ class MergeLike(Protocol):
 
 
 class SplitLike(Protocol):
-    """What a tree needs to know of a piece that was taken apart again."""
+    """Attributes of the split of an unused piece that a tree needs."""
 
     @property
     def position(self) -> int: ...
@@ -42,7 +42,7 @@ class SplitLike(Protocol):
 
 
 class PretokenLike(Protocol):
-    """What a tree needs to know of a pretoken that was merged (`jeton.explanation.ExplainedPretoken`)."""
+    """Attributes of a merged pretoken that a tree needs (`jeton.explanation.ExplainedPretoken`)."""
 
     @property
     def start_ids(self) -> Sequence[int]: ...
@@ -55,13 +55,13 @@ class PretokenLike(Protocol):
 
 
 class Node(NamedTuple):
-    """A symbol that stood there at some moment.
+    """Symbol of a merge tree: an initial symbol, or the result of a merge.
 
     Attributes:
         id: its id.
-        rank: of the merge that made it; None for a first symbol.
+        rank: rank of the merge that created it; None for an initial symbol.
         start, end: the bytes of the pretoken it covers.
-        left, right: its parts, as places in `Tree.nodes`; None for a first symbol.
+        left, right: its children, as indices into `Tree.nodes`; None for an initial symbol.
     """
 
     id: int
@@ -74,13 +74,13 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Tree:
-    """The trees of merges of one pretoken.
+    """Merge forest of one pretoken.
 
     Attributes:
-        nodes: all symbols, each after its parts.
-        roots: the last ones, as places in `nodes`, from left to right: one for each token.
-        looks: what each node looks like, by its place; cut characters are named, long tokens cut short.
-        note: what is to be said where merges do not tell all; else empty.
+        nodes: all symbols, children before parents.
+        roots: the final symbols, as indices into `nodes`, from left to right; one for each token.
+        looks: display form of each node; split characters are named, long tokens truncated.
+        note: remark for trees that are not complete; else empty.
 
     Examples:
         >>> import jeton
@@ -101,13 +101,13 @@ class Tree:
 
     @classmethod
     def of(cls, pretoken: PretokenLike, describe: Callable[[int], bytes], note: str = "") -> Tree:
-        """The trees of a pretoken whose merges are known; `describe`: id -> the bytes of that token."""
+        """Builds the forest of a pretoken from its merges; `describe`: id -> bytes of the token."""
         lengths = pretoken.start_lengths
         if lengths is None:
             lengths = [len(describe(id)) for id in pretoken.start_ids]
         nodes: list[Node] = []
-        at: dict[int, int] = {}  # where a symbol starts -> its node
-        empty: list[int] = []  # symbols that cover nothing, such as an end-of-word mark
+        at: dict[int, int] = {}  # start of a symbol -> its node
+        empty: list[int] = []  # symbols that cover no bytes, such as an end-of-word mark
         start = 0
         for id, length in zip(pretoken.start_ids, lengths, strict=True):
             if length:
@@ -119,7 +119,7 @@ class Tree:
         for merge in pretoken.merges:
             left = at[merge.position]
             end = nodes[left].end
-            # What covers nothing stands last and merges with what ends there.
+            # Symbols without bytes are last, and merge with the symbol that ends there.
             right = at.pop(end) if end in at else empty.pop(0)
             at[merge.position] = len(nodes)
             nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
@@ -130,7 +130,7 @@ class Tree:
             for part, (id, start, end) in zip(built, halves, strict=True):
                 if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
                     at[start] = part
-                else:  # it was built of other parts than those it is taken apart into
+                else:  # the piece was merged from other children than those it is split into
                     at[start] = len(nodes)
                     nodes.append(Node(id, None, start, end, None, None))
         roots = [*(at[start] for start in sorted(at)), *empty]
@@ -144,14 +144,14 @@ class Tree:
         describe: Callable[[int], bytes],
         note: str = "",
     ) -> Tree:
-        """The tree of an id by a list of merges, id -> (left, right, rank); of ids that it lacks, a node alone."""
-        order: list[int] = []  # the ids of the nodes: a parent, then all on its right, then all on its left
+        """Builds the tree of an id from merges, id -> (left, right, rank); an id without a merge is a leaf."""
+        order: list[int] = []  # ids in reverse postorder: node, right subtree, left subtree
         open_ = [id]
         while open_:
             order.append(open_.pop())
             open_ += merges[order[-1]][:2] if order[-1] in merges else ()
         nodes: list[Node] = []
-        done: list[int] = []  # nodes that wait for their parent, the leftmost last
+        done: list[int] = []  # stack of nodes without a parent yet, the leftmost on top
         start = 0
         for each in reversed(order):
             if each in merges:
@@ -172,18 +172,18 @@ class Tree:
         return tree_to_terminal(self, color=False)
 
     def walk(self) -> Iterator[tuple[int, int]]:
-        """Every node with its depth, parents before their parts, from left to right."""
+        """Yields (node, depth) in preorder, from left to right."""
         open_ = [(root, 0) for root in reversed(self.roots)]
         while open_:
-            place, depth = open_.pop()
-            yield place, depth
-            node = self.nodes[place]
+            index, depth = open_.pop()
+            yield index, depth
+            node = self.nodes[index]
             if node.left is not None and node.right is not None:
                 open_ += [(node.right, depth + 1), (node.left, depth + 1)]
 
     @property
     def height(self) -> int:
-        """How many merges the highest of the trees is high."""
+        """Height of the tallest tree, in merges."""
         heights: list[int] = []
         for node in self.nodes:
             parts = (heights[part] for part in (node.left, node.right) if part is not None)
@@ -191,7 +191,7 @@ class Tree:
         return max(heights, default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it.
+        """Returns the tree as JSON-compatible objects.
 
         Examples:
             >>> import jeton
@@ -211,12 +211,12 @@ class Tree:
         return tree_to_html(self)
 
 
-# Bytes of a node that are shown: trees of long tokens have many long nodes.
+# Bytes displayed per node: a tree of a long token has many long nodes.
 MOST_SHOWN = 96
 
 
 def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look]:
-    """What each node looks like between its neighbors, which complete the characters that it cuts."""
+    """Computes the look of each node in its context, which completes the characters that it splits."""
     spelled = {id: describe(id) for id in {node.id for node in nodes}}
     text = b"".join(spelled[node.id] for node in nodes if node.left is None)
     looks = []
@@ -226,9 +226,9 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
         end = node.start + len(data)
         before, after = b"", rest
-        if text[node.start : end] == data:  # not where symbols cover what they do not spell
+        if text[node.start : end] == data:  # false for symbols that cover other bytes than they spell
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
-        parts = (*parts, Part(PartKind.TEXT, "…", "")) if long else parts
+        parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts
         looks.append(Look(node.id, hue(node.id), False, data, parts))
     return looks

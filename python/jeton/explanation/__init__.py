@@ -1,11 +1,12 @@
-"""How a text became tokens: the part of the pattern that made each pretoken, and what the model did with it.
+"""Step-by-step explanations of a tokenization: the regex alternative that matched each pretoken, and the model's steps.
 
 ```text
-facts        what happened to a pretoken: merges, a lattice, attempts
-lazy         a sequence that is computed when it is asked for
-explanation  all of a text, as JSON
-entry        what builds an entry of the vocabulary
-words, page  for people
+facts        steps within a pretoken: merges, a lattice, longest-match attempts
+lazy         lazily computed sequence
+explanation  explanation of a text, as JSON
+entry        merge tree of a vocabulary entry
+text_report  plain-text report
+page         HTML report
 ```
 """
 
@@ -14,29 +15,29 @@ from __future__ import annotations
 from .entry import entry_tree
 from .explanation import Explanation
 from .facts import (
-    Attempts,
     Edge,
     ExplainedMerge,
     ExplainedPretoken,
     ExplainedSplit,
+    ExplanationTotals,
     Lattice,
-    Path,
-    Totals,
+    Segmentation,
+    WordPieceAttempts,
     explained,
 )
 from .lazy import LazySequence
 
 __all__ = [
-    "Attempts",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
     "ExplainedSplit",
     "Explanation",
+    "ExplanationTotals",
     "Lattice",
     "LazySequence",
-    "Path",
-    "Totals",
+    "Segmentation",
+    "WordPieceAttempts",
     "entry_tree",
     "explained",
 ]

@@ -1,11 +1,11 @@
-"""What builds an entry of a vocabulary: its own bytes, merged."""
+"""Merge tree of a vocabulary entry, from the merges of its own bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from ..drawing import Tree
-from .facts import Merged, explained
+from .facts import MergeResult, explained
 
 __all__ = ["entry_tree"]
 
@@ -13,21 +13,21 @@ __all__ = ["entry_tree"]
 def entry_tree(
     id: int,
     describe: Callable[[int], bytes],
-    merged: Merged | None,
+    merged: MergeResult | None,
     merges: Iterable[tuple[int, int, int]] | None,
     *,
     by_chars: bool,
     alone: str = "",
 ) -> Tree:
-    """The tree of merges of an entry.
+    """Returns the merge tree of an entry.
 
     Args:
-        id: the entry's.
-        describe: id -> the bytes of that token.
-        merged: what the model makes of the entry's bytes alone, where it sees no more and no less than these.
-        merges: (left, right, new) by rank, to look the entry up in where it does; None: there is no list.
-        by_chars: whether first symbols may cover what they do not spell.
-        alone: why it has no tree, if it has none.
+        id: id of the entry.
+        describe: id -> bytes of the token.
+        merged: result of merging the entry's bytes; None if the model's input would be other than these bytes.
+        merges: (left, right, new) by rank, used if `merged` is None; None if the model has no list of merges.
+        by_chars: whether initial symbols may cover other bytes than they spell.
+        alone: reason why the entry has no tree; empty if it has one.
     """
     if alone:
         return Tree.listed(id, {}, describe, alone)
@@ -38,10 +38,10 @@ def entry_tree(
         ids = [tree.nodes[root].id for root in tree.roots]
         if ids == [id]:
             return tree
-        note = f"no merges lead to id {id}: by merges alone, its bytes become {len(ids)} tokens"
+        note = f"id {id} is not reachable by merges: its bytes merge into {len(ids)} tokens"
         return Tree.of(pretoken, describe, note)
     if merges is None:
-        return Tree.listed(id, {}, describe, "this model does not say by which merges")
+        return Tree.listed(id, {}, describe, "this model has no list of merges")
     by_result: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, new) in enumerate(merges):
         by_result.setdefault(new, (left, right, rank))

@@ -1,9 +1,9 @@
-"""`Explanation`: how a text became tokens, in words, JSON, color and HTML.
+"""`Explanation`: the steps from a text to its tokens, as text, JSON, colored terminal output and HTML.
 
-It stores merges and not sequences: n symbols have up to n - 1 merges, and the sequences between them would take O(n²).
-Sequences are replayed on demand. Words and HTML leave out what nobody would read and say how much that is; the JSON
-holds everything. Of a long text, `Tokenizer.explain` computes the pretokens and tokens that words and HTML show, and
-the totals; all others are computed when one of them is asked for.
+It stores merges instead of symbol sequences, which would take O(n²) memory for n symbols; sequences are replayed on
+demand. The text report and HTML are truncated and give the number of steps left out; the JSON is complete. Of a long
+text, `Tokenizer.explain` computes the totals and the pretokens and tokens that the reports display. The others are
+computed on first access.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
 from . import limits
-from .facts import ExplainedPretoken, Path, Totals
-from .words import counted, quoted_text, words
+from .facts import ExplainedPretoken, ExplanationTotals, Segmentation
+from .text_report import counted, quoted_text, report_lines
 
 __all__ = ["Explanation"]
 
 
 class TokenLike(Protocol):
-    """What an explanation needs to know of a token."""
+    """Attributes of a token that an explanation needs."""
 
     @property
     def id(self) -> int: ...
@@ -36,15 +36,15 @@ class TokenLike(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Every step from a text to its tokens; ``print`` it, or take `json`, `html` or `to_terminal`.
+    """Steps from a text to its tokens. ``print`` it, or use `json`, `html` or `to_terminal`.
 
     Attributes:
-        text: the text's bytes.
-        pretokens: how each pretoken became tokens.
+        text: bytes of the text.
+        pretokens: the pretokens with their steps.
         tokens: the tokens of the whole text.
-        describe: id -> the bytes of that token.
-        pattern_parts: the alternatives of the pattern, from left to right, where one pattern alone cuts the text.
-        totals: what is known of all pretokens without looking at each; None: they are looked at.
+        describe: id -> bytes of the token.
+        pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is one pattern.
+        totals: totals of all pretokens; None: computed by iterating over them.
 
     Examples:
         >>> from jeton.explanation import ExplainedMerge
@@ -58,7 +58,7 @@ class Explanation:
           s t
           -- (1, 2) s+t -> st  rank 0, id 256
           st
-          no pair left has a merge: stop
+          no mergeable pair left: stop
           ids [256]
     """
 
@@ -67,12 +67,12 @@ class Explanation:
     tokens: Sequence[TokenLike]
     describe: Callable[[int], bytes]
     pattern_parts: Sequence[str] = ()
-    totals: Totals | None = None
+    totals: ExplanationTotals | None = None
 
     @cached_property
     def drawing(self) -> Drawing:
-        """The tokens drawn; of a long text the first 2,000."""
-        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # a character is cut in 4 at most
+        """Drawing of the tokens; of a long text, of the first 2,000."""
+        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # a character has at most 4 bytes, so at most 4 tokens
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
         spelled = {token.id: token.bytes for token in tokens if token.id in added}
@@ -82,26 +82,25 @@ class Explanation:
 
     @cached_property
     def num_merges(self) -> int:
-        """All merges in the text."""
+        """Number of merges in the whole text."""
         return self._totals.num_merges
 
     @cached_property
-    def _totals(self) -> Totals:
+    def _totals(self) -> ExplanationTotals:
         if self.totals is not None:
             return self.totals
         added = frozenset(id for pretoken in self.pretokens if pretoken.special for id in pretoken.ids)
-        return Totals(sum(len(pretoken.merges) for pretoken in self.pretokens), added)
+        return ExplanationTotals(sum(len(pretoken.merges) for pretoken in self.pretokens), added)
 
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
-        """Replays one pretoken: its symbols before the first merge, after it, and so on to its ids.
+        """Replays one pretoken: yields its symbols before the first merge and after each merge.
 
-        Each is a new list; all of them together cost O(merges × symbols), which is why nobody stores them.
+        Each is a new list; together they cost O(merges × symbols).
         """
         ids = list(pretoken.start_ids)
         yield list(ids)
         for merge in pretoken.merges:
-            # Among equal ranks the leftmost goes first, so a merge is always at its pair's first place; no offsets
-            # are needed.
+            # Of equal ranks the leftmost merges first, so a merge is always at the first occurrence of its pair.
             index = ids.index(merge.left)
             while ids[index + 1] != merge.right:
                 index = ids.index(merge.left, index + 1)
@@ -109,11 +108,13 @@ class Explanation:
             yield list(ids)
 
     def tree(self, pretoken: ExplainedPretoken) -> Tree:
-        """The trees of merges of one pretoken: one for each of its tokens."""
+        """Returns the merge forest of one pretoken, one tree for each of its tokens."""
         return Tree.of(pretoken, self.describe)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `json` holds, as Python objects; a text that is not UTF-8 stands there readable and as ``bytes_hex``."""
+        """Returns the content of `json` as Python objects; text that is not UTF-8 is decoded with U+FFFD and also given
+        as ``bytes_hex``.
+        """
         data: dict[str, Any] = {"text": _readable(self.text)}
         if data["text"].encode() != self.text:
             data["bytes_hex"] = self.text.hex()
@@ -172,22 +173,22 @@ class Explanation:
 
     @cached_property
     def json(self) -> str:
-        """Everything, as one JSON document on one line; merges are in the order in which they were done."""
+        """The complete explanation as one line of JSON; merges are in order of application."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @cached_property
     def html(self) -> str:
-        """A fragment of HTML that brings its own style, needs no script and loads nothing."""
+        """The explanation as a self-contained HTML fragment without scripts."""
         from .page import to_html
 
         return to_html(self)
 
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
-        """The words, and the tokens drawn; `color` None: whether standard output wants it."""
+        """Returns the text report and the drawn tokens; `color` None: by `wants_color` of standard output."""
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,
-            *words(self, color=colored),
+            *report_lines(self, color=colored),
             "",
             to_terminal(self.drawing, color=colored, width=width),
         ]
@@ -196,11 +197,11 @@ class Explanation:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return "\n".join([self.summary, *words(self, color=False)])
+        return "\n".join([self.summary, *report_lines(self, color=False)])
 
     @cached_property
     def summary(self) -> str:
-        """One line: the text and its numbers."""
+        """One line: the text and its counts."""
         parts = [quoted_text(self.text), counted(len(self.text), "byte"), counted(len(self.pretokens), "pretoken")]
         parts += [counted(self.num_merges, "merge"), counted(len(self.tokens), "token")]
         return " · ".join(parts)
@@ -212,18 +213,18 @@ class Explanation:
         return self.html
 
     def name(self, id: int) -> str:
-        """A symbol in visible form."""
+        """Returns the visible form of a symbol."""
         return visible(self.describe(id))
 
     def shown(self, ids: Sequence[int]) -> Drawing:
-        """Symbols of one moment, drawn together, so that a character cut between two of them is named."""
+        """Draws adjacent symbols together, so that a character split between two of them is named."""
         return draw((id, self.describe(id)) for id in ids)
 
 
-def _path_dict(path: Path) -> dict[str, Any]:
+def _path_dict(path: Segmentation) -> dict[str, Any]:
     return {"edges": [list(edge) for edge in path.edges], "score": path.score}
 
 
 def _readable(data: bytes) -> str:
-    """Bytes as text, U+FFFD where they are none."""
+    """Decodes UTF-8 with U+FFFD for invalid bytes."""
     return data.decode("utf-8", "replace")

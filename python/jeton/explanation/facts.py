@@ -1,6 +1,6 @@
-"""What happened to each pretoken: merges, the lattice of Unigram, or the attempts of WordPiece.
+"""Steps within a pretoken: merges of BPE, the lattice of Unigram, or the longest-match attempts of WordPiece.
 
-Left out: computing any of it (the core does, by the same code that encodes).
+Left out: their computation, which the core does with the code that encodes.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = [
-    "Attempts",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
     "ExplainedSplit",
+    "ExplanationTotals",
     "Lattice",
-    "Merged",
-    "Path",
-    "Totals",
+    "MergeResult",
+    "Segmentation",
+    "WordPieceAttempts",
     "explained",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedMerge:
-    """One merge, at the moment it was done.
+    """One applied merge.
 
     Attributes:
-        left, right: the ids of the pair.
-        rank: the merge's priority; lower goes first.
-        result: the id that took their place.
-        position: where the left symbol begins, in bytes from the beginning of the pretoken.
-        rivals: the best few other pairs that could have merged at that moment, as (left, right, rank).
-        num_rivals: at how many other places some pair could have merged, repetitions of one pair included.
+        left, right: ids of the pair.
+        rank: priority of the merge; lower merges first.
+        result: id of the merged symbol.
+        position: start of the left symbol, in bytes from the beginning of the pretoken.
+        rivals: the best few other candidates at this step, as (left, right, rank).
+        num_rivals: number of other mergeable positions at this step, repeated pairs included.
     """
 
     left: int
@@ -46,13 +46,13 @@ class ExplainedMerge:
 
 
 class ExplainedSplit(NamedTuple):
-    """A piece that merging made and that is not in use, at the moment it was taken apart again.
+    """Split of an unused piece (SentencePiece's type UNUSED) after the last merge.
 
     Attributes:
-        position: where it begins, in bytes from the beginning of the pretoken.
-        middle: where its right part begins.
-        id: the piece.
-        left, right: the ids of its parts.
+        position: start of the piece, in bytes from the beginning of the pretoken.
+        middle: start of its right part.
+        id: id of the piece.
+        left, right: ids of its parts.
     """
 
     position: int
@@ -62,15 +62,15 @@ class ExplainedSplit(NamedTuple):
     right: int
 
 
-class Totals(NamedTuple):
-    """Of a whole text: the number of merges, and the ids of special and added tokens in it."""
+class ExplanationTotals(NamedTuple):
+    """Totals of a text: the number of merges, and the ids of the special and added tokens in it."""
 
     num_merges: int
     added: frozenset[int]
 
 
 class Edge(NamedTuple):
-    """A piece at a place of a pretoken: bytes start…end, its id (None for an unknown character), its score."""
+    """Edge of a lattice: bytes start…end of the pretoken, id of the piece (None: unknown character), score."""
 
     start: int
     end: int
@@ -78,8 +78,8 @@ class Edge(NamedTuple):
     score: float
 
 
-class Path(NamedTuple):
-    """A segmentation: its pieces in order, and the sum of their scores."""
+class Segmentation(NamedTuple):
+    """Path through a lattice: its edges in order, and the sum of their scores."""
 
     edges: Sequence[Edge]
     score: float
@@ -87,29 +87,29 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """All segmentations of a pretoken by a Unigram model.
+    """Lattice of a Unigram model over a pretoken.
 
     Attributes:
-        edges: the pieces that fit somewhere, by their start, shorter first; of a long text the first 131,072.
-        num_edges: how many there are.
-        best: the segmentation that was taken.
-        others: the next best, best first; none for a pretoken of more than 16,384 bytes.
+        edges: the edges by start, shorter first; at most the first 131,072.
+        num_edges: number of all edges.
+        best: the Viterbi segmentation, which is the result.
+        others: the next best segmentations, best first; empty for a pretoken of more than 16,384 bytes.
     """
 
     edges: Sequence[Edge]
     num_edges: int
-    best: Path
-    others: Sequence[Path]
+    best: Segmentation
+    others: Sequence[Segmentation]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
-    """What WordPiece found in a pretoken: at each place the longest entry. All longer ones were tried before it.
+class WordPieceAttempts:
+    """Greedy longest-match-first search of WordPiece. All longer prefixes were tried before each match.
 
     Attributes:
-        found: (start, end, id) of each, in bytes of the pretoken.
-        stuck_at: where no entry begins, so that the whole pretoken is unknown; None: nowhere.
-        is_too_long: whether the pretoken has more characters than the model looks at.
+        found: (start, end, id) of each match, in bytes of the pretoken.
+        stuck_at: position at which no entry matches, so that the whole pretoken is unknown; None: there is none.
+        is_too_long: whether the pretoken exceeds the model's ``max_input_chars_per_word``.
     """
 
     found: Sequence[tuple[int, int, int]]
@@ -119,23 +119,23 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPretoken:
-    """One pretoken, from its first symbols to its ids.
+    """One pretoken, from its initial symbols to its ids.
 
     Attributes:
-        byte_span: where it lies in the text.
-        text: its bytes, as the model saw them.
+        byte_span: half-open range of the text's bytes.
+        text: bytes of the pretoken as the model's input.
         special: whether it is a special or added token, which is matched whole and never merged.
         start_ids: the symbols before the first merge.
-        merges: the merges in the order in which they were done.
-        ids: its tokens: the symbols after the last merge, or what stands in for unknown characters among them.
-        start_lengths: bytes of the text that each first symbol covers, where that is not the symbol's own bytes (an
-            unknown character, an end-of-word mark); None: it is.
-        whole: whether the model took the pretoken as it stands in the vocabulary, before any merge.
-        by_merges: whether the model works by merges at all.
-        part: which part of the pattern made it, counted from 0; None where no pattern, or not one alone, cuts.
-        lattice: what a Unigram model chose from.
-        attempts: what a WordPiece model found.
-        splits: pieces that merging made and that are not in use, taken apart again after the last merge, in order.
+        merges: the merges in order of application.
+        ids: ids of its tokens: the symbols after the last merge, with byte fallback or unk for unknown characters.
+        start_lengths: bytes of the text that each initial symbol covers, if they differ from its own bytes (an unknown
+            character, an end-of-word mark); None: they are equal.
+        whole: whether the model found the whole pretoken in the vocabulary, before any merge.
+        by_merges: whether the model uses merges.
+        part: index of the regex alternative that matched it; None unless pre-tokenization is one pattern.
+        lattice: the lattice of a Unigram model.
+        attempts: the matches of a WordPiece model.
+        splits: unused pieces among the merged symbols, split again after the last merge, in order.
     """
 
     byte_span: tuple[int, int]
@@ -149,7 +149,7 @@ class ExplainedPretoken:
     by_merges: bool = True
     part: int | None = None
     lattice: Lattice | None = None
-    attempts: Attempts | None = None
+    attempts: WordPieceAttempts | None = None
     splits: Sequence[ExplainedSplit] = ()
 
 
@@ -157,8 +157,8 @@ _Edge = tuple[int, int, int | None, float]
 _Path = tuple[list[_Edge], float]
 _Step = tuple[int, tuple[int, int, int], int, list[tuple[int, int, int]], int]
 _Split = tuple[int, int, int, int, int]
-# As the core tells it: symbols, where each begins, steps, splits.
-Merged = tuple[list[int], list[int], list[_Step], list[_Split]]
+# Result of the core: initial symbols, their starts, steps, splits.
+MergeResult = tuple[list[int], list[int], list[_Step], list[_Split]]
 
 
 def explained(
@@ -168,13 +168,14 @@ def explained(
     whole: bool,
     part: int | None,
     ids: list[int],
-    merged: Merged | None,
+    merged: MergeResult | None,
     lattice: tuple[list[_Edge], int, _Path, list[_Path]] | None,
     longest: tuple[list[tuple[int, int, int]], int | None, bool] | None,
     *,
     by_chars: bool,
 ) -> ExplainedPretoken:
-    """One pretoken as the core explains it; `by_chars`: whether first symbols may cover what they do not spell.
+    """Converts the core's result for one pretoken; `by_chars`: whether initial symbols may cover other bytes than their
+    own.
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]
@@ -202,7 +203,7 @@ def explained(
         by_merges=merged is not None or added or whole,
         part=part,
         lattice=None if lattice is None else _lattice(*lattice),
-        attempts=None if longest is None else Attempts(*longest),
+        attempts=None if longest is None else WordPieceAttempts(*longest),
         splits=[ExplainedSplit._make(split) for split in splits],
     )
 
@@ -211,5 +212,5 @@ def _lattice(edges: list[_Edge], num_edges: int, best: _Path, others: list[_Path
     return Lattice([Edge._make(edge) for edge in edges], num_edges, _path(best), [_path(other) for other in others])
 
 
-def _path(path: _Path) -> Path:
-    return Path([Edge._make(edge) for edge in path[0]], path[1])
+def _path(path: _Path) -> Segmentation:
+    return Segmentation([Edge._make(edge) for edge in path[0]], path[1])

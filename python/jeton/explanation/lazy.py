@@ -1,4 +1,4 @@
-"""A sequence whose first items are at hand, and whose others are computed when one of them is asked for."""
+"""Lazily computed sequence with its first items given."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T]):
-    """n items, of which the first few are known.
+    """Sequence of n items; items after the given head are computed on first access.
 
     Args:
         head: the first items.
         length: n.
-        load: computes all items; called once, for the first item that is not in `head`.
+        load: computes all n items; called once, on the first access beyond `head`.
 
     Examples:
         >>> items = LazySequence("ab", 4, lambda: print("loading") or "abcd")
@@ -55,7 +55,7 @@ class LazySequence(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]  # as a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles all items: what computes them is a function of the tokenizer."""
+        """Pickles all items instead of `load`, which refers to the tokenizer."""
         return LazySequence, (list(self._all), self._length, list)
 
     def __repr__(self) -> str:

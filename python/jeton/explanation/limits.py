@@ -1,6 +1,6 @@
-"""What a person reads: beyond these, words and HTML stop and say what they leave out. The JSON holds everything.
+"""Limits of the text report and of HTML, which give the number of items left out. The JSON is not limited.
 
-Together they bound the output at a few thousand lines, about what a terminal keeps.
+Together they bound the output to a few thousand lines, about the scrollback of a terminal.
 """
 
 from __future__ import annotations
@@ -8,6 +8,6 @@ from __future__ import annotations
 MAX_PRETOKENS_SHOWN = 100
 MAX_MERGES_SHOWN = 40  # in one pretoken; edges of a lattice too
 MAX_SYMBOLS_SHOWN = 40  # in one line
-MAX_PART_SHOWN = 60  # characters of a part of the pattern
-# Drawn tokens of the whole text; a screenful of screens, and what a browser lays out without a pause.
+MAX_PART_SHOWN = 60  # characters of a regex alternative
+# Drawn tokens of the whole text; a browser lays out so many without a noticeable delay.
 MAX_TOKENS_SHOWN = 2_000

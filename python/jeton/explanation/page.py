@@ -1,4 +1,4 @@
-"""An explanation as HTML: the tokens drawn, then one foldable table for each distinct pretoken."""
+"""HTML report of an explanation: the drawn tokens, then one collapsible table for each distinct pretoken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..drawing import to_html as drawing_html
 from ..drawing import visible
 from . import limits
 from .facts import ExplainedPretoken, Lattice
-from .words import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
+from .text_report import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -27,7 +27,7 @@ _CSS = (
 
 
 def to_html(explanation: Explanation) -> str:
-    """A fragment that brings its own style, needs no script and loads nothing."""
+    """Renders an explanation as a self-contained HTML fragment without scripts."""
     parts = [f"<p>{html.escape(explanation.summary)}</p>", drawing_html(explanation.drawing)]
     if len(explanation.tokens) > limits.MAX_TOKENS_SHOWN:
         parts.append(f"<p>… and {len(explanation.tokens) - limits.MAX_TOKENS_SHOWN:,} tokens more</p>")
@@ -86,14 +86,14 @@ def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> str:
     if left_out > 0:
         rows.append(f'<tr><td colspan="4">… {counted(left_out, "piece")} more</td></tr>')
     scores = ", ".join(f"{path.score:.2f}" for path in lattice.others)
-    after = f"; the next best {scores}" if scores else ""
-    return f"<div>the best way adds up to {lattice.best.score:.2f}{after}</div>" + _table(
+    after = f"; next best: {scores}" if scores else ""
+    return f"<div>score of the best segmentation: {lattice.best.score:.2f}{after}</div>" + _table(
         ["bytes", "piece", "id", "score"], rows
     )
 
 
 def _row(cells: Sequence[str], kind: str = "") -> str:
-    """A row of a table; the last cell of four is an aside."""
+    """Renders a table row of four cells; the last one is de-emphasized."""
     asides = ["", "", "", ' class="rivals"']
     inside = "".join(f"<td{aside}>{html.escape(cell)}</td>" for cell, aside in zip(cells, asides, strict=True))
     return f'<tr class="{kind}">{inside}</tr>' if kind else f"<tr>{inside}</tr>"

@@ -1,7 +1,7 @@
-"""Tokenizers ↔ files: one module a format, all through `Definition` and the core's vocabulary.
+"""Reading and writing of tokenizer files: one module per format, based on `Definition` and the core's vocabulary.
 
-Content decides the format when reading, never the suffix; when writing the suffix names it. What a format cannot hold
-is refused by name. Nothing is pickled into a file or unpickled from one.
+Readers detect the format by content, never by suffix; for writing, the suffix selects it. Features that a format does
+not support are rejected by name. No format uses pickle.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import FILES, Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
-from .foreign import code_files, refuse_code
-from .naming import LOSSES
+from .error_context import LOSSES
 from .registry import REGISTRY
+from .remote_code import code_files, refuse_code
 
 __all__ = ["FORMATS", "format_of", "load", "save"]
 
-# Larger than any tokenizer, smaller than what would hurt: read only after a look at the size.
+# Limit of a file's size, above that of any tokenizer; checked before reading.
 MAX_FILE_BYTES = 1 << 30
-# Blank bytes before it too, where a line end and a brace could also begin a SentencePiece model.
+# A SentencePiece model may begin with a line feed and a brace, too, so the next character must be a quote or a brace.
 _IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 
-# first bytes -> what such a file is
+# magic number -> compression
 _COMPRESSED = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -40,10 +40,10 @@ _COMPRESSED = {
 }
 
 
-def _write_listing(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
-    from . import listing  # which draws, and loading needs nothing that does
+def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
+    from . import vocab_dump  # lazy, because it imports `drawing`
 
-    listing.write(tok, path)
+    vocab_dump.write(tok, path)
 
 
 _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
@@ -54,7 +54,7 @@ _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]
     "tekken": tekken.write,
     "vocab.txt": vocab_txt.write,
     "merges.txt": bpe_pair.write,
-    "vocab": _write_listing,
+    "vocab": _write_vocab_dump,
 }
 FORMATS = tuple(_WRITERS)
 _NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}
@@ -75,26 +75,26 @@ def load(
 ) -> Tokenizer:
     """Loads a tokenizer from a file or folder, or by its name.
 
-    Files of these formats are known by their content, whatever their suffix: `tokenizer.json`, tiktoken's rank files,
-    SentencePiece's `.model`, `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with
-    ``vocab.bpe``) beside it, and BERT's ``vocab.txt``.
+    The format is detected by content: `tokenizer.json`, tiktoken's rank files, SentencePiece's `.model`,
+    `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder, and
+    BERT's ``vocab.txt``.
 
     Args:
-        path_or_name: a file of one of these formats, or a folder that holds one; in a folder, `tokenizer_config.json`
-            brings roles, the chat template and the id layout of its class. Where there is no such path: a name of the
-            registry (``"o200k_base"``), or a repository of the Hugging Face hub, ``"hf:owner/name"`` or
-            ``"hf:owner/name@revision"``; both are downloaded once.
-        pattern: how text is split, for a rank file. One that is known by its content brings its publisher's pattern and
-            normalizer (Qwen's is NFC); with a pattern of yours neither is used.
-        special_tokens: spelling -> id, for a rank file; instead of those that a known one brings; ``{}`` means none.
-        layout: an id layout on top of a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a
-            dict of named specials, shift, languages and mask.
+        path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
+            `tokenizer_config.json` sets roles, the chat template and the id layout of its class. If there is no such
+            path: a name of the registry (``"o200k_base"``), or a repository of the Hugging Face hub,
+            ``"hf:owner/name"`` or ``"hf:owner/name@revision"``; both are downloaded once.
+        pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
+            normalizer (Qwen's is NFC); this argument replaces both.
+        special_tokens: spelling -> id, for a rank file; replaces those of a known one; ``{}`` means none.
+        layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
+            named specials, shift, languages and mask.
 
     Raises:
         FileNotFoundError: there is no such path or name.
-        DownloadError: a name whose file is not here and cannot be downloaded; says what to do.
-        FormatError: a file that is no tokenizer, or a broken one; says where.
-        UnsupportedFeatureError: a feature of the file that is not carried; names it.
+        DownloadError: a name whose file is not cached and cannot be downloaded; the message says what to do.
+        FormatError: the file is not a tokenizer, or broken; the error has the place.
+        UnsupportedFeatureError: the file has a feature that is not supported; the error names it.
         ConfigError: an unknown rank file without `pattern`.
 
     Examples:
@@ -107,11 +107,11 @@ def load(
     """
     path, name = Path(file_path(path_or_name, "path_or_name")), None
     is_fetched = not path.exists() or not os.fspath(path_or_name)
-    if is_fetched:  # an empty path would be the folder that one is in
+    if is_fetched:  # an empty path would otherwise be the current folder
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
-        if not is_fetched:  # what is fetched was looked at, with its listing
+        if not is_fetched:  # downloads were checked already, by the repository's listing
             names = [entry.name for entry in path.iterdir() if entry.is_file()]
             refuse_code(str(path), path, names, code_files(names))
         config = read_config(path)
@@ -127,7 +127,7 @@ def load(
 
 
 def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:
-    """The tokenizer of a file, by its content."""
+    """Reads a tokenizer from a file's content."""
     source = str(path)
     if tiktoken.looks_like(data):
         _only(given, "pattern", "special_tokens")
@@ -159,20 +159,20 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:
-    """Refuses what the caller gave and the format has no use for."""
+    """Rejects arguments that do not apply to the format."""
     for name, value in given.items():
         if value is not None and name not in names:
-            raise ConfigError(f"{name}= is for another format; this file holds its own", option=name)
+            raise ConfigError(f"{name}= does not apply to this format, whose files contain it", option=name)
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    """The file or folder of a name, and the name where the registry has it."""
+    """Returns the file or folder of a name, and the name if it is the registry's."""
     if not isinstance(name, str) or (name not in REGISTRY and not name.startswith("hf:")):
         raise FileNotFoundError(
             f"there is no file or folder {os.fspath(name)!r}, and no tokenizer has this name. "
             f"Names: {', '.join(REGISTRY)}; a repository of the Hugging Face hub is hf:owner/name"
         )
-    from .remote import fetch  # what speaks to networks costs more to import than all else together
+    from .remote import fetch  # lazy: imports the HTTP client
 
     return fetch(name), name if name in REGISTRY else None
 
@@ -181,19 +181,19 @@ def _read(path: Path) -> bytes:
     size = path.stat().st_size
     if size <= MAX_FILE_BYTES:
         with open_path(os.fspath(path)) if path.is_fifo() else path.open("rb") as file:
-            # a device or a pipe says that it has no bytes, and may have them without end
+            # a device or a pipe has size 0 and may be endless
             data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:
-        raise FormatError(f"{path}: more bytes than a tokenizer has (limit {MAX_FILE_BYTES})", place="the size")
+        raise FormatError(f"{path}: too large for a tokenizer (limit {MAX_FILE_BYTES} bytes)", place="the size")
     return data
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that a path names for writing.
+    """Returns the format for writing to a path, by its suffix.
 
     Raises:
-        ConfigError: its suffix is that of no format.
+        ConfigError: no format has this suffix.
 
     Examples:
         >>> format_of("my.json"), format_of("vocab.txt"), format_of("my.vocab")
@@ -211,13 +211,13 @@ def format_of(path: str | os.PathLike[str]) -> str:
 
 
 def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
-    """Writes a tokenizer; see `Tokenizer.save`."""
+    """Implements `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
     if unknown := [name for name in accept_loss if name not in LOSSES]:
         raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
     if not os.fspath(path):
-        raise ConfigError("the path to save to is empty", option="path")  # it would be the folder that one is in
+        raise ConfigError("the path to save to is empty", option="path")  # it would be the current folder
     format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)

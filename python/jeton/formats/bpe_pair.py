@@ -1,8 +1,8 @@
 """GPT-2's pair of files: entries and merges, ``encoder.json`` + ``vocab.bpe`` or ``vocab.json`` + ``merges.txt``.
 
-The files say nothing of how text is split or which tokens are special. Alone they are GPT-2's: byte level, its pattern,
-``<|endoftext|>`` special where it is an entry. A `tokenizer_config.json` beside them may name RoBERTa's class (its
-special tokens and template) or Qwen2's (its pattern, NFC), the special tokens, ``add_prefix_space``, and
+The files have neither pattern nor special tokens. Without a configuration, GPT-2's are assumed: byte level, its
+pattern, and ``<|endoftext|>`` as special token if it is an entry. A `tokenizer_config.json` in the same folder may name
+RoBERTa's class (its special tokens and template) or Qwen2's (its pattern, NFC), special tokens, ``add_prefix_space``,
 ``add_bos_token`` and ``add_eos_token``.
 
 Source: openai/gpt-2 src/encoder.py; huggingface/transformers tokenization_gpt2.py, tokenization_roberta.py,
@@ -22,8 +22,8 @@ from ..definition import Bpe, Component, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import ENTRY, added_tokens, with_tokens
+from .error_context import error_context, refuse_losses
 from .layout import enclosed
-from .naming import losing, naming
 
 __all__ = ["looks_like", "partner", "read", "write"]
 
@@ -37,7 +37,7 @@ _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTo
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether the content is one of the two files: lines of two tokens, or one flat JSON object of ids.
+    """Detects either file by its content: lines of two tokens, or a flat JSON object of ids.
 
     Examples:
         >>> looks_like(b"#version: 0.2\\nh e\\n"), looks_like(b'{"!": 0, "a": 1}'), looks_like(b'{"version": "1.0"}')
@@ -65,24 +65,24 @@ def _is_vocab(data: bytes) -> bool:
 
 
 def partner(path: Path) -> tuple[Path, Path]:
-    """(entries, merges) of either file, or of the folder that holds both. Names may have a prefix, ``gpt2.vocab.bpe``.
+    """Returns the paths (entries, merges), given either file or a folder. Names may have a prefix, ``gpt2.vocab.bpe``.
 
     Raises:
-        FileNotFoundError: the other file is not there.
+        FileNotFoundError: the other file does not exist.
     """
     if path.is_dir():
         for vocab, merges in NAMES:
             if (path / vocab).is_file() and (path / merges).is_file():
                 return path / vocab, path / merges
         raise FileNotFoundError(
-            f"the folder {path} holds neither vocab.json with merges.txt nor encoder.json with vocab.bpe"
+            f"the folder {path} contains neither vocab.json with merges.txt nor encoder.json with vocab.bpe"
         )
     for vocab, merges in NAMES:
         for mine, other in ((vocab, merges), (merges, vocab)):
             if path.name.endswith(mine):
                 beside = path.with_name(path.name.removesuffix(mine) + other)
                 if not beside.is_file():
-                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not beside it")
+                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not in its folder")
                 return (path, beside) if mine == vocab else (beside, path)
     raise FileNotFoundError(
         f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(NAMES, ()))}"
@@ -90,32 +90,32 @@ def partner(path: Path) -> tuple[Path, Path]:
 
 
 def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
-    """A tokenizer from the content of both files.
+    """Reads a tokenizer from the content of both files.
 
     Args:
-        vocab: spelling -> id, as JSON.
-        merges: the lines of merges.
-        source: their name, for messages.
-        config: the `tokenizer_config.json` beside them.
+        vocab: JSON object spelling -> id.
+        merges: lines of merges.
+        source: name of the files, for messages.
+        config: content of `tokenizer_config.json`.
 
     Raises:
-        FormatError: broken or contradictory files; says which line.
-        UnsupportedFeatureError: a tokenizer class that is not carried.
+        FormatError: broken or contradictory files; the error has the line.
+        UnsupportedFeatureError: the tokenizer class is not supported.
     """
     config = config or {}
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         spelled = _core.read_pair(vocab, merges)
         kind = str(config.get("tokenizer_class") or "GPT2Tokenizer").removesuffix("Fast")
         if kind not in _CLASSES:
             raise UnsupportedFeatureError(
-                f"the tokenizer class {kind!r} is not carried for this pair of files",
+                f"the tokenizer class {kind!r} is not supported for this pair of files",
                 place="tokenizer_config.json: tokenizer_class",
                 feature="tokenizer_class",
             )
         roles = _roles(config, kind, spelled)
         added = {id: (token, True, 0) for token in roles.values() if (id := spelled.id(token)) is not None}
         if kind == "RobertaTokenizer" and (mask := spelled.id(roles.get("mask", ""))) is not None:
-            added[mask] = (roles["mask"], True, 1)  # takes the white space before it
+            added[mask] = (roles["mask"], True, 1)  # lstrip
         added |= added_tokens(config)
         added = {
             id: (token, special, flags | ENTRY if spelled.id(token) == id else flags)
@@ -155,7 +155,7 @@ def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabular
         token = config.get(f"{role}_token", default.get(role))
         token = token.get("content") if isinstance(token, dict) else token
         if token is not None and not isinstance(token, str):
-            raise FormatError(f"{role}_token is no text", place=f"tokenizer_config.json: {role}_token")
+            raise FormatError(f"{role}_token is not a string", place=f"tokenizer_config.json: {role}_token")
         if token and (spelled.id(token) is not None or f"{role}_token" in config):
             roles[role] = token
     return roles
@@ -169,10 +169,10 @@ def _around(cls: int | None, sep: int | None) -> Component:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes ``vocab.json`` and ``merges.txt`` into a folder, which is made if it is not there; each in one step.
+    """Writes ``vocab.json`` and ``merges.txt`` into a folder, which is created if necessary; each atomically.
 
     Raises:
-        UnsupportedFeatureError: another model, or a loss that was not accepted.
+        UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
     """
     files = render(tok, accept_loss)
     folder = Path(path)
@@ -183,7 +183,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
-    """Name -> content of the files that `write` writes."""
+    """Returns name -> content of the files that `write` writes."""
     definition = tok.definition
     model = definition.model
     if not isinstance(model, Bpe) or model.level != "byte" or model.end_of_word is not None:
@@ -194,7 +194,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     if model.whole_first:
         losses["whole_first"] = "that whole pretokens are looked up first"
     if model.unk_token is not None and any(tok._core.find(bytes([byte]), False) is None for byte in range(256)):
-        losses |= {"unk_token": "the unknown token, which stands for bytes that have no entry"}
+        losses |= {"unk_token": "the unknown token, which replaces bytes without an entry"}
     if definition.normalizer:
         losses["normalizer"] = "the normalizer"
     if definition.pretokenizer != (_GPT2,):
@@ -210,7 +210,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
     tokens = tok._core.added_tokens()
     if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
         losses["special_tokens"] = "which tokens are special or added"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     odd = [token for _, token, _, _ in tokens if token != _ENDOFTEXT and _core.read_bytes(token) is None]
     if odd:
         raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")

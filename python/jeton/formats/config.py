@@ -1,8 +1,8 @@
-"""`tokenizer_config.json` and what else stands beside a tokenizer's file in a folder: roles and the chat template.
+"""`tokenizer_config.json` and related files of transformers: roles, chat template and other configuration.
 
-Roles and chat template change no id. What transformers keeps there beside (lengths, padding, keys of other programs) is
-kept as it is for the next folder. What class and flags mean for ids is not decided here: `layout` and `folder` do for a
-SentencePiece model, `vocab_txt` and `bpe_pair` for their files.
+Roles and chat template do not affect ids. Other keys (lengths, padding, keys of other programs) are preserved and
+written again. The effect of class and flags on ids is implemented in `layout` and `folder` for SentencePiece models,
+and in `vocab_txt` and `bpe_pair` for their files.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ __all__ = [
     "with_tokens",
 ]
 
-# the order of transformers
+# in the order of transformers
 _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
-# Larger than any; chat templates are long.
+# Above the size of any configuration; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 _ADDED = "added_tokens.json"
-# of added tokens, as the core has them
+# flags of added tokens -> the core's bits
 FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
-ENTRY = 16  # no flag of the file's: the model has it as an entry, too
+ENTRY = 16  # internal flag: the token is also an entry of the model
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration in a folder; empty where there is none.
+    """Reads the configuration of a folder; empty if there is none.
 
-    `special_tokens_map.json` fills in roles, `chat_template.jinja` the chat template, as transformers has it. What
-    `added_tokens.json` holds stands under that name.
+    As in transformers, `special_tokens_map.json` adds roles and `chat_template.jinja` the chat template. The content of
+    `added_tokens.json` is stored under its file name.
 
     Raises:
-        FormatError: a file that is no JSON object, or not UTF-8.
+        FormatError: a file is not a JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
@@ -75,10 +75,10 @@ def _text(path: Path) -> str:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object that is a file.
+    """Reads a file that is a JSON object.
 
     Raises:
-        FormatError: it is none, or holds what no text can be: half a surrogate pair.
+        FormatError: not a JSON object, or a string has a lone surrogate.
     """
     try:
         config = json.loads(_text(path))
@@ -89,7 +89,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise FormatError(f"{path}: nested too deeply", format=path.name, place="$") from None
     except UnicodeEncodeError:
-        raise FormatError(f"{path}: a text holds a lone surrogate", format=path.name, place="$") from None
+        raise FormatError(f"{path}: a string has a lone surrogate", format=path.name, place="$") from None
     except ValueError:  # Python's limit on digits
         raise FormatError(f"{path}: a number of thousands of digits", format=path.name, place="$") from None
     if not isinstance(config, dict):
@@ -98,10 +98,10 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool | None:
-    """A switch; where it is null or missing, the default.
+    """Reads a boolean; the default if it is null or missing.
 
     Raises:
-        FormatError: it is neither true nor false.
+        FormatError: not a boolean.
     """
     value = config.get(name)
     if value is not None and not isinstance(value, bool):
@@ -110,10 +110,10 @@ def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool |
 
 
 def added_tokens(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
-    """Id -> (content, whether it is special, flags), as ``added_tokens_decoder`` has it.
+    """Reads ``added_tokens_decoder``: id -> (content, is special, flags).
 
     Raises:
-        FormatError: it is something else.
+        FormatError: it has another structure.
 
     Examples:
         >>> added_tokens({"added_tokens_decoder": {"7": {"content": "<x>", "special": True, "lstrip": True}}})
@@ -133,10 +133,10 @@ def added_tokens(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
 
 
 def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, bool, int]]) -> _core.Vocabulary:
-    """The entries with added tokens, as `added_tokens` gives them.
+    """Adds the tokens of `added_tokens` to a vocabulary.
 
     Raises:
-        FormatError: an id or a content that belongs to another entry.
+        FormatError: an id or content belongs to another entry.
     """
     ids = set(vocabulary.ids())
     entries = set()
@@ -145,7 +145,7 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
             entries.add(id)
         elif found is not None or id in ids:
             raise FormatError(
-                f"the added token {content!r:.60} has the id {id}; that is not what the entries say",
+                f"the added token {content!r:.60} has the id {id}, which contradicts the vocabulary",
                 place="tokenizer_config.json: added_tokens_decoder",
             )
     return vocabulary.with_added(
@@ -157,17 +157,17 @@ def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, boo
 
 
 def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer, if it has what `added_tokens.json` adds.
+    """Checks that the tokenizer has all tokens of `added_tokens.json`, an older format without flags.
 
     Raises:
-        UnsupportedFeatureError: it lacks a token of that file, an older form that says less.
+        UnsupportedFeatureError: a token is missing.
     """
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     for content in config.get(_ADDED, {}):
         if content not in known:
             raise UnsupportedFeatureError(
-                f"{_ADDED} adds {content!r:.60} and does not say how it is matched; added_tokens_decoder in "
-                "tokenizer_config.json does",
+                f"{_ADDED} adds {content!r:.60} without the flags for matching; specify it by added_tokens_decoder in "
+                "tokenizer_config.json",
                 place=_ADDED,
                 feature="added_tokens",
             )
@@ -175,7 +175,7 @@ def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """Role -> special token.
+    """Returns role -> special token.
 
     Examples:
         >>> roles_of({"bos_token": "<s>", "pad_token": None, "eos_token": {"content": "</s>"}, "add_bos_token": True})
@@ -191,7 +191,7 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
-    """The special tokens that a configuration names, in the order in which transformers adds them, and their flags.
+    """Returns special token -> flags of a configuration, in the order in which transformers adds them.
 
     Examples:
         >>> special_tokens({"zoo_token": "<z>", "pad_token": "<p>", "bos_token": {"content": "<s>", "lstrip": True}})
@@ -211,18 +211,18 @@ def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
     return special
 
 
-# What the tokenizer itself holds; and code, which is not saved.
+# Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.
 _HELD = ("chat_template", "added_tokens_decoder", _ADDED, "auto_map")
 
 
 def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bool) -> dict[str, Any]:
-    """What of a configuration is kept as it is.
+    """Returns the keys of a configuration that are preserved unchanged.
 
     Args:
         config: the configuration.
-        roles: the tokenizer's; a role it lacks is not kept, for transformers would add its token.
-        keeps_class: the configuration stands beside a `tokenizer.json`, which its class reads. Beside another file the
-            class makes a tokenizer of its own of that file.
+        roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From
+            another file the class builds a tokenizer by its own rules.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
@@ -237,10 +237,10 @@ def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bo
 
 
 def render_config(definition: Definition) -> bytes:
-    """The file that transformers reads beside a tokenizer.json.
+    """Renders `tokenizer_config.json`.
 
-    transformers wants a class: ``"PreTrainedTokenizerFast"`` reads any tokenizer.json as it is, another only what it
-    knows. It gives no segment ids unless the file or the class asks for them.
+    transformers requires a class. ``"PreTrainedTokenizerFast"`` supports any tokenizer.json, other classes only their
+    own models. Segment ids must be requested by the file or the class.
     """
     config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -259,7 +259,7 @@ def render_config(definition: Definition) -> bytes:
 
 
 def _has_segments(definition: Definition) -> bool:
-    """Whether the template gives the texts of a pair different segment ids."""
+    """Tests whether the template has segment ids other than 0."""
     template = definition.template or {}
     items = (*template.get("single", ()), *(template.get("pair") or ()))
     return any(item.get("type_id") for item in items)

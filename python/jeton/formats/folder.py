@@ -1,9 +1,9 @@
-"""A folder as `transformers` has it: a tokenizer's file and, beside it, tokenizer_config.json.
+"""Folders of `transformers`: a tokenizer file and tokenizer_config.json.
 
-Of several files the one that says most counts: tokenizer.json, then tekken.json, a SentencePiece model, the pair of
-entries and merges, vocab.txt, a rank file. The configuration brings roles and the chat template, decides the id layout
-of a SentencePiece model by its class, its template and what is added behind its pieces, and whether vocab.txt is
-lowercased.
+Of several tokenizer files the most complete one is read: tokenizer.json, then tekken.json, a SentencePiece model, the
+pair of entries and merges, vocab.txt, a rank file. The configuration sets roles and the chat template; for a
+SentencePiece model also the id layout (by its class), the template and the tokens after the pieces; for vocab.txt also
+lowercasing.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
 from .config import ENTRY, added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
-from .naming import naming
+from .error_context import error_context
 
 __all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
 
-# in this order
+# in order of precedence
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 
 
 def choose(folder: Path) -> Path:
-    """The file in a folder that holds the tokenizer.
+    """Returns the tokenizer file of a folder.
 
     Raises:
         FileNotFoundError: there is none.
@@ -41,19 +41,21 @@ def choose(folder: Path) -> Path:
         if found:
             return found[0]
     names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "nothing"
-    raise FileNotFoundError(f"the folder {folder} holds no tokenizer: none of {', '.join(_NAMES)} (it holds: {names})")
+    raise FileNotFoundError(
+        f"the folder {folder} contains no tokenizer: none of {', '.join(_NAMES)} (it contains: {names})"
+    )
 
 
 def layout_of(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The id layout that a configuration asks for."""
+    """Returns the id layout of a configuration."""
     return layouts.for_class(config)
 
 
 def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a SentencePiece model with the special tokens that a configuration adds to it.
+    """Adds the special tokens of a configuration to a SentencePiece tokenizer.
 
     Raises:
-        UnsupportedFeatureError: an added token that is no special one.
+        UnsupportedFeatureError: an added token is not special.
     """
     known = {(id, content) for id, content, _, _ in tok._core.added_tokens()}
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
@@ -64,23 +66,23 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     for id, (content, special, _) in added.items():
         if not special or tok._core.content(id) is not None or pieces.find_any(content.encode()) is not None:
             raise UnsupportedFeatureError(
-                f"the added token {content!r:.60} with id {id} is not a special token behind the pieces of a "
+                f"the added token {content!r:.60} with id {id} is not a special token after the pieces of a "
                 "SentencePiece model; the .model file itself loads",
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
             )
-    with naming("tokenizer_config.json", "tokenizer_config.json"):
+    with error_context("tokenizer_config.json", "tokenizer_config.json"):
         return Tokenizer(tok.definition, with_tokens(pieces, added))
 
 
 def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer with the special tokens that a configuration names and its file does not have as such.
+    """Adds special tokens that a configuration names and the tokenizer file lacks.
 
-    As transformers does it: an entry becomes special where it is, what is no entry gets the next id, in the order of
-    `special_tokens`.
+    As in transformers, an existing entry becomes special and keeps its id; a new token gets the next id, in the order
+    of `special_tokens`.
 
     Raises:
-        UnsupportedFeatureError: the next id is not the one that the configuration or transformers gives.
+        UnsupportedFeatureError: the next id differs from that of the configuration or of transformers.
     """
     known = {content for _, content, _, _ in tok._core.added_tokens()}
     listed = {token[0]: (id, token) for id, token in sorted(added_tokens(config).items())}
@@ -99,13 +101,13 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         is_next = id < tok.vocab_size or tok.num_tokens == tok.vocab_size  # transformers counts the entries
         if not is_next or listed.get(content, (id,))[0] != id:
             raise UnsupportedFeatureError(
-                f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks, and what id it "
-                "gets there is not carried",
+                f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; the id that "
+                "transformers would give it is not supported",
                 place="tokenizer_config.json",
                 feature="added_tokens",
             )
         added[id] = token
-    with naming("tokenizer_config.json", "tokenizer_config.json"):
+    with error_context("tokenizer_config.json", "tokenizer_config.json"):
         more = vocabulary.with_added(
             list(added),
             [content.encode() for content, _, _ in added.values()],
@@ -116,9 +118,9 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool) -> Tokenizer:
-    """The tokenizer with a configuration's roles, chat template and what else it says.
+    """Applies a configuration: roles, chat template and other keys.
 
-    Roles whose token it lacks are left out: those of a rank file or a tekken.json, which transformers does not read so.
+    Roles with missing tokens are omitted. They occur with rank files and tekken.json, which transformers converts.
 
     Args:
         tok: the tokenizer.
@@ -137,18 +139,18 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool)
     named = template if isinstance(template, list) else [{"template": template}]
     if not all(isinstance(one, dict) and isinstance(one.get("template"), str | None) for one in named):
         place = "tokenizer_config.json: chat_template"
-        raise FormatError("a chat template is a text, or a list of named texts", place=place)
+        raise FormatError("a chat template is a string, or a list of named strings", place=place)
     more = kept(config, roles, keeps_class=keeps_class)
     return tok._with_facts(roles=roles, chat_template=template, config=more)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes both files into the folder, which is made if it is not there. Each file is replaced in one step.
+    """Writes both files into the folder, which is created if necessary. Each file is replaced atomically.
 
-    Two files that overrule or add to the configuration are written too, where an earlier tokenizer left them.
+    Existing special_tokens_map.json and chat_template.jinja, which override the configuration, are replaced, too.
 
     Raises:
-        ConfigError: a chat template is left there, and this tokenizer has none, or several.
+        ConfigError: the folder has a chat_template.jinja, and this tokenizer has no chat template, or several.
     """
     template = tok.definition.chat_template
     files = {"tokenizer.json": tokenizer_json.render(tok, accept_loss)}
@@ -160,7 +162,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
         files["special_tokens_map.json"] = (json.dumps(roles, indent=2, ensure_ascii=False) + "\n").encode()
     if (folder / "chat_template.jinja").is_file():
         if not isinstance(template, str):
-            raise ConfigError(f"{folder} holds the chat_template.jinja of another tokenizer: remove it", option="path")
+            raise ConfigError(f"{folder} has the chat_template.jinja of another tokenizer: remove it", option="path")
         files["chat_template.jinja"] = template.encode()
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():

@@ -1,8 +1,8 @@
-"""The parts around the model in `tokenizer.json`: how HF spells what a `Definition` says, and back.
+"""Conversion between the pipeline stages of `tokenizer.json` and those of a `Definition`.
 
-A `Definition` has parts in HF's own words, so most pass through as they are. What differs: a Sequence is a tuple; a
-split by a known pattern is that pattern, by name; raw bytes need no ByteLevel; and what joins tokens as they are needs
-no decoder.
+A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
+Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component; and plain
+concatenation needs no decoder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..definition import Bpe, Component, Definition, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from .hf_template import read_template, write_template
 
-__all__ = ["Parts", "read_parts", "write_parts"]
+__all__ = ["PipelineJson", "read_parts", "write_parts"]
 
 JSON = dict[str, Any]
 
@@ -33,20 +33,20 @@ DECODERS = (
 )  # fmt: skip
 
 _BYTES: JSON = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-_JOIN: JSON = {"type": "Join", "separator": " "}  # what HF does without a decoder
+_JOIN: JSON = {"type": "Join", "separator": " "}  # HF's default without a decoder
 _FUSE: JSON = {"type": "Fuse"}
-# Not HF's Strip, which panics on an empty text.
+# Used instead of HF's Strip, which panics on an empty text.
 _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
 
 
 @dataclass
-class Parts:
-    """What surrounds the model in the file.
+class PipelineJson:
+    """Pipeline stages in HF's JSON.
 
     Attributes:
-        normalizer, pre_tokenizer, post_processor, decoder: as HF spells them; None where there is none.
-        mark: what tokens that end a word are spelled with at their end.
-        losses: name -> what HF cannot express.
+        normalizer, pre_tokenizer, post_processor, decoder: HF's JSON; None for a stage without components.
+        mark: end-of-word mark in the spelling of tokens.
+        losses: name -> description of a feature that HF does not support.
     """
 
     normalizer: JSON | None
@@ -79,16 +79,16 @@ def _without(regex: str) -> JSON:
     return {"type": "Replace", "pattern": {"Regex": regex}, "content": ""}
 
 
-# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> Parts:
-    """HF's spelling of a definition.
+def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) -> PipelineJson:
+    """Converts a definition to HF's JSON.
 
     Args:
-        definition: what to spell.
-        mark: for a mark of its own, the private-use character that stands for it; for a suffix, the suffix.
-        token: id -> how the vocabulary spells it.
+        definition: the definition.
+        mark: the private-use character that represents an end-of-word symbol, or the end-of-word suffix.
+        token: id -> spelling.
     """
     losses: dict[str, str] = {}
     normalizer = _write_normalizer(definition.normalizer, losses)
@@ -99,7 +99,7 @@ def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) 
         if model.level == "byte":
             losses["end_of_word"] = "an end-of-word symbol at byte level"
         normalizer = [{"type": "Replace", "pattern": {"Regex": r"(?<=\S)(?=\s|$)"}, "content": mark}]
-    return Parts(
+    return PipelineJson(
         _sequence("normalizers", normalizer),
         _sequence("pretokenizers", splits),
         write_template(ordered(definition.template), token),
@@ -110,7 +110,7 @@ def write_parts(definition: Definition, mark: str, token: Callable[[int], str]) 
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """SentencePiece's normalizer in HF's parts: the same text where its character map is the identity."""
+    """Converts SentencePiece's normalizer to HF's components; equivalent if the character map is the identity."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":
@@ -131,13 +131,13 @@ def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> lis
             written.append({"type": "Prepend", "prepend": space})
         if part["escape_whitespaces"]:
             written.append(_replace(" ", "▁"))
-        if part["remove_extra_whitespaces"]:  # at the end of an escaped text also the mark where it stood as text
+        if part["remove_extra_whitespaces"]:  # in escaped text also a literal ▁ at the end
             written.append(_without(r"\x{2581}+\z" if part["escape_whitespaces"] else r" +\z"))
     return written
 
 
 def _write_pretokenizer(definition: Definition, losses: dict[str, str]) -> list[JSON]:
-    """Pre-tokenizers that split as the definition's do, and ByteLevel where units are bytes."""
+    """Converts the pre-tokenizer, and appends ByteLevel for a byte-level model."""
     splits: list[JSON] = []
     bytes_done = not definition.is_byte_level or _has_byte_level(definition)
     for part in definition.pretokenizer:
@@ -153,9 +153,7 @@ def _write_pretokenizer(definition: Definition, losses: dict[str, str]) -> list[
         else:
             translated, construct = _core.oniguruma_pattern(spelled, is_regex=name is None)
             if translated is None:
-                losses["pattern"] = (
-                    f"the pattern {spelled!r}: {construct} means something else, or nothing, in Oniguruma"
-                )
+                losses["pattern"] = f"the pattern {spelled!r}: {construct} is not supported, or differs, in Oniguruma"
             else:
                 splits.append(_split(translated))
     return splits if bytes_done else [*splits, _byte_level()]
@@ -191,20 +189,20 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     return _sequence("decoders", written)
 
 
-# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
-    """The fields of a `Definition` around the model, and whether its units are bytes (``is_byte_level``).
+    """Converts the stages of a file to the fields of a `Definition`, and ``is_byte_level``.
 
     Args:
-        top: the file.
-        byte_level_model: the model is BPE, whose units are bytes where text passes through the byte alphabet.
-        suffix: what HF glues to the last unit of a pretoken; empty where there is none.
-        is_inside: some token holds the suffix elsewhere, so that a decoder that replaces it does more than end words.
+        top: the parsed file.
+        byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
+        suffix: end-of-word suffix; empty if there is none.
+        is_inside: whether a token contains the suffix elsewhere, so that a decoder that replaces it also changes those.
 
     Raises:
-        UnsupportedFeatureError: a part that is not carried; names it and its place.
+        UnsupportedFeatureError: a component is not supported; the error has its place.
     """
     normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
     pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)
@@ -213,7 +211,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
     is_byte_level = byte_level_model and num_spelled > 0
     pretokenizer: list[Component] = []
     for index, part in enumerate(pre):
-        is_only = num_spelled == 1 and index == len(pre) - 1  # a second one spells what the first one spelled
+        is_only = num_spelled == 1 and index == len(pre) - 1  # a second ByteLevel would encode the output of the first
         if part["type"] == "ByteLevel" and is_only and is_byte_level and not part.get("add_prefix_space", True):
             if part.get("use_regex", True):
                 pretokenizer.append({"type": "Pattern", "name": "gpt2"})
@@ -235,7 +233,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 def _read_decoder(
     spelled: object, parts: list[Component], is_byte_level: bool, suffix: str, is_inside: bool
 ) -> tuple[Component, ...] | None:
-    """The decoder, or None where joining what tokens spell (and a space where words end) is the same."""
+    """Converts the decoder; None if it equals concatenation (with a space at ends of words)."""
     if spelled is None:
         return (_JOIN,)
     types = [part["type"] for part in parts]
@@ -248,7 +246,7 @@ def _read_decoder(
 
 
 def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str, ...]) -> list[Component]:
-    """The parts of a Sequence, of Sequences in it, or of a part alone."""
+    """Flattens nested Sequences into a list of components."""
     if spelled is None:
         return []
     flat: list[Component] = []
@@ -264,14 +262,14 @@ def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str,
                 raise FormatError("a Sequence needs a list", place=f"{where}.{key}")
             pending.extend((inner[i], f"{where}.{key}[{i}]") for i in reversed(range(len(inner))))
         elif kind not in known:
-            raise UnsupportedFeatureError(f"there is no {role} {kind!r} here", place=where, feature=kind)
+            raise UnsupportedFeatureError(f"the {role} {kind!r} is not supported", place=where, feature=kind)
         else:
             flat.append(part)
     return flat
 
 
 def _read_split(part: Component) -> Component:
-    """The pattern that a Split isolates, where there is one by name or in both dialects; else the Split."""
+    """Converts a Split to a Pattern, if its regex is a known one or means the same in both dialects."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None
     if not isinstance(regex, str) or part.get("behavior") != "Isolated" or part.get("invert"):

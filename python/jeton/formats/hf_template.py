@@ -1,4 +1,4 @@
-"""Post-processors of `tokenizer.json`: what HF puts around the ids of a text, as one neutral template, and back.
+"""Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
 ``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing.
@@ -6,9 +6,9 @@ A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.
 
-Left out, and refused by name: two post-processors that both add tokens, two that both trim offsets (HF trims twice),
-and one behind a template (HF then numbers the template's pieces as if they were texts). The names that HF shows for the
-tokens of a template are not kept: a token's name is the vocabulary's.
+Left out, and rejected by name: two post-processors that both add tokens; two that both trim offsets (HF trims twice);
+one after a template (HF then numbers the template's items as sequences). The names of tokens in a template are not
+preserved; the vocabulary's are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..errors import FormatError, UnsupportedFeatureError
 
 __all__ = ["read_template", "write_template"]
 
-MOST_IDS = 1 << 16  # a file names an id once and may use it as often as it likes
+MOST_IDS = 1 << 16  # limit of a template's ids, since a short file can repeat a token
 
 JSON = dict[str, Any]
 
@@ -29,15 +29,15 @@ _PAIR: list[JSON] = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id
 
 
 def read_template(post_processor: JSON | None, place: str = "$.post_processor") -> JSON | None:
-    """The template that a post-processor is.
+    """Converts a post-processor to a template.
 
     Args:
-        post_processor: as the file has it.
-        place: where it stands, for error messages.
+        post_processor: HF's JSON.
+        place: its JSON path, for error messages.
 
     Raises:
-        FormatError: it is not what HF reads; names the place.
-        UnsupportedFeatureError: a combination that is not carried.
+        FormatError: invalid JSON for HF; the error has the place.
+        UnsupportedFeatureError: the combination is not supported.
 
     Example:
         >>> bert = {"type": "BertProcessing", "sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}
@@ -52,7 +52,7 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
     for part, where in _flat(post_processor, place):
         kind = part.get("type")
         if adds:
-            raise _refuse(kind, where, "it stands behind one that adds tokens")
+            raise _refuse(kind, where, "it follows one that adds tokens")
         if kind == "ByteLevel":
             trims = _field(part, "trim_offsets", bool, where)
             _field(part, "add_prefix_space", bool, where)
@@ -91,11 +91,11 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
 
 
 def write_template(template: JSON | None, token: Callable[[int], str]) -> JSON | None:
-    """The post-processor with which HF does what a template says.
+    """Converts a template to a post-processor.
 
     Args:
-        template: as `read_template` gives it; ``"pair": None`` stands for A and B.
-        token: id -> the token's content, which HF shows for it.
+        template: as returned by `read_template`; ``"pair": None`` means A and B.
+        token: id -> the token's content.
 
     Example:
         >>> write_template({"single": [{"ids": [1], "type_id": 0}, {"sequence": "A", "type_id": 0}], "pair": None,
@@ -132,7 +132,7 @@ def write_template(template: JSON | None, token: Callable[[int], str]) -> JSON |
 
 
 def _flat(part: object, place: str) -> list[tuple[JSON, str]]:
-    """The post-processors in order with their places, without the Sequences around them."""
+    """Flattens nested Sequences into a list of post-processors with their JSON paths."""
     found: list[tuple[JSON, str]] = []
     waiting: list[tuple[object, str]] = [(part, place)]
     while waiting:
@@ -163,7 +163,7 @@ def _number(value: object, place: str) -> int:
 
 
 def _named(part: JSON, name: str, place: str) -> int:
-    """The id in HF's pair of content and id."""
+    """Reads the id of HF's pair (content, id)."""
     value = part.get(name)
     if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str):
         raise FormatError(f"{name} must be a token and its id, not {value!r:.60}", place=f"{place}.{name}")
@@ -207,7 +207,7 @@ def _read_items(part: JSON, name: str, place: str) -> list[JSON]:
 
 
 def _name(ids: tuple[int, ...], names: dict[tuple[int, ...], str], token: Callable[[int], str]) -> None:
-    """Names the tokens of an item; other ids that read the same get their numbers into the name."""
+    """Assigns a unique name to the tokens of an item; the ids are appended if the name is taken."""
     if ids not in names:
         name = " ".join(map(token, ids))
         names[ids] = name if name not in names.values() else f"{name} {ids}"
@@ -222,5 +222,5 @@ def _write_item(item: JSON, names: dict[tuple[int, ...], str]) -> JSON:
 def _refuse(kind: object, place: str, why: str = "") -> UnsupportedFeatureError:
     details = f" ({why})" if why else ""
     return UnsupportedFeatureError(
-        f"the post-processor {kind!r} is not carried yet{details}", place=place, feature=str(kind)
+        f"the post-processor {kind!r} is not supported{details}", place=place, feature=str(kind)
     )

@@ -1,18 +1,18 @@
-"""Id layouts on top of a SentencePiece model: named special tokens first, pieces shifted, languages and mask last.
+"""Id layouts for SentencePiece models: named special tokens first, pieces shifted, languages and mask last.
 
-fairseq numbered its dictionary like that, and the multilingual models of `transformers` kept it. A layout is an object:
+fairseq numbers its dictionaries like this, and so do the multilingual models of `transformers`. A layout is an object:
 
-- ``specials``: special token -> id, the model's unknown piece among them;
-- ``shift``: what is added to a piece's own index;
-- ``languages``: language codes, right after the pieces;
+- ``specials``: special token -> id, with the model's unknown piece;
+- ``shift``: offset added to the index of a piece;
+- ``languages``: language codes, which follow the pieces;
 - ``mask``: the last special token;
-- ``template``: what `add_special_tokens` adds, ``{"single": ["<s>", "A", "</s>"], "pair": [...]}`` in spellings;
+- ``template``: the template in spellings, ``{"single": ["<s>", "A", "</s>"], "pair": [...]}``;
 - ``roles``: role -> special token.
 
-All are optional but ``specials``. The renumbering itself is the core's, and no later stage knows of it.
+Only ``specials`` is required. The core renumbers the ids when it reads the model.
 
 Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
-CamemBERT (facts: ids, templates, language codes). What is not carried: BARThez and XGLM, whose rules differ again.
+CamemBERT (facts: ids, templates, language codes). Left out: BARThez and XGLM, whose rules differ.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
     "NllbTokenizer": ("nllb", "eng_Latn"),
 }
 
-# Classes that keep SentencePiece's own ids -> whether they put bos before a text and eos after it, by default. As
-# transformers 4.57 has it, for which these configurations were written; 5.23 gives no bos to a LlamaTokenizer or
-# GemmaTokenizer whose configuration does not say add_bos_token.
+# Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are those of
+# transformers 4.57, for which these configurations were written. 5.23 adds no bos for a LlamaTokenizer or
+# GemmaTokenizer without add_bos_token.
 PLAIN: Mapping[str, tuple[bool, bool]] = {
     "LlamaTokenizer": (True, False),
     "CodeLlamaTokenizer": (True, False),
@@ -84,7 +84,7 @@ _FIELDS = {"specials", "shift", "languages", "mask", "template", "roles"}
 
 
 def resolve(layout: str | Layout) -> Layout:
-    """The layout with a name, or a layout that the caller wrote, checked.
+    """Returns the layout of a name, or checks a layout given as a dict.
 
     Raises:
         ConfigError: an unknown name or field.
@@ -99,7 +99,7 @@ def resolve(layout: str | Layout) -> Layout:
         return LAYOUTS[layout]
     if not isinstance(layout, Mapping) or "specials" not in layout or not set(layout) <= _FIELDS:
         raise ConfigError(
-            f"a layout is one of {', '.join(LAYOUTS)} or a dict with specials and, if need be, "
+            f"a layout is one of {', '.join(LAYOUTS)} or a dict with specials and optionally "
             f"{', '.join(sorted(_FIELDS - {'specials'}))}; got {layout!r}",
             option="layout",
         )
@@ -107,10 +107,10 @@ def resolve(layout: str | Layout) -> Layout:
 
 
 def for_class(config: Mapping[str, Any]) -> Layout | None:
-    """The layout that a `tokenizer_config.json` asks for by its ``tokenizer_class``; None where it asks for none.
+    """Returns the layout for the ``tokenizer_class`` of a `tokenizer_config.json`, or None.
 
     Raises:
-        UnsupportedFeatureError: a class whose ids are not known here, or a language that the class does not have.
+        UnsupportedFeatureError: the class is not supported, or does not have the language.
 
     Examples:
         >>> for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"})["template"]["single"]
@@ -121,8 +121,8 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     name = str(config.get("tokenizer_class") or "").removesuffix("Fast")
     if name not in CLASSES and name and name not in PLAIN and not name.startswith("PreTrainedTokenizer"):
         raise UnsupportedFeatureError(
-            f"the class {name} may give a SentencePiece model other ids, and its rule is not carried; the .model file "
-            "itself loads with SentencePiece's ids",
+            f"the class {name}, which may renumber the ids of a SentencePiece model, is not supported; load the .model "
+            "file itself for SentencePiece's own ids",
             place="tokenizer_config.json: tokenizer_class",
             feature="tokenizer_class",
         )
@@ -145,7 +145,7 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:
-    """The template of a class that keeps SentencePiece's ids; None where it adds nothing.
+    """Returns the template of a class that keeps SentencePiece's ids; None if it adds nothing.
 
     Examples:
         >>> around({"tokenizer_class": "T5Tokenizer"}, None, 1)["single"]
@@ -161,18 +161,18 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 def enclosed(
     config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
 ) -> Component | None:
-    """The template with bos before each text and eos after it, as ``add_bos_token`` and ``add_eos_token`` say.
+    """Returns the template with bos and eos around each text, by ``add_bos_token`` and ``add_eos_token``.
 
     Args:
-        config: a `tokenizer_config.json`.
+        config: content of a `tokenizer_config.json`.
         bos, eos: the ids; None: there is no such token, and nothing is added.
-        defaults: whether bos and eos are added where `config` does not say.
-        second: the type of the second text of a pair.
+        defaults: defaults of ``add_bos_token`` and ``add_eos_token``.
+        second: type id of the second text of a pair.
 
     Raises:
-        FormatError: a switch that is neither true nor false.
+        FormatError: a flag is not a boolean.
     """
-    # a null is no default: Llama's classes add no bos then
+    # null differs from a missing key: Llama's classes then add no bos
     wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
     wants_eos = option(config, "add_eos_token", defaults[1])
 
@@ -188,7 +188,7 @@ def enclosed(
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, tuple[str, bool, int]]:
-    """T5's own special tokens behind the pieces, the last one first: id -> (content, special, flags).
+    """Returns T5's sentinel tokens after the pieces, in descending order: id -> (content, special, flags).
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)
@@ -198,15 +198,17 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, tuple[str, boo
         return {}
     number = config.get("extra_ids", 100)
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 16:
-        raise FormatError(f"extra_ids is {number!r:.60}, no number", place="tokenizer_config.json: extra_ids")
+        raise FormatError(
+            f"extra_ids is {number!r:.60}, not an integer from 0 to 65535", place="tokenizer_config.json: extra_ids"
+        )
     return {first + i: (f"<extra_id_{number - 1 - i}>", True, 0) for i in range(number)}
 
 
 def to_core(layout: Layout) -> str:
-    """What the core needs of it.
+    """Serializes the fields of a layout that the core uses.
 
     Raises:
-        ConfigError: what it holds cannot be written as JSON.
+        ConfigError: a value has no JSON form.
     """
     core = {"specials", "shift", "languages", "mask"}
     try:
@@ -216,10 +218,10 @@ def to_core(layout: Layout) -> str:
 
 
 def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) -> Component | None:
-    """A template in spellings -> a template in ids.
+    """Converts a template from spellings to ids.
 
     Raises:
-        ConfigError: a special token that the vocabulary does not have.
+        ConfigError: a special token is not in the vocabulary.
     """
     if spelled is None:
         return None

@@ -1,7 +1,7 @@
-"""Rank files that are known: by name, and by the sha256 of their content. Data only.
+"""Registry of known rank files, by name and by the sha256 of their content. Data only.
 
-A rank file holds neither pattern nor special tokens; both come from here. Some names share a file and differ in their
-special tokens. For content without a name, the first of them counts.
+A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ in their
+special tokens; content without a name gets the first of them.
 
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
@@ -15,19 +15,19 @@ from typing import NamedTuple
 
 from ..definition import Component
 
-__all__ = ["REGISTRY", "Known", "by_content"]
+__all__ = ["REGISTRY", "KnownRankFile", "by_content"]
 
 
-class Known(NamedTuple):
-    """A rank file and what belongs to it.
+class KnownRankFile(NamedTuple):
+    """Rank file with its pattern, special tokens and normalizer.
 
     Attributes:
-        name: as `jeton.load` takes it.
-        url: where its publisher has it.
-        sha256: of its content.
-        pattern: a name or a regex.
+        name: name for `jeton.load`.
+        url: URL of the publisher.
+        sha256: hash of the content.
+        pattern: name or regex.
         special_tokens: spelling -> id.
-        normalizer: what its publisher does to text before splitting.
+        normalizer: the publisher's normalizer.
     """
 
     name: str
@@ -56,7 +56,7 @@ _KIMI = (
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
 )
 
-# o200k's words without Han, which stands alone; numbers and the rest as in cl100k
+# o200k's word alternatives without Han, which has its own alternative; numbers and the rest as in cl100k
 _KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",
@@ -74,7 +74,7 @@ _KIMI_PATTERN = "|".join(
 
 
 def _from(first: int, tokens: Iterable[str]) -> dict[str, int]:
-    """Tokens at ids in a row."""
+    """Assigns consecutive ids."""
     return {token: id for id, token in enumerate(tokens, first)}
 
 
@@ -136,14 +136,16 @@ _KIMI_NAMED = {
 }
 
 _KNOWN = (
-    Known("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
-    Known("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
-    Known("cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}),
-    Known("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
-    Known("o200k_harmony", *_O200K, "o200k", _HARMONY),
-    Known(
+    KnownRankFile("r50k_base", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("gpt2", *_R50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("p50k_base", *_P50K, "gpt2", {_ENDOFTEXT: 50256}),
+    KnownRankFile("p50k_edit", *_P50K, "gpt2", {_ENDOFTEXT: 50256, **_from(50281, _FIM)}),
+    KnownRankFile(
+        "cl100k_base", *_CL100K, "cl100k", {_ENDOFTEXT: 100257, **_from(100258, _FIM), "<|endofprompt|>": 100276}
+    ),
+    KnownRankFile("o200k_base", *_O200K, "o200k", {_ENDOFTEXT: 199999, "<|endofprompt|>": 200018}),
+    KnownRankFile("o200k_harmony", *_O200K, "o200k", _HARMONY),
+    KnownRankFile(
         "llama3",
         *_LLAMA3,
         "llama3",
@@ -152,7 +154,7 @@ _KNOWN = (
             [*_LLAMA3_FIRST, *_reserved(0, 4), *_LLAMA3_HEADER, *_reserved(4, 5), "<|eot_id|>", *_reserved(5, 251)],
         ),
     ),
-    Known(
+    KnownRankFile(
         "llama3.1",
         *_LLAMA3,
         "llama3",
@@ -164,15 +166,15 @@ _KNOWN = (
             ],
         ),
     ),
-    Known("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
-    Known(
+    KnownRankFile("llama4", *_LLAMA4_FILE, "o200k", _from(200000, _LLAMA4 + _reserved(0, 2048 - len(_LLAMA4)))),
+    KnownRankFile(
         "qwen",
         *_QWEN,
         "qwen2",
         _from(151643, [_ENDOFTEXT, "<|im_start|>", "<|im_end|>", *(f"<|extra_{i}|>" for i in range(205))]),
         ({"type": "NFC"},),
     ),
-    Known(
+    KnownRankFile(
         "kimi_k2",
         *_KIMI,
         _KIMI_PATTERN,
@@ -180,11 +182,11 @@ _KNOWN = (
     ),
 )
 
-REGISTRY: dict[str, Known] = {known.name: known for known in _KNOWN}
+REGISTRY: dict[str, KnownRankFile] = {known.name: known for known in _KNOWN}
 
 
-def by_content(sha256: str) -> Known | None:
-    """The first file that is known by this hash.
+def by_content(sha256: str) -> KnownRankFile | None:
+    """Returns the first entry with this hash.
 
     Examples:
         >>> by_content("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930").name

@@ -1,11 +1,10 @@
 """SentencePiece's `.model`.
 
-Read is all that changes an id or decoded text; how the model was trained, its self test and fields that SentencePiece
-does not know are not kept. A model that rewrites decoded text (a denormalizer with rules) is refused. What is written,
-sentencepiece 0.2 loads, with equal ids; the name of the normalization is not kept (it changes nothing), its rules are.
+The reader uses all fields that affect ids or decoded text; training options, self-test data and unknown fields are not
+preserved. A model with denormalization rules is rejected. sentencepiece 0.2 loads the written files with equal ids; the
+rules of the normalization are preserved, its name, which has no effect, is not.
 
-A layout (see `layout`) gives the pieces other ids, and may add a template; without one there is no template, because
-SentencePiece has none.
+A layout (see `layout`) renumbers the pieces and may add a template. SentencePiece itself has no templates.
 
 Source: google/sentencepiece src/sentencepiece_model.proto, src/sentencepiece_processor.cc (facts).
 """
@@ -23,7 +22,7 @@ from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
@@ -34,7 +33,7 @@ _DECODER = ("add_dummy_prefix", "remove_extra_whitespaces", "treat_whitespace_as
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether the content begins like a model: a first piece, as a message in a message.
+    """Detects a model by its first bytes: a piece, as a nested protobuf message.
 
     Examples:
         >>> looks_like(b"\\n\\x0e\\n\\x05<unk>\\x15"), looks_like(b'{"version": 1}')
@@ -49,25 +48,25 @@ def looks_like(data: bytes) -> bool:
 
 
 def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = None) -> Tokenizer:
-    """A tokenizer from a model.
+    """Reads a tokenizer from a model.
 
     Args:
-        data: the file's content.
-        source: its name, for messages.
-        layout: an id layout on top of it.
+        data: content of the file.
+        source: name of the file, for messages.
+        layout: id layout.
 
     Raises:
-        FormatError: no protobuf, or no model that SentencePiece would load; says which piece and byte.
-        UnsupportedFeatureError: the model rewrites what it decodes.
-        ConfigError: the layout does not fit the model.
+        FormatError: not a protobuf, or not a model that SentencePiece would load; the error has piece and byte.
+        UnsupportedFeatureError: the model has a denormalizer.
+        ConfigError: the layout does not match the model.
     """
     asked = None if layout is None else layouts.resolve(layout)
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         text, vocabulary = _read(data, asked)
         facts = json.loads(text)
         if facts["denormalizes"]:
             raise UnsupportedFeatureError(
-                "the model rewrites decoded text (denormalizer_spec), which is not carried",
+                "a denormalizer (denormalizer_spec) is not supported",
                 place="denormalizer_spec",
                 feature="denormalizer_spec",
             )
@@ -117,7 +116,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """Writes a model that SentencePiece loads with equal ids, atomically.
 
     Raises:
-        UnsupportedFeatureError: the tokenizer is of another kind, or has what a model cannot hold.
+        UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
@@ -125,7 +124,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
-    """The content of the file that `write` writes."""
+    """Returns the content of the file that `write` writes."""
     definition = tok.definition
     facts = _facts(definition)
     losses = {}
@@ -138,7 +137,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["chat_template"] = "a chat template"
     if any(flags for *_, flags in tok._core.added_tokens()):
         losses["added_tokens"] = "how added tokens take the white space around them"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     try:
         return _core.write_sentencepiece(tok._core, json.dumps(facts))
     except ConfigError as error:

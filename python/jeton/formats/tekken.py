@@ -1,8 +1,8 @@
-"""tekken.json, Mistral's rank file with its pattern and special tokens.
+"""tekken.json, Mistral's rank file with pattern and special tokens.
 
-Special tokens have the ids from 0 to ``default_num_special_tokens`` - 1: those of the file (of a fixed list, in old
-files that have none), then fillers, ``<SPECIAL_20>``. The token with rank r has the id r plus their number, and ranks
-are cut where ``default_vocab_size`` ends. Images, audio and settings of the model change no id and are not kept.
+Special tokens have the ids from 0 to ``default_num_special_tokens`` - 1: those of the file (a fixed list for old files
+without one), then fillers such as ``<SPECIAL_20>``. The token with rank r has the id r plus their number; ranks beyond
+``default_vocab_size`` are dropped. Images, audio and model settings do not affect ids and are not preserved.
 
 Source: mistralai/mistral-common tokens/tokenizers/tekken.py (facts).
 """
@@ -21,7 +21,7 @@ from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..vocab_view import SPECIAL
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
@@ -36,7 +36,7 @@ _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether the content is JSON that names what only this format has, near its begin or end.
+    """Detects the format: a JSON object with a key that only this format has, in its first or last 64 KiB.
 
     Examples:
         >>> looks_like(b'{"config": {"pattern": "x", "default_num_special_tokens": 2}}'), looks_like(b"{}")
@@ -48,12 +48,12 @@ def looks_like(data: bytes) -> bool:
 
 
 def read(data: bytes, *, source: str) -> Tokenizer:
-    """A tokenizer from the content of a file.
+    """Reads a tokenizer from the content of a file.
 
     Raises:
-        FormatError: not JSON, or contradictory; says where.
+        FormatError: not JSON, or contradictory; the error has the place.
     """
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         file = _core.read_tekken(data)
         facts = json.loads(file.rest)
         config = facts.get("config")
@@ -85,7 +85,7 @@ def _number(config: Mapping[str, Any], name: str, most: int) -> int:
 def _pattern(config: Mapping[str, Any]) -> str:
     pattern = config.get("pattern")
     if not isinstance(pattern, str) or not pattern:
-        raise FormatError("the pattern is no text", place="$.config.pattern")
+        raise FormatError("the pattern is not a string", place="$.config.pattern")
     try:
         _core.split_text("", pattern, is_regex=True)
     except ConfigError as error:
@@ -130,7 +130,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """Writes a file that mistral-common loads with equal ids, atomically.
 
     Raises:
-        UnsupportedFeatureError: what the format cannot hold, by name.
+        UnsupportedFeatureError: a feature that the format does not support, or a loss that was not accepted.
     """
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
@@ -138,7 +138,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
-    """The content of the file that `write` writes."""
+    """Returns the content of the file that `write` writes."""
     definition, pattern = tok.definition, tok.definition.pattern
     if not isinstance(definition.model, Bpe) or not definition.is_byte_level:
         raise _other("model", "a model that is not byte-level BPE")
@@ -164,7 +164,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["decoder"] = "a decoder that does more than to join bytes"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     try:
         vocab = _core.tekken_vocab(tok._core, len(special))
     except ConfigError as error:

@@ -1,11 +1,11 @@
-"""tiktoken's rank files: one token a line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
+"""tiktoken's rank files: one token per line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file holds neither pattern nor special tokens. Files that are known by the sha256 of their content (`registry`)
-bring both, and some a normalizer; for any other the caller gives the pattern. A pattern of the caller's takes the place
-of all that a known file does to text before merging.
+A rank file has neither pattern nor special tokens. The `registry` has both, and some normalizers, for files known by
+their sha256; for others the caller passes the pattern. A pattern of the caller replaces both pattern and normalizer of
+a known file.
 
-A tokenizer with a list of merges is written where ranks give the same ids, which is proved for every token; where not,
-the refusal names the first token that differs.
+A tokenizer with a list of merges can be written if ranks give equal ids, which is proved for every token; otherwise the
+error names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -29,7 +29,7 @@ __all__ = ["looks_like", "read", "write"]
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether the content begins like a rank file."""
+    """Detects a rank file by its first line."""
     return re.match(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r*(\n|\Z)", data) is not None
 
 
@@ -41,17 +41,17 @@ def read(
     special_tokens: Mapping[str, int] | None,
     name: str | None = None,
 ) -> Tokenizer:
-    """A tokenizer from a rank file.
+    """Reads a tokenizer from a rank file.
 
     Args:
-        data: the file's content.
-        source: its name, for messages.
-        pattern: takes the place of a known file's pattern and normalizer.
-        special_tokens: take the place of a known file's.
-        name: which of the registry's names is meant, where several share a file; else the first that has this content.
+        data: content of the file.
+        source: name of the file, for messages.
+        pattern: replaces pattern and normalizer of a known file.
+        special_tokens: replaces the special tokens of a known file.
+        name: name in the registry, since several names share a file; default: the first with this content.
 
     Raises:
-        FormatError: a line that is no base64, a rank twice, a byte without a rank; content that is not what `name` has.
+        FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
         ConfigError: an unknown file without `pattern`.
     """
     digest = hashlib.sha256(data).hexdigest()
@@ -66,7 +66,7 @@ def read(
         if known is None:
             names = ", ".join(Pattern.names())
             raise ConfigError(
-                f"{source} is a rank file, which does not say how text is split, and its content is not known: "
+                f"{source} is a rank file, which has no pattern, and its content is not in the registry: "
                 f"pass pattern= with a name ({names}) or a regex",
                 option="pattern",
             )
@@ -93,7 +93,7 @@ def read(
         if taken is None:
             vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
             return Tokenizer(definition, vocabulary)
-    except (FormatError, ConfigError) as error:  # a rank or a token given twice is the file's fault
+    except (FormatError, ConfigError) as error:  # a repeated rank or token is an error of the file
         raise FormatError(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
@@ -101,10 +101,10 @@ def read(
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes the ranks. The file holds neither pattern nor special tokens, so these must be accepted as lost.
+    """Writes the ranks. The format has neither pattern nor special tokens, so their loss must be accepted.
 
     Raises:
-        UnsupportedFeatureError: a tokenizer whose ids are no ranks, or a loss that was not accepted.
+        UnsupportedFeatureError: the tokenizer's merges are not equivalent to ranks, or a loss was not accepted.
     """
     model, pattern = tok.definition.model, tok.definition.pattern
     if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
@@ -126,7 +126,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     for name, what in losses.items():
         if name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"a rank file cannot hold {what}; to write it all the same, pass accept_loss={list(losses)}",
+                f"a rank file does not support {what}; to write the file without it, pass accept_loss={list(losses)}",
                 format="tiktoken",
                 feature=name,
             )

@@ -1,14 +1,13 @@
-"""`tokenizer.json`, the format of Hugging Face `tokenizers` and Jeton's own.
+"""`tokenizer.json`, the format of Hugging Face `tokenizers`, and Jeton's native format.
 
-What Jeton writes, HF reads, with equal ids. HF refuses unknown keys at the top of the file and ignores them inside
-``model``, so Jeton's own facts (how it was trained, the name of the pattern, what HF cannot say) stand in
-``model.jeton``. A file without them loads too. A file with a part that is not carried yet is refused, and the part
-named.
+HF reads the files that Jeton writes, with equal ids. HF rejects unknown top-level keys but ignores unknown keys of
+``model``, so Jeton's extensions (training facts, the name of the pattern, features that HF lacks) are in
+``model.jeton``. Files without it load, too. A file with an unsupported component is rejected, and the error names it.
 
-What HF does differently with the same file: at character level without unknown token it drops characters it does not
-know, where Jeton raises.
+HF differs from Jeton on one kind of file: at character level without an unknown token it drops unknown characters,
+where Jeton raises.
 
-The two big members, ``model.vocab`` and ``model.merges``, are read and written by the core.
+The core reads and writes the two large members, ``model.vocab`` and ``model.merges``.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarnin
 from ..tokenizer import Tokenizer
 from ..vocab_view import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from .config import ENTRY, FLAGS
-from .hf_parts import NORMALIZERS, Parts, read_parts, write_parts
+from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
 
 FORMAT = "tokenizer.json"
 JSON = dict[str, Any]
-_TRANSIENT = ("seconds", "log")  # facts of one run, which would make equal tokenizers different files
+_TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give equal files
 
 
-# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
@@ -48,25 +47,25 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def to_bytes(tok: Tokenizer) -> bytes:
-    """The file's content, for reading by Jeton only: what HF could not read is accepted without a word."""
+    """Returns the file's content for Jeton alone: losses for HF are accepted without a warning."""
     return render(tok, None)
 
 
 def to_pickle(tok: Tokenizer) -> bytes:
-    """What `to_bytes` gives, without the merges that follow from ranks and scores. `from_bytes` reads it."""
+    """Returns `to_bytes` without the merges that follow from ranks or scores. `from_bytes` reads it."""
     return render(tok, None, implied=False)
 
 
 def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool = True) -> bytes:
-    """The file's content.
+    """Returns the content of the file.
 
     Args:
         tok: the tokenizer.
-        accept_loss: names of what HF need not understand; None accepts everything.
-        implied: write merges for HF that follow from what Jeton reads.
+        accept_loss: names of features that HF may lose; None accepts all.
+        implied: whether to write merges that follow from ranks or scores, which HF needs.
 
     Raises:
-        UnsupportedFeatureError: HF could not give the same ids, and the loss was not accepted by name.
+        UnsupportedFeatureError: HF would give other ids, and the loss was not accepted by name.
     """
     definition = tok.definition
     parts = write_parts(definition, _free_mark(tok), tok.id_to_token)
@@ -75,8 +74,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"tokenizer.json cannot hold {why}; accept_loss=[{name!r}] writes a file that says so and that only "
-                "Jeton reads exactly",
+                f"tokenizer.json does not support {why}; accept_loss=[{name!r}] writes a file that records the loss, "
+                "and that only Jeton reads exactly",
                 format=FORMAT,
                 feature=name,
             )
@@ -100,9 +99,9 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
 
 
 def _write_model(
-    tok: Tokenizer, parts: Parts, spelling: dict[str, Any], *, implied: bool
+    tok: Tokenizer, parts: PipelineJson, spelling: dict[str, Any], *, implied: bool
 ) -> tuple[JSON, dict[str, str]]:
-    """The model's small fields, and its big members as JSON text."""
+    """Returns the small fields of the model, and its large members as JSON text."""
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         parts.losses |= _sentencepiece_losses(tok)
@@ -165,12 +164,12 @@ def _write_model(
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Whether HF's model can make a token of text that stands in its vocabulary and in no merge."""
+    """Tests whether HF's model can produce a token that is in its vocabulary but in no merge."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
 def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
-    """What HF's models do otherwise than SentencePiece's."""
+    """Returns the differences of HF's models from SentencePiece's."""
     model, losses = tok.definition.model, {}
     if any(not special for _, _, special, _ in tok._core.added_tokens()):
         losses["user_defined"] = "user-defined pieces (HF cuts the text at them, and each part gets a dummy prefix)"
@@ -198,26 +197,26 @@ def _added_token(id: int, content: str, special: bool, flags: int) -> JSON:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """What the tokens that end a word end in: for a suffix the mark itself, where no other token ends in it, else a
-    private-use character that no token holds.
+    """Returns the end-of-word mark for the spelling of tokens: the suffix itself if no other token ends in it, else a
+    private-use character that no token contains.
     """
     model = tok.definition.model
     mark = model.end_of_word if isinstance(model, Bpe) else None
     if mark is None or not isinstance(model, Bpe):
         return ""
     if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
-        return mark  # the decoder's parts see it
+        return mark  # the decoder matches it
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
-    for code in range(0x10FFFD, 0x100000, -1):  # from the far end: U+E000 and its neighbors stand in texts, as icons
+    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use U+E000 and its neighbors as icons
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
 
 
-def _own_facts(definition: Definition, parts: Parts) -> JSON:
+def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
     facts: JSON = {"definition": definition.to_json()}
     if parts.mark:
         facts["end_of_word"] = parts.mark
@@ -225,7 +224,7 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
         facts["roles"] = dict(definition.roles)
     if definition.chat_template is not None:
         facts["chat_template"] = definition.chat_template
-    if definition.config:  # as text: the core's reader of JSON would round large integers
+    if definition.config:  # as a string, because the core's JSON parser rounds large integers
         facts["config"] = json.dumps(definition.config, ensure_ascii=False)
     if definition.training is not None:
         training = {f.name: getattr(definition.training, f.name) for f in fields(definition.training)}
@@ -235,8 +234,8 @@ def _own_facts(definition: Definition, parts: Parts) -> JSON:
     return facts
 
 
-def _own_columns(tok: Tokenizer, parts: Parts) -> JSON:
-    """What of the vocabulary HF's model has no place for: scores, kinds of entries, which added tokens are entries."""
+def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
+    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, added tokens that are entries."""
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
@@ -248,20 +247,20 @@ def _own_columns(tok: Tokenizer, parts: Parts) -> JSON:
     return {**columns, "kinds": kinds} if kinds else columns
 
 
-# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def from_bytes(data: bytes) -> Tokenizer:
-    """Reads what `to_bytes` wrote."""
+    """Reads the output of `to_bytes` or `to_pickle`."""
     return read(data, source="bytes")
 
 
 def read(data: bytes, *, source: str) -> Tokenizer:
-    """A tokenizer from the content of a file.
+    """Reads a tokenizer from the content of a file.
 
     Raises:
-        FormatError: not JSON, or contradictory; says where.
-        UnsupportedFeatureError: a part that is not carried; names it.
+        FormatError: not JSON, or contradictory; the error has the place.
+        UnsupportedFeatureError: a component is not supported; the error names it.
     """
     try:
         rest, spelled = _core.read_tokenizer_json(data)
@@ -272,15 +271,17 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         ) from None
     except FormatError as error:
         raise FormatError(f"{source}: {error}", format=FORMAT, place=error.place) from None
-    except JetonError as error:  # parts or entries that contradict each other
+    except JetonError as error:  # contradictory components or entries
         stage = str(error).partition(":")[0]
         place = _PLACES.get(stage, "$.model")
-        if "not carried" in str(error):  # the core knows the part, and not all of its forms
+        if any(
+            phrase in str(error) for phrase in ("not carried", "not supported")
+        ):  # an unsupported form of a component
             raise UnsupportedFeatureError(f"{source}: {error}", format=FORMAT, place=place, feature=stage) from None
         raise FormatError(f"{source}: {error}", format=FORMAT, place=place) from None
 
 
-_PLACES = {  # what the core calls a stage -> where the file has it
+_PLACES = {  # the core's name of a stage -> its JSON path
     "normalizer": "$.normalizer",
     "pretokenizer": "$.pre_tokenizer",
     "template": "$.post_processor",
@@ -317,12 +318,12 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     tok = Tokenizer(definition, vocabulary)
     _check_unreachable(tok)
     if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
-        raise FormatError("Jeton's own facts and the pipeline of the file say different things", place="$.model.jeton")
+        raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
     return tok
 
 
 def _check_unreachable(tok: Tokenizer) -> None:
-    """Entries that no byte spells are out of reach only where nothing rewrites text behind ByteLevel."""
+    """Rejects entries outside the byte alphabet if a component after ByteLevel could produce them."""
     if not tok.definition.is_byte_level:
         return
     types = [part["type"] for part in (*tok.definition.normalizer, *tok.definition.pretokenizer)]
@@ -330,8 +331,8 @@ def _check_unreachable(tok: Tokenizer) -> None:
     rewriting = [name for name in behind if name == "Metaspace" or (name in NORMALIZERS and name != "ByteLevel")]
     if rewriting and (ids := tok._core.ids_of(UNREACHABLE)):
         raise UnsupportedFeatureError(
-            f"{tok.id_to_token(ids[0])!r} stands for no bytes, and {rewriting[0]} behind ByteLevel may make "
-            "it, which is not carried",
+            f"{tok.id_to_token(ids[0])!r} is outside the byte alphabet, and {rewriting[0]} after ByteLevel, which may "
+            "produce it, is not supported",
             place="$.pre_tokenizer",
             feature=rewriting[0],
         )
@@ -341,7 +342,7 @@ def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
     for _, content, special, flags in added:
         if mark and not special and flags & ENTRY and content.endswith(mark):
             raise UnsupportedFeatureError(
-                f"the added token {content!r:.60} is an entry that ends a word as well, which is not carried",
+                f"the added token {content!r:.60} is also an entry with the end-of-word suffix, which is not supported",
                 place="$.added_tokens",
                 feature="added_tokens",
             )
@@ -359,14 +360,14 @@ def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
 
 
 def _same_pipeline(definition: Definition, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
-    """Whether HF would do what our own facts say: an edited file must not mean one thing here and another there."""
+    """Checks that ``model.jeton`` agrees with HF's stages, so that an edited file has one meaning in both libraries."""
     expected = write_parts(definition, mark, token)
     parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
     return all(top.get(name) == part for name, part in parts.items())
 
 
 def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) -> tuple[Definition, str]:
-    """What a file of HF's means, and what its tokens that end a word end in."""
+    """Converts a file without ``model.jeton`` to a definition, and returns it with the end-of-word suffix."""
     kind = _model_type(model, spelled)
     suffix = _string(model, "end_of_word_suffix") or "" if kind == "BPE" else ""
     is_inside = spelled.holds_inside(suffix) or any(
@@ -382,8 +383,8 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
                 raise FormatError("a BPE model needs a list of merges", place="$.model.merges")
             if model.get("dropout"):
                 raise UnsupportedFeatureError(
-                    f"dropout={model['dropout']} in the file would make its ids random; ask for it with "
-                    "encode(dropout=…) and take it out of the file",
+                    f"dropout={model['dropout']} in the file would make its ids random; remove it from the file, and "
+                    "pass encode(dropout=…)",
                     place="$.model.dropout",
                     feature="dropout",
                 )
@@ -401,7 +402,7 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
             longest = model.get("max_input_chars_per_word", 100)
             if isinstance(longest, bool) or not isinstance(longest, int) or not 0 <= longest < 1 << 32:
                 raise FormatError(
-                    "max_input_chars_per_word is no number of characters", place="$.model.max_input_chars_per_word"
+                    "max_input_chars_per_word is not an integer from 0", place="$.model.max_input_chars_per_word"
                 )
             prefix = _string(model, "continuing_subword_prefix")
             read = WordPiece("[UNK]" if unk is None else unk, "##" if prefix is None else prefix, longest)
@@ -410,12 +411,14 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
         case "Unigram":
             read = Unigram(_unigram_unk(model, spelled), byte_fallback=_flag(model, "byte_fallback"))
         case _:
-            raise UnsupportedFeatureError(f"there is no model {kind!r} here", place="$.model.type", feature=str(kind))
+            raise UnsupportedFeatureError(
+                f"the model {kind!r} is not supported", place="$.model.type", feature=str(kind)
+            )
     return Definition(model=read, **parts), suffix
 
 
 def _model_type(model: JSON, spelled: _core.SpelledVocabulary) -> str:
-    """The model's type; old files do not say it."""
+    """Returns the type of the model; inferred for old files, which lack it."""
     kind = model.get("type")
     if isinstance(kind, str):
         return kind
@@ -431,7 +434,7 @@ def _unigram_unk(model: JSON, spelled: _core.SpelledVocabulary) -> str | None:
     if id is None:
         return None
     if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < len(spelled):
-        raise FormatError("unk_id is no id of the vocabulary", place="$.model.unk_id")
+        raise FormatError("unk_id is not an id of the vocabulary", place="$.model.unk_id")
     return spelled.token(id)
 
 
@@ -476,13 +479,13 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
             raise FormatError(f"{content!r} is added twice", place=place)
         seen.add(content)
         if in_vocab is None and not own:
-            # HF gives a token that is not in model.vocab the next id, whatever the file says.
+            # HF ignores the id of a token that is not in model.vocab, and assigns the next one.
             given = max(len(spelled), highest + 1)
             if id != given:
                 if spelled.holds(id) or any(id == other for other, *_ in added):
                     raise FormatError(f"{content!r} has the id of another token, {id}", place=f"{place}.id")
                 raise UnsupportedFeatureError(
-                    f"{content!r} has id {id}, but HF tokenizers would give it {given}, for it is not in model.vocab",
+                    f"{content!r} has id {id}, but it is not in model.vocab, so HF tokenizers would assign {given}",
                     place=f"{place}.id",
                     feature="id",
                 )
@@ -494,7 +497,7 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
 
 
 def _entries(own: JSON) -> set[int]:
-    """The added tokens that are entries of the model, too, in a file of ours."""
+    """Returns the ids of added tokens that are also entries of the model, by ``model.jeton``."""
     entries = own.get("entries", [])
     if not isinstance(entries, list) or not all(isinstance(id, int) for id in entries):
         raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton.entries")
@@ -502,7 +505,7 @@ def _entries(own: JSON) -> set[int]:
 
 
 def _own_definition(own: JSON) -> tuple[Definition, str]:
-    """What a file of ours says of itself."""
+    """Reads definition and end-of-word mark from ``model.jeton``."""
     mark = own.get("end_of_word", "")
     roles = own.get("roles", {})
     try:

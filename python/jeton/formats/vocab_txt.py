@@ -1,12 +1,11 @@
-"""BERT's vocab.txt: WordPiece entries, one a line.
+"""BERT's vocab.txt: WordPiece entries, one per line.
 
-The file holds nothing else. What BERT does around the model is known: white space and punctuation cut, ``[CLS]`` and
-``[SEP]`` stand around. Whether text is lowercased stands in a `tokenizer_config.json` beside the file; alone, it is
-lowercased exactly when no entry outside ``[…]`` holds an upper-case letter. A class named there that does something
-else than BERT's is refused.
+The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. A `tokenizer_config.json` in
+the same folder decides on lowercasing; without it, text is lowercased if and only if no entry outside ``[…]`` has an
+upper-case letter. Classes that differ from BERT's are rejected.
 
-Special tokens that the file lacks are not added: transformers gives them ids past its end; here there is then no such
-token, and no template where ``[CLS]`` or ``[SEP]`` is missing.
+Missing special tokens are not added, whereas transformers appends them. Without ``[CLS]`` or ``[SEP]`` there is no
+template.
 
 Source: google-research/bert tokenization.py; huggingface/transformers tokenization_bert.py (facts).
 """
@@ -24,13 +23,13 @@ from ..definition import Component, Definition, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import added_tokens, option, with_tokens
-from .naming import losing, naming
+from .error_context import error_context, refuse_losses
 
 __all__ = ["looks_like", "read", "write"]
 
 FORMAT = "vocab.txt"
 _SPECIAL = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
-# do what BERT's does
+# classes that tokenize as BERT's does
 _CLASSES = """
     BertTokenizer ConvBertTokenizer DPRContextEncoderTokenizer DPRQuestionEncoderTokenizer DPRReaderTokenizer
     DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer MobileBertTokenizer PreTrainedTokenizer
@@ -39,7 +38,7 @@ _CLASSES = """
 
 
 def looks_like(data: bytes) -> bool:
-    """Whether the content is lines, one of them ``[UNK]`` among the first.
+    """Detects the format by a line ``[UNK]`` in the first 64 KiB.
 
     Examples:
         >>> looks_like(b"[PAD]\\n[UNK]\\nthe\\n"), looks_like(b"aGk= 0\\n")
@@ -50,19 +49,19 @@ def looks_like(data: bytes) -> bool:
 
 
 def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
-    """A tokenizer from the content of a file.
+    """Reads a tokenizer from the content of a file.
 
     Args:
-        data: the file's content.
-        source: its name, for messages.
-        config: the `tokenizer_config.json` beside it.
+        data: content of the file.
+        source: name of the file, for messages.
+        config: content of `tokenizer_config.json`.
 
     Raises:
-        FormatError: an entry given twice, a blank line, no unknown token; says which line.
-        UnsupportedFeatureError: an option of `config` that is not carried.
+        FormatError: a repeated entry, a blank line, or no unknown token; the error has the line.
+        UnsupportedFeatureError: an option of `config` is not supported.
     """
     config = config or {}
-    with naming(source, FORMAT):
+    with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.read_vocab_txt(data)
         special = {role: _name(config, role, token) for role, token in _SPECIAL.items()}
         ids = {role: vocabulary.find(token.encode()) for role, token in special.items()}
@@ -71,14 +70,14 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
         kind = str(config.get("tokenizer_class") or "BertTokenizer").removesuffix("Fast")
         if kind not in _CLASSES:
             raise UnsupportedFeatureError(
-                f"the tokenizer class {kind!r:.60} may cut text or place special tokens by rules that are not BERT's, "
-                "which are not carried; without its configuration the file is BERT's",
+                f"the tokenizer class {kind!r:.60}, which may differ from BERT's, is not supported; without the "
+                "configuration the file loads as BERT's",
                 place="tokenizer_config.json: tokenizer_class",
                 feature="tokenizer_class",
             )
         if config.get("do_basic_tokenize") is False:
             raise UnsupportedFeatureError(
-                "text that is cut already is not carried",
+                "do_basic_tokenize=false (pre-split text) is not supported",
                 place="tokenizer_config.json: do_basic_tokenize",
                 feature="do_basic_tokenize",
             )
@@ -100,7 +99,7 @@ def _name(config: Mapping[str, Any], role: str, default: str) -> str:
     given = config.get(f"{role}_token", default)
     given = given.get("content") if isinstance(given, dict) else given
     if not isinstance(given, str) or not given:
-        raise FormatError(f"{role}_token is no text", place=f"tokenizer_config.json: {role}_token")
+        raise FormatError(f"{role}_token is not a string", place=f"tokenizer_config.json: {role}_token")
     return given
 
 
@@ -124,10 +123,10 @@ def _template(cls: int, sep: int) -> Component:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes the entries, atomically. What the file cannot say must be what reading it alone would assume.
+    """Writes the entries, atomically. All other stages must equal the defaults that reading the file would give.
 
     Raises:
-        UnsupportedFeatureError: another model, or a loss that was not accepted.
+        UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
     """
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
@@ -135,7 +134,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
-    """The content of the file that `write` writes."""
+    """Returns the content of the file that `write` writes."""
     if not isinstance(tok.definition.model, WordPiece):
         raise UnsupportedFeatureError(
             f"vocab.txt holds the entries of WordPiece, not of {tok.definition.model.type}",
@@ -157,7 +156,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["special_tokens"] = "which tokens are special"
     if tok.definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    losing(losses, accept_loss, FORMAT)
+    refuse_losses(losses, accept_loss, FORMAT)
     return data
 
 

@@ -1,12 +1,12 @@
-"""The playground: ``jeton play`` opens a page on this machine that shows what tokenizers do.
+"""The playground: ``jeton play`` serves a local web page that visualizes tokenizers.
 
-    door      who may come in: this machine's own page and nobody else
-    app       paths → answers and files of the page
-    shelf     which tokenizers there are
-    answers/  one module a question; each is a function of the shelf and a request, and keeps nothing
-    static/   the page: HTML, CSS and ES modules as they are
-    server    a port, a browser, and Ctrl-C
+    request_guard  ASGI middleware: validates requests, and accepts only those of its own page
+    app            routes: paths → endpoints and static files
+    catalog        the available tokenizers
+    api/           one module per endpoint; each is a stateless function of the catalog and a request
+    static/        the page: HTML, CSS and ES modules, without a build step
+    server         socket, browser, shutdown
 
-It calls Jeton's public functions and nothing more, and keeps no text: every request brings the text it is about.
+It uses only Jeton's public functions. The server stores no text: every request contains its text.
 Needs the extra ``play`` (starlette, uvicorn).
 """

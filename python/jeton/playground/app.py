@@ -1,7 +1,7 @@
-"""Paths → answers, and the files of the page.
+"""The ASGI application: API endpoints and static files.
 
-Every answer is JSON and every question runs in a thread, a few at a time, for the core releases the interpreter. A
-file of the page is served if it was there when the app was made; no path of a request is ever a path of the disk.
+Responses of endpoints are JSON. Endpoints run in a thread pool of `NUM_AT_WORK` threads, because the core releases the
+GIL. The routes of static files are fixed when the app is created, so no request path is used as a file system path.
 """
 
 from __future__ import annotations
@@ -23,98 +23,98 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..errors import ConfigError, JetonError
-from .answers import NAMES, find
-from .door import MAX_BODY_BYTES, Door
-from .shelf import Shelf
+from .api import NAMES, find
+from .catalog import Catalog
+from .request_guard import MAX_BODY_BYTES, RequestGuard
 
 __all__ = ["make_app"]
 
 _LOG = logging.getLogger("jeton")
 
-# By the file's suffix, and not as a machine's own table has it: without the right type a browser runs no module.
+# Fixed here instead of by `mimetypes`, which reads the machine's table: browsers reject modules of a wrong type.
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Questions at work at the same time; a person types faster than ten megabytes are encoded.
+# Maximum number of concurrent endpoint calls. Typing is faster than the encoding of ten megabytes, so calls can queue.
 NUM_AT_WORK = 4
 
 
-def make_app(shelf: Shelf, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> Door:
-    """The playground as an ASGI app, behind its door.
+def make_app(catalog: Catalog, port: int, *, max_body_bytes: int = MAX_BODY_BYTES) -> RequestGuard:
+    """Creates the ASGI app of the playground, wrapped in a `RequestGuard`.
 
     Args:
-        shelf: the tokenizers there are.
-        port: the port of this machine it will be reached at.
-        max_body_bytes: longer requests are refused.
+        catalog: the available tokenizers.
+        port: the port at which the app is served.
+        max_body_bytes: maximum length of a request body.
     """
-    desk = _Desk(shelf)
+    endpoints = _Endpoints(catalog)
     routes = [
-        Route("/api/tokenizers", desk.tokenizers, methods=["GET", "PUT"]),
-        *(Route(f"/api/{name}", desk.question(name), methods=["POST"]) for name in NAMES),
+        Route("/api/tokenizers", endpoints.tokenizers, methods=["GET", "PUT"]),
+        *(Route(f"/api/{name}", endpoints.question(name), methods=["POST"]) for name in NAMES),
         *(Route(path, _page(file), methods=["GET"]) for path, file in _files().items()),
     ]
     errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=errors)
     app.router.redirect_slashes = False
-    return Door(app, port, max_body_bytes)
+    return RequestGuard(app, port, max_body_bytes)
 
 
-class _Desk:
-    """Takes questions and gives answers."""
+class _Endpoints:
+    """Endpoint functions over one catalog, with a common limit on concurrency."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def tokenizers(self, request: Request) -> Response:
-        """GET: which tokenizers there are. PUT: more of them, from files that were opened on the page."""
+        """GET: lists the tokenizers. PUT: adds tokenizers from uploaded files."""
         if request.method != "PUT":
-            return await self._work(request, self._shelf.describe)
+            return await self._work(request, self._catalog.describe)
         data = await request.body()
         header = request.headers.get("x-files", "")
-        return await self._work(request, lambda: self._shelf.open(_files_of(header, data)))
+        return await self._work(request, lambda: self._catalog.open(_files_of(header, data)))
 
     def question(self, name: str) -> Callable[[Request], Any]:
-        """The endpoint of one kind of question."""
+        """Returns the ASGI endpoint for an API function."""
 
         async def endpoint(request: Request) -> Response:
             body = await request.body()
-            return await self._work(request, lambda: find(name)(self._shelf, _read(body)))
+            return await self._work(request, lambda: find(name)(self._catalog, _read(body)))
 
         return endpoint
 
     async def _work(self, request: Request, work: Callable[[], Any]) -> Response:
-        """Does it in a thread, unless nobody waits for it anymore."""
-        if self._limiter is None:  # made inside the loop that it belongs to
+        """Runs a call in a worker thread, unless the client has disconnected."""
+        if self._limiter is None:  # must be created inside the event loop
             self._limiter = anyio.CapacityLimiter(NUM_AT_WORK)
         async with self._limiter:
             if await request.is_disconnected():
                 return Response(status_code=499)
-            return await anyio.to_thread.run_sync(_answered, work)
+            return await anyio.to_thread.run_sync(_respond, work)
 
 
-def _answered(work: Callable[[], Any]) -> Response:
+def _respond(work: Callable[[], Any]) -> Response:
     try:
         return _json(work())
     except JetonError as error:
         return _json({"error": str(error), "kind": type(error).__name__}, 400)
-    except OSError as error:  # a file that is gone or not to be read
+    except OSError as error:  # a file that was removed or cannot be read
         return _json({"error": error.strerror or str(error), "kind": type(error).__name__}, 400)
     except Exception as error:
         return _fault(None, error)
 
 
 def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:
-    """The files of a request: the header has names and sizes, as JSON in percent-encoding, the body their bytes."""
+    """Splits an upload into files: the header has names and sizes (percent-encoded JSON), the body their bytes."""
     try:
         listed = [(str(name), int(size)) for name, size in json.loads(unquote(header))]
     except (ValueError, TypeError, RecursionError):
         listed = []
     if not listed or any(size < 0 for _, size in listed) or sum(size for _, size in listed) != len(data):
-        raise ConfigError("the request's X-Files is not a list of names and sizes that are those of the body")
+        raise ConfigError("the header X-Files is not a list of names and sizes that add up to the length of the body")
     files, start = [], 0
     for name, size in listed:
         files.append((name, data[start : start + size]))
@@ -133,27 +133,27 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _json(answer: Any, status: int = 200) -> Response:
-    # a lone surrogate, which a text may hold and UTF-8 may not, can only come from an echo in a message
+    # UTF-8 cannot represent a lone surrogate, which only an error message that quotes the input may contain
     body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json")
 
 
 def _fault(_: Request | None, error: Exception) -> Response:
-    _LOG.error("the playground cannot answer; this is a fault of Jeton", exc_info=error)
-    return _json({"error": "Jeton failed here; the terminal shows how", "kind": "InternalError"}, 500)
+    _LOG.error("internal error in the playground; please report this bug of Jeton", exc_info=error)
+    return _json({"error": "Internal error of Jeton; the terminal shows the traceback", "kind": "InternalError"}, 500)
 
 
 def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    words = {404: "there is no such page", 405: "this page takes no such request"}.get(status, "refused")
-    response = _json({"error": words, "kind": "HTTPError"}, status)
+    message = {404: "not found", 405: "method not allowed"}.get(status, "rejected")
+    response = _json({"error": message, "kind": "HTTPError"}, status)
     if isinstance(error, HTTPException):
         response.headers.update(error.headers or {})
     return response
 
 
 def _files() -> dict[str, Traversable]:
-    """Path → file of the page."""
+    """Returns path → static file."""
     found: dict[str, Traversable] = {}
 
     def walk(folder: Traversable, path: str) -> None:

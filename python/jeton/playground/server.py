@@ -1,6 +1,6 @@
-"""``jeton play``: a port of this machine, a browser that opens it, and Ctrl-C.
+"""Server of ``jeton play``: binds a socket, opens a browser, and runs uvicorn until Ctrl-C.
 
-Left out: other machines; the playground listens to this one only.
+Left out: access from other machines; the server listens on the loopback interface only.
 """
 
 from __future__ import annotations
@@ -17,37 +17,35 @@ import uvicorn
 
 from ..errors import ConfigError
 from .app import make_app
-from .shelf import Shelf
+from .catalog import Catalog
 
 __all__ = ["bind", "make_server", "serve"]
 
 ADDRESS = "127.0.0.1"
-
-
-# Where it is unless it is told otherwise, so that links in the lessons and bookmarks find it.
-USUAL_PORT = 7777
+# Default port. The lessons link to it.
+DEFAULT_PORT = 7777
 
 
 def bind(port: int | None = 0) -> socket.socket:
-    """A socket that listens on a port of this machine; 0 takes a free one, None 7777 or, if that is taken, a free one.
+    """Returns a listening socket on a local port. 0: a free port; None: 7777, or a free port if that is in use.
 
     Raises:
-        ConfigError: the port is taken, or not ours to take.
+        ConfigError: the port is in use, or requires privileges.
 
     Examples:
         >>> with bind() as taken:
         ...     bind(taken.getsockname()[1])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: port ... is taken by another program; without --port a free one is found
+        jeton.errors.ConfigError: port ... is in use; omit --port to use a free one
     """
     if port is None:
         try:
-            return bind(USUAL_PORT)
+            return bind(DEFAULT_PORT)
         except ConfigError:
             return bind(0)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":  # a port that we have just left is free; elsewhere this would let two take the same
+    if os.name == "posix":  # allows rebinding right after a restart; on Windows it would share the port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
@@ -55,19 +53,19 @@ def bind(port: int | None = 0) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            why = "is taken by another program"
+            why = "is in use"
         elif error.errno == errno.EACCES:
-            why = "is not one that this user may take"
+            why = "requires privileges that this user does not have"
         else:
             raise
-        raise ConfigError(f"port {port} {why}; without --port a free one is found", option="port") from None
+        raise ConfigError(f"port {port} {why}; omit --port to use a free one", option="port") from None
     return listener
 
 
-def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
-    """The server of a port that `bind` has taken; its ``run`` takes the socket."""
+def make_server(catalog: Catalog, port: int) -> uvicorn.Server:
+    """Creates the server for a port; its ``run`` takes the socket of `bind`."""
     config = uvicorn.Config(
-        make_app(shelf, port),
+        make_app(catalog, port),
         host=ADDRESS,
         port=port,
         loop="asyncio",
@@ -75,7 +73,7 @@ def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="critical",  # its words are for who runs servers; what fails in an answer, `app` says
+        log_level="critical",  # `app` logs errors of endpoints itself
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -84,20 +82,20 @@ def make_server(shelf: Shelf, port: int) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(shelf: Shelf, port: int | None, *, ready: Callable[[str], None], browser: bool) -> None:
-    """Serves until Ctrl-C, which comes out as KeyboardInterrupt.
+def serve(catalog: Catalog, port: int | None, *, ready: Callable[[str], None], browser: bool) -> None:
+    """Serves until Ctrl-C, which raises KeyboardInterrupt.
 
     Args:
-        shelf: the tokenizers there are.
-        port: the port; 0 takes a free one, None 7777 or, if that is taken, a free one.
-        ready: called with the address as soon as it answers.
-        browser: whether to open it.
+        catalog: the available tokenizers.
+        port: the port, as in `bind`.
+        ready: called with the address when the socket is listening.
+        browser: whether to open the address in a browser.
     """
     with bind(port) as listener:
         port = listener.getsockname()[1]
-        server = make_server(shelf, port)
+        server = make_server(catalog, port)
         address = f"http://{ADDRESS}:{port}/"
-        logging.getLogger("jeton").setLevel(logging.ERROR)  # the page says what training warns of
+        logging.getLogger("jeton").setLevel(logging.ERROR)  # the page itself displays warnings of training
         ready(address)
         if browser:  # some browsers return only when they are closed
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

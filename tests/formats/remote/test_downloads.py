@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton.formats.registry import REGISTRY, Known
+from jeton.formats.registry import REGISTRY, KnownRankFile
 from jeton.formats.remote import downloads, fetch
 
 from .conftest import Server, reply
@@ -24,7 +24,7 @@ RANKS = b"".join(
     for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), b"th", b"the"])
 )
 URL = "https://example.invalid/encodings/tiny_base.tiktoken"
-KNOWN = Known("tiny_base", URL, hashlib.sha256(RANKS).hexdigest(), "gpt2", {"<|end|>": 300})
+KNOWN = KnownRankFile("tiny_base", URL, hashlib.sha256(RANKS).hexdigest(), "gpt2", {"<|end|>": 300})
 NAME = f"tiny_base-{KNOWN.sha256[:8]}.tiktoken"
 PATH = f"/{NAME}"
 
@@ -145,7 +145,7 @@ def test_a_wrong_file_in_the_cache_is_replaced(server: Server, place: Path, capl
     place.parent.mkdir()
     place.write_bytes(RANKS[:-5])
     assert fetch("tiny_base").read_bytes() == RANKS
-    assert "is not tiny_base" in caplog.text
+    assert "is not that of tiny_base" in caplog.text
 
 
 def truncated(handler: BaseHTTPRequestHandler) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
 from ..conftest import axe_violations, running
 
@@ -22,7 +22,7 @@ LESSONS = Path(jeton.__file__).parent / "reference"
 
 @pytest.fixture(scope="module")
 def real_address(data: Path) -> Iterator[str]:
-    with running(Shelf(folder=data / "vocabs", cached=False)) as address:
+    with running(Catalog(folder=data / "vocabs", cached=False)) as address:
         yield address
 
 
@@ -54,7 +54,7 @@ def test_with_files_the_output_is_real_and_opens_in_tokens(page: Any, real_addre
     assert page.locator(".panel .t.x").count() == 1
     page.get_by_role("button", name="Open in Tokens").nth(1).click()
     page.locator(".view-tokens .pane .t.x").first.wait_for()
-    assert page.get_by_label("Permit special tokens").first.is_checked()
+    assert page.get_by_label("Parse special tokens").first.is_checked()
     page.goto(f"{real_address}/#view=classics&classic=indented-code")
     page.get_by_role("button", name="Compare these side by side").click()
     page.locator(".column").nth(2).wait_for()
@@ -70,7 +70,7 @@ def test_a_token_tells_its_id_and_bytes(open_page: Open) -> None:
 
 
 def test_a_vocabulary_that_is_opened_takes_the_place_of_what_was_recorded(page: Any, data: Path) -> None:
-    with running(Shelf(cached=False)) as address:
+    with running(Catalog(cached=False)) as address:
         page.goto(f"{address}/#view=classics&classic=glitch-token")
         page.locator(".badge").nth(2).wait_for()
         page.locator("#file").set_input_files(data / "vocabs" / "cl100k_base.tiktoken")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
-from jeton.playground.shelf import Shelf
 
 from ..conftest import Problems, axe_violations, running
 
@@ -19,11 +19,11 @@ Open = Callable[..., Any]
 TEXT = "the old tale 天气"
 
 
-def test_the_figures_are_those_of_the_library(open_page: Open, shelf: Shelf) -> None:
+def test_the_figures_are_those_of_the_library(open_page: Open, catalog: Catalog) -> None:
     keys = ["bytes", "small", "lessons"]
     page = open_page(view="compare", text=TEXT, compare=keys)
     page.locator(".side-by-side .column").nth(2).wait_for()
-    found = jeton.compare({key: shelf.get(key) for key in keys}, TEXT)
+    found = jeton.compare({key: catalog.get(key) for key in keys}, TEXT)
     rows = page.locator(".counts tbody tr")
     for index, tokens in enumerate(found.counts):
         cells = rows.nth(index).locator("td").all_inner_texts()
@@ -35,14 +35,14 @@ def test_the_figures_are_those_of_the_library(open_page: Open, shelf: Shelf) -> 
         column = page.locator(".column").nth(index)
         assert column.locator(".t").count() == tokens
         assert column.locator(".t.ring").count() == len(found.own[index])
-    assert f"{found.spread * 100:.1f}% over the least" in page.locator(".summary").inner_text()
-    page.get_by_text(f"Where cuts differ: {len(found.cuts)} places").click()
+    assert f"{found.spread * 100:.1f}% above the lowest" in page.locator(".summary").inner_text()
+    page.get_by_text(f"Where boundaries differ: {len(found.cuts)} positions").click()
     places = page.locator(".places tbody tr")
     assert places.count() == len(found.cuts)
     for index, cut in enumerate(found.cuts):
         assert places.nth(index).locator("th").inner_text() == str(cut.byte)
         who = places.nth(index).locator("td.who").all_inner_texts()
-        assert [i for i, word in enumerate(who) if word == "cuts"] == list(cut.by)
+        assert [i for i, word in enumerate(who) if word == "boundary"] == list(cut.by)
     page.get_by_text("inside a character").first.wait_for()
     assert axe_violations(page) == []
 
@@ -80,32 +80,32 @@ def test_special_tokens_may_be_permitted(open_page: Open) -> None:
     page = open_page(view="compare", text="<|im_start|>", compare=["lessons", "bytes"])
     page.locator(".column").nth(1).wait_for()
     assert page.locator(".column .t.x").count() == 0
-    page.get_by_label("Permit special tokens").check()
+    page.get_by_label("Parse special tokens").check()
     page.locator(".column .t.x").wait_for()
     assert page.locator(".column").first.locator(".t").count() == 1
 
 
-def test_long_texts_are_counted_whole(open_page: Open, shelf: Shelf) -> None:
+def test_long_texts_are_counted_whole(open_page: Open, catalog: Catalog) -> None:
     text = "the old tale " * 2_000
     page = open_page(view="compare", text=text, compare=["small"])
     page.get_by_text("first 10,000 characters are compared").wait_for()
-    assert page.locator(".counts tbody .figure").first.inner_text() == f"{shelf.get('small').count(text):,}"
+    assert page.locator(".counts tbody .figure").first.inner_text() == f"{catalog.get('small').count(text):,}"
     page.locator(".summary", has_text="Add a tokenizer to compare.").wait_for()
 
 
-def test_twenty_languages(open_page: Open, shelf: Shelf) -> None:
+def test_twenty_languages(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["lessons", "characters"])
     rows = page.locator(".chart tbody tr")
     rows.nth(19).wait_for()
-    english = shelf.get("lessons").count(read("paragraph.json")[0]["text"])
+    english = catalog.get("lessons").count(read("paragraph.json")[0]["text"])
     for index, language in enumerate(read("paragraph.json")):
         assert rows.nth(index).locator("th").inner_text() == language["name"]
-        count = shelf.get("lessons").count(language["text"])
+        count = catalog.get("lessons").count(language["text"])
         cell = rows.nth(index).locator("td").first
         assert cell.locator(".figure").inner_text() == f"{count:,}"
         assert cell.locator(".times").inner_text() == f"×{count / english:.2f}"
     longest = page.locator(".chart td:nth-of-type(1) .bar-of").evaluate_all("all => all.map((one) => one.offsetWidth)")
-    counts = [shelf.get("lessons").count(language["text"]) for language in read("paragraph.json")]
+    counts = [catalog.get("lessons").count(language["text"]) for language in read("paragraph.json")]
     assert longest.index(max(longest)) == counts.index(max(counts))
     # the tokenizer of characters knows few of these, and says so
     assert "of them unknown" in rows.nth(5).inner_text()
@@ -152,9 +152,9 @@ def test_a_tokenizer_that_is_not_here_is_named(open_page: Open, problems: Proble
 def test_one_that_fails_leaves_the_others_compared(page: Any, vocabs: Path, missing: str, why: str) -> None:
     """Not on this machine, a broken file, or a text with a character that it cannot encode."""
     english = jeton.train(["the old tale"], 40, level="char", progress=False)
-    shelf = Shelf(folder=vocabs, cached=False)
-    shelf.add("english.json", english.to_bytes())
-    with running(shelf) as address:
+    catalog = Catalog(folder=vocabs, cached=False)
+    catalog.add("english.json", english.to_bytes())
+    with running(catalog) as address:
         page.goto(f'{address}/#view=compare&text=the+café&compare:=["bytes","{missing}","small"]')
         page.locator(".found .failure", has_text=f"{missing}: ").filter(has_text=why).wait_for()
         page.locator(".column").nth(1).wait_for()
@@ -169,13 +169,13 @@ def test_hostile_text_is_text(open_page: Open) -> None:
     text = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202eright\u202c zero\u200bwidth"
     page = open_page(view="compare", text=text, compare=["bytes", "small"])
     page.locator(".column").nth(1).wait_for()
-    page.get_by_text("Where cuts differ").click()
+    page.get_by_text("Where boundaries differ").click()
     assert page.locator(".view-compare script, .view-compare img").count() == 0
 
 
 @pytest.fixture
 def real_address(data: Path) -> Iterator[str]:
-    with running(Shelf(folder=data / "vocabs", cached=False)) as address:
+    with running(Catalog(folder=data / "vocabs", cached=False)) as address:
         yield address
 
 
@@ -192,7 +192,7 @@ def test_four_real_vocabularies(page: Any, real_address: str) -> None:
 def test_a_file_that_was_missing_can_be_opened(page: Any, problems: Problems, tmp_path: Path) -> None:
     tok = jeton.train(["the old tale"], 262, progress=False)
     tok.save(tmp_path / "mine.json")
-    with running(Shelf(cached=False)) as address:
+    with running(Catalog(cached=False)) as address:
         page.goto(f'{address}/#view=compare&text=the+old&compare:=["mine.json","bytes"]')
         page.locator(".found .failure").wait_for()
         page.locator(".languages .failure").wait_for()

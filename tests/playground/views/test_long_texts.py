@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS
 from ..conftest import Problems
@@ -35,16 +35,16 @@ def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
     page = open_page(view="train")
     page.evaluate(WATCH)
     page.evaluate(PASTE, TEXT)
-    page.locator(".failure", has_text="up to 10,000 bytes").wait_for(timeout=60_000)
+    page.locator(".failure", has_text="the limit of this view is 10,000").wait_for(timeout=60_000)
     assert page.evaluate("window.longest") < 3_000
     problems.forgive("400")
 
 
-def test_compare_counts_all_of_it(open_page: Open, shelf: Shelf) -> None:
+def test_compare_counts_all_of_it(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["small", "bytes"])
     page.evaluate(WATCH)
     page.evaluate(PASTE, TEXT)
     page.get_by_text("first 10,000 characters are compared").wait_for(timeout=60_000)
-    count = f"{shelf.get('small').count(TEXT):,}"
+    count = f"{catalog.get('small').count(TEXT):,}"
     page.locator(".counts tbody tr").first.get_by_text(count, exact=True).wait_for(timeout=60_000)
     assert page.evaluate("window.longest") < 3_000

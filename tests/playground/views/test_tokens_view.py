@@ -15,7 +15,7 @@ import pytest
 
 import jeton
 from jeton.drawing import draw
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS, TRICKY, tokenizer
 from ..conftest import Problems, axe_violations, running
@@ -118,17 +118,17 @@ class TestTyping:
         page = open_page(tokenizer="small", text="a<|endoftext|>")
         page.wait_for_selector(LIST)
         assert page.locator(".pane .t.x").count() == 0
-        page.get_by_label("Permit special tokens").check()
+        page.get_by_label("Parse special tokens").check()
         page.wait_for_selector(".pane:not(.list) .t.x")
         assert [int(t) for t in page.locator(LIST).all_text_contents()] == SMALL.encode("a<|endoftext|>", special="all")
 
     def test_a_template_adds_its_tokens(self, data: Path, chromium: Any, problems: Problems) -> None:
-        with running(Shelf([str(data / "vocabs" / "bert-uncased.vocab.txt")], cached=False)) as address:
+        with running(Catalog([str(data / "vocabs" / "bert-uncased.vocab.txt")], cached=False)) as address:
             page = chromium.new_page()
             problems.watch(page)
             page.goto(f"{address}/#text=the")
             page.locator(".figures dd", has_text=re.compile("^1$")).first.wait_for()
-            page.get_by_label("Add the template's tokens").check()
+            page.get_by_label("Add special tokens").check()
             page.locator(".figures dd", has_text=re.compile("^3$")).first.wait_for()
             page.locator(".pane:not(.list) .t.x").nth(1).wait_for()
             assert page.locator(".pane:not(.list) .t.x").count() == 2
@@ -171,7 +171,7 @@ class TestLooks:
         shown = page.evaluate(f"""[...document.querySelectorAll("{PANE} i.bytes")].map(i => i.dataset.s)""")
         assert shown == ["⟨天 e5⟩", "⟨a4⟩", "⟨a9⟩"]
         page.locator(PANE).nth(2).click()
-        page.get_by_text("It shares a character with 2 neighbors: the ids 229, 164, 169 belong together.").wait_for()
+        page.get_by_text("Shares a character with 2 neighbors: ids 229, 164, 169.").wait_for()
 
     @pytest.mark.parametrize("as_", ["ids", "bytes", "nothing"])
     def test_what_stands_beside_the_text(self, view: Any, as_: str) -> None:
@@ -324,7 +324,7 @@ class TestPointing:
         view.locator(".card dd", has_text=re.compile(f"^{IDS[5]}$")).first.wait_for()
         assert current(view) == [5, 5]
         view.mouse.move(5, 5)
-        view.get_by_text("Point at a token").wait_for()
+        view.get_by_text("Hover over a token").wait_for()
         assert current(view) == [-1, -1]
 
     @pytest.mark.parametrize("at", [0, 2])
@@ -415,17 +415,17 @@ class TestPointing:
     def test_where_else_it_stands(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="a-b-a-c-a")
         page.locator(PANE).nth(0).click()
-        page.get_by_text("place 1 of 3: characters 0 to 1").wait_for()
+        page.get_by_text("occurrence 1 of 3: characters 0 to 1").wait_for()
         marked = page.evaluate(
             f"""[...document.querySelectorAll("{PANE}")].map(t => getComputedStyle(t).getPropertyValue("--same"))"""
         )
         assert [place for place, mark in enumerate(marked) if mark == "1"] == [0, 4, 8]
-        page.get_by_role("button", name="next place").click()
-        page.get_by_text("place 2 of 3: characters 4 to 5").wait_for()
+        page.get_by_role("button", name="next occurrence").click()
+        page.get_by_text("occurrence 2 of 3: characters 4 to 5").wait_for()
         page.keyboard.press("Enter")
-        page.get_by_text("place 3 of 3: characters 8 to 9").wait_for()
-        page.get_by_role("button", name="previous place").press("Enter")
-        page.get_by_text("place 2 of 3").wait_for()
+        page.get_by_text("occurrence 3 of 3: characters 8 to 9").wait_for()
+        page.get_by_role("button", name="previous occurrence").press("Enter")
+        page.get_by_text("occurrence 2 of 3").wait_for()
 
 
 TAP = """([selector, at, finger]) => {
@@ -680,14 +680,14 @@ class TestHostileText:
         )
         page.locator(".pane .failure").wait_for()
         said = page.locator(".pane .failure").inner_text()
-        assert "half of a surrogate pair" in said
+        assert "a lone surrogate" in said
         assert "encode" not in said  # advice for programs
         problems.forgive("400")
         page.get_by_label("Text", exact=True).fill("ab")
         page.wait_for_selector(LIST)
 
 
-# ── how fast ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── how fast ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PAINT = """async ([text, limit, key]) => {
     const body = JSON.stringify({ tokenizer: key, text, limit });
@@ -761,7 +761,7 @@ class TestTenMegabytes:
         box = page.get_by_label("Text", exact=True)
         assert box.get_attribute("readonly") is not None
         assert 9_000 < len(box.input_value()) <= 10_000  # 10,000 as browsers count
-        page.get_by_text("the box shows how it begins").wait_for()
+        page.get_by_text("only its beginning is shown").wait_for()
 
         page.get_by_role("button", name="Draw 100,000").click()
         page.get_by_text(f"The first 100,000 of {expected:,} tokens are drawn").wait_for(timeout=30_000)

@@ -114,15 +114,15 @@ def test_who_wants_less_motion_gets_it_slowly(open_page: Open) -> None:
 def test_rules_levels_and_patterns_change_the_run(open_page: Open) -> None:
     page = open_page(**EXAMPLE, step=4)
     at_step(page, 4, 4)
-    page.get_by_label("Ties go to").select_option("lowest_ids")
+    page.get_by_label("Break ties by").select_option("lowest_ids")
     at_step(page, 0, 4)
     page.get_by_role("button", name="End").click()
     page.locator(".made .latest", has_text="ababc").wait_for()
-    page.get_by_label("Begin with").select_option("char")
+    page.get_by_label("Initial symbols").select_option("char")
     page.locator(".headline", has_text="Before the first of").wait_for()
     page.get_by_role("heading", name="The vocabulary: 3 characters and 0 new tokens").wait_for()
     page.get_by_label("Text to train on").fill("the theme then")
-    page.get_by_label("Begin with").select_option("byte")
+    page.get_by_label("Initial symbols").select_option("byte")
     page.get_by_label("Pattern").fill("gpt2")
     page.get_by_label("Pattern").press("Enter")
     page.locator(".t.begins").nth(2).wait_for()
@@ -147,7 +147,7 @@ def test_an_example_is_one_click_away(open_page: Open) -> None:
         ({"text": "ab", "size": 10**9}, "integer from 1 to"),
         ({"text": "ab", "size": 100}, "256"),
         ({"text": "ab", "pattern": "(("}, "pattern"),
-        ({"text": "天" * 3_400}, "up to 10,000 bytes"),
+        ({"text": "天" * 3_400}, "the limit of this view is 10,000"),
         ({"text": "ab", "ties": "best"}, "one of first"),
         ({"text": "ab", "step": -7}, None),
         ({"text": "ab", "step": "x"}, None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ..conftest import Problems, axe_violations
 
@@ -24,20 +24,20 @@ def test_leafing(open_page: Open) -> None:
     page = open_page(view="vocabulary", tokenizer="small")
     settled(page, "400 entries: 1 to 100")
     assert ids(page) == list(range(100))
-    assert page.get_by_role("button", name="Earlier").is_disabled()
-    page.get_by_role("button", name="Later").press("Enter")
+    assert page.get_by_role("button", name="Previous").is_disabled()
+    page.get_by_role("button", name="Next").press("Enter")
     settled(page, "101 to 200")
     for _ in range(2):
-        page.get_by_role("button", name="Later").click()
+        page.get_by_role("button", name="Next").click()
         page.wait_for_timeout(50)
     settled(page, "301 to 400")
-    assert page.get_by_role("button", name="Later").is_disabled()
+    assert page.get_by_role("button", name="Next").is_disabled()
     assert ids(page)[-1] == 399
     assert axe_violations(page) == []
 
 
-def test_searching_by_text_bytes_id_and_kind(open_page: Open, shelf: Shelf, problems: Problems) -> None:
-    tok = shelf.get("small")
+def test_searching_by_text_bytes_id_and_kind(open_page: Open, catalog: Catalog, problems: Problems) -> None:
+    tok = catalog.get("small")
     page = open_page(view="vocabulary", tokenizer="small")
     settled(page, "400 entries")
     page.get_by_label("Search", exact=True).fill("ol")
@@ -61,7 +61,7 @@ def test_searching_by_text_bytes_id_and_kind(open_page: Open, shelf: Shelf, prob
     assert page.locator(".entries .t.x").count() == 5
     page.get_by_label("Search by").select_option("text")
     page.get_by_label("Search", exact=True).fill("no such token")
-    page.get_by_text("Nothing is found.").wait_for()
+    page.get_by_text("No entries found.").wait_for()
     problems.forgive("400")
 
 
@@ -92,12 +92,12 @@ def test_another_tokenizer_begins_anew(open_page: Open) -> None:
     assert page.locator(".detail .card").count() == 0
 
 
-def test_hostile_entries_are_text(open_page: Open, shelf: Shelf) -> None:
+def test_hostile_entries_are_text(open_page: Open, catalog: Catalog) -> None:
     import jeton
 
     evil = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\u202egnp.exe", "zero\u200bwidth"]
     tok = jeton.train(["low lower"], 260, special_tokens=[], progress=False).add_tokens(evil)
-    key = shelf.add("evil.json", tok.to_bytes())["key"]
+    key = catalog.add("evil.json", tok.to_bytes())["key"]
     page = open_page(view="vocabulary", tokenizer=key, kind="special")
     settled(page, "4 of")
     assert page.locator(".entries script, .entries img").count() == 0

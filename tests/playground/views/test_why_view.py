@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.playground.shelf import Shelf
+from jeton.playground.catalog import Catalog
 
 from ...material import tokenizer
 from ..conftest import Problems, axe_violations, running
@@ -28,7 +28,7 @@ def symbols(page: Any) -> list[str]:
 def elsewhere(data: Path) -> Iterator[str]:
     """A playground with real vocabularies of other models."""
     names = ("t5-small.tokenizer.json", "bert-uncased.vocab.txt", "mistral-v1.model")
-    with running(Shelf([str(data / "vocabs" / name) for name in names], cached=False)) as address:
+    with running(Catalog([str(data / "vocabs" / name) for name in names], cached=False)) as address:
         yield address
 
 
@@ -46,7 +46,7 @@ class TestSplits:
         explanation = SMALL.explain(TEXT).to_dict()
         for index, pretoken in enumerate(explanation["pretokens"]):
             page.locator(".split").nth(index).click()
-            page.get_by_text(f"Part {pretoken['part'] + 1} of the pattern made it:").wait_for()
+            page.get_by_text(f"Matched by regex alternative {pretoken['part'] + 1}:").wait_for()
             assert page.locator(".pattern code").text_content() == explanation["pattern"][pretoken["part"]]
         assert page.locator(".parts li").count() == len(explanation["pattern"])
 
@@ -61,7 +61,7 @@ class TestSplits:
 
     def test_a_special_token_is_matched_whole(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text="a<|endoftext|>", special=True, pretoken=1)
-        page.get_by_text("A special or added token: it is matched whole").wait_for()
+        page.get_by_text("A special or added token, which is matched before").wait_for()
 
 
 class TestRightToLeft:
@@ -78,9 +78,9 @@ class TestRightToLeft:
     def test_a_merge_is_read_from_the_left(self, page: Any) -> None:
         word = "\u05e9\u05dc"
         tok = jeton.train([f"{word} {word}"], 5, level="char", pattern="none", progress=False)
-        shelf = Shelf(cached=False)
-        shelf.add("hebrew.json", tok.to_bytes())
-        with running(shelf) as address:
+        catalog = Catalog(cached=False)
+        catalog.add("hebrew.json", tok.to_bytes())
+        with running(catalog) as address:
             page.goto(f"{address}/#view=why&tokenizer=hebrew.json&text={word}")
             page.wait_for_selector(".verdict code >> nth=2")
             lefts = page.evaluate(
@@ -92,7 +92,7 @@ class TestRightToLeft:
 
 def test_where_nothing_merges_there_is_no_step(open_page: Open) -> None:
     page = open_page(view="why", tokenizer="bytes", text="ab")
-    page.get_by_text("No pair that is left has a merge: done.").wait_for()
+    page.get_by_text("No mergeable pair left: done.").wait_for()
     assert page.locator(".stepper").is_hidden()
     assert "step 0 of 0" not in page.locator("main").inner_text()
 
@@ -119,7 +119,7 @@ def test_entries_that_are_not_in_use_are_taken_apart_again(open_page: Open, page
     page.locator(".place", has_text="step 2 of 2").wait_for()
     assert len(symbols(page)) == 2
     page.get_by_role("button", name="Step back").click()
-    page.locator(".verdict", has_text="is not in use, so it is taken apart again").wait_for()
+    page.locator(".verdict", has_text="is an unused piece, so it is split again").wait_for()
     assert len(symbols(page)) == 1
 
 
@@ -140,7 +140,7 @@ class TestMerges:
             page.get_by_label("Step forward").click()
             assert symbols(page) == step
         assert page.get_by_label("Step forward").is_disabled()
-        page.get_by_text("No pair that is left has a merge: done.").wait_for()
+        page.get_by_text("No mergeable pair left: done.").wait_for()
         for step in steps[-2::-1]:
             page.get_by_label("Step back").click()
             assert symbols(page) == step
@@ -260,7 +260,7 @@ class TestHostile:
     def test_one_long_word_can_be_stepped_through(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text="oldtale" * 100)
         page.get_by_label("Last step").click()
-        page.get_by_text("No pair that is left has a merge: done.").wait_for()
+        page.get_by_text("No mergeable pair left: done.").wait_for()
         tokens = [SMALL.explain("").name(id) for id in SMALL.encode("oldtale" * 100)]
         assert symbols(page) == tokens
 

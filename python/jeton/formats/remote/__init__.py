@@ -1,12 +1,12 @@
-"""Names → files on this machine: ``"o200k_base"`` and ``"hf:owner/name"``. Imported when the first name is loaded.
+"""Resolution of names (``"o200k_base"``, ``"hf:owner/name"``) to local files, with downloads. Imported on first use.
 
-What is fetched is data only, is checked against a hash before anybody reads it, and is kept in a cache; a file is in
-the cache whole or not at all. This package finds files; what is in them is the formats' matter.
+Only data files are downloaded. Each is verified by its hash before it is parsed, and cached atomically. Left out:
+parsing, which the formats do.
 
-    JETON_CACHE_DIR       where our downloads are kept (else the platform's cache folder, in a folder `jeton`)
-    JETON_OFFLINE         1: ask no network, for anything
-    JETON_REGISTRY_URL    a mirror for the files of the registry: https, or http on this machine
-    TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR    tiktoken's cache: its files are used, and ours go there
+    JETON_CACHE_DIR       cache folder (default: `jeton` in the platform's cache folder)
+    JETON_OFFLINE         1: no network access
+    JETON_REGISTRY_URL    mirror for the registry's files: https, or http on the loopback interface
+    TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR    tiktoken's cache, which is read and written
     HF_HUB_OFFLINE, HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN    as in huggingface_hub
 """
 
@@ -23,27 +23,27 @@ __all__ = ["PREFIX", "fetch", "on_this_machine"]
 
 
 def fetch(name: str, *, progress: Progress = None) -> Path:
-    """The file or folder that a name stands for, downloaded if it is not here yet.
+    """Returns the file or folder of a name, downloading it if it is not cached.
 
     Args:
-        name: a name of the registry, or ``hf:owner/name`` with ``@revision`` behind it if wanted.
-        progress: as in `jeton.train`; a download that takes long draws a bar.
+        name: a name of the registry, or ``hf:owner/name[@revision]``.
+        progress: as in `jeton.train`; long downloads display a progress bar.
 
     Returns:
-        For a name of the registry the file; its content has the registry's hash. For a repository a folder with its
-        tokenizer's files, and perhaps others that other programs put there.
+        For a name of the registry, the file, verified by the registry's hash. For a repository, a folder with the
+        tokenizer's files; other programs may have added files to it.
 
     Raises:
-        DownloadError: the file is not here and cannot be had; says what to do.
-        UnsupportedFeatureError: a repository that needs code of its own.
+        DownloadError: the file is not cached and cannot be downloaded; the message says what to do.
+        UnsupportedFeatureError: the repository needs remote code.
         MissingDependencyError: ``hf:`` without huggingface_hub.
-        ConfigError: no such name, or none that can be.
+        ConfigError: unknown or invalid name.
 
     Examples:
         >>> fetch("hf:a/b/c")
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: 'hf:a/b/c' is no name of a repository: that is hf:owner/name[@revision]
+        jeton.errors.ConfigError: 'hf:a/b/c' is not the name of a repository; expected hf:owner/name[@revision]
     """
     if name.startswith(PREFIX):
         return fetch_repository(name)

@@ -1,8 +1,8 @@
-"""Files of the registry: from the cache if they are there, else from where they are published.
+"""Files of the registry: from the cache, else downloaded from their publisher.
 
-A file counts only with the hash that the registry pins, in the cache as well as fresh from the network, so that the
-cache may be shared or filled by hand, and a mirror is a cache folder that somebody serves. Two programs that download
-at once both succeed: each writes a file of its own and gives it the name in one step.
+A file is valid only with the hash that the registry pins, both in the cache and after a download. The cache can
+therefore be shared or filled by hand, and a mirror is a cache folder served over HTTP. Concurrent downloads are safe:
+each writes a temporary file and renames it.
 
 Source: openai/tiktoken, tiktoken/load.py (names of files in its cache).
 """
@@ -24,26 +24,26 @@ from urllib.parse import urlsplit
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError
 from ...progress import Progress, ProgressEvent, make_reporter
-from ..registry import REGISTRY, Known
+from ..registry import REGISTRY, KnownRankFile
 
 __all__ = ["cache_folder", "fetch_known", "find_known", "is_on"]
 
 _LOG = logging.getLogger("jeton")
 
-# For each wait on the network, not for the whole file; half a minute of silence is a connection that is gone.
+# Timeout of each network operation, not of the whole download.
 TIMEOUT_S = 30.0
-# The largest file of the registry has 4 MB.
+# Limit of a file's size; the largest file of the registry has 4 MB.
 MAX_BYTES = 1 << 28
 CHUNK_BYTES = 1 << 16
 
 
 def is_on(variable: str) -> bool:
-    """Whether an environment variable says yes, as huggingface_hub reads it."""
+    """Reads a boolean environment variable, as huggingface_hub does."""
     return os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept; it need not exist yet."""
+    """Returns the cache folder, which may not exist yet."""
     if own := os.environ.get("JETON_CACHE_DIR"):
         return Path(own).expanduser()
     if sys.platform == "win32":
@@ -56,7 +56,7 @@ def cache_folder() -> Path:
 
 
 def fetch_known(name: str, *, progress: Progress = None) -> Path:
-    """The file of a name of the registry; see `fetch`."""
+    """Returns the file of a name of the registry; see `fetch`."""
     known = REGISTRY.get(name)
     if known is None:
         raise ConfigError(f"there is no tokenizer named {name!r}; names: {', '.join(REGISTRY)}", option="path_or_name")
@@ -65,7 +65,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
     target = _places(known)[0]
     url = _address(known)
     if is_on("JETON_OFFLINE"):
-        raise _failure(known, url, target, "and JETON_OFFLINE forbids to download it")
+        raise _failure(known, url, target, "and JETON_OFFLINE disables downloads")
     data = _download(known, url, target, progress)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,54 +74,54 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
     except OSError as error:
         if not _holds(target, known):  # on Windows a file that another program reads cannot be replaced
             raise DownloadError(
-                f"{known.name} was downloaded and cannot be kept: {target}: {error.strerror or error}; "
-                "JETON_CACHE_DIR names another folder",
+                f"{known.name} was downloaded but cannot be cached: {target}: {error.strerror or error}; "
+                "set JETON_CACHE_DIR to a writable folder",
                 url=url,
                 path=str(target),
             ) from error
     return target
 
 
-def find_known(known: Known) -> Path | None:
-    """The file if it is on this machine, whole; asks no network."""
+def find_known(known: KnownRankFile) -> Path | None:
+    """Returns the cached file, if there is a valid one; no network access."""
     return next((path for path in _places(known) if _holds(path, known)), None)
 
 
-def _places(known: Known) -> list[Path]:
-    """Where the file may be; what is downloaded goes to the first.
+def _places(known: KnownRankFile) -> list[Path]:
+    """Returns the paths to look for the file at; downloads are written to the first.
 
-    The last place has the publisher's own name for the file, which somebody who copies it there by hand may keep.
+    The last path has the publisher's file name, for files copied by hand.
     """
     own = [cache_folder() / _filename(known), cache_folder() / known.url.rpartition("/")[2]]
-    # tiktoken takes an empty variable for "no cache"; here it is as if it were not set, for we keep files elsewhere
+    # For tiktoken an empty variable means "no cache"; here it equals an unset one, since there is another cache.
     shared = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     if not shared:
         return own
-    # tiktoken's name for the file, no protection of anything
+    # tiktoken's file name; the hash is not used for security
     return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), *own]
 
 
-def _filename(known: Known) -> str:
-    """The file's name in the cache and on a mirror: several publishers call theirs tokenizer.model."""
+def _filename(known: KnownRankFile) -> str:
+    """Returns the file name in the cache and on a mirror, unique by hash: many files are called tokenizer.model."""
     stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
     return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
 
 
-def _holds(path: Path, known: Known) -> bool:
-    """Whether the file is there and is the right one. A wrong one is replaced, which is worth a line."""
+def _holds(path: Path, known: KnownRankFile) -> bool:
+    """Tests whether the file exists and has the right hash; logs a warning if the hash differs."""
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return False
     if hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256:
         return True
-    _LOG.warning("%s is not %s: its sha256 is another, so it is not used", path, known.name)
+    _LOG.warning("%s is ignored: its sha256 is not that of %s", path, known.name)
     return False
 
 
-def _address(known: Known) -> str:
-    """Where to download from.
+def _address(known: KnownRankFile) -> str:
+    """Returns the URL to download from.
 
     Raises:
-        ConfigError: a mirror without encryption; the hash protects the content, and nothing the name that is asked for.
+        ConfigError: a mirror without encryption, which would expose the requested name; the hash protects the content.
     """
     mirror = os.environ.get("JETON_REGISTRY_URL")
     if not mirror:
@@ -145,21 +145,21 @@ def _is_this_machine(host: str | None) -> bool:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows only to where we would have gone by ourselves."""
+    """Follows redirects to permitted URLs only."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         if not _is_permitted(newurl):
             fp.close()
-            raise urllib.error.URLError(f"the server sends on to {newurl}, which is not https")
+            raise urllib.error.URLError(f"the server redirects to {newurl}, which is not https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _download(known: Known, url: str, target: Path, progress: Progress) -> bytes:
-    """The file's content, with the right hash."""
+def _download(known: KnownRankFile, url: str, target: Path, progress: Progress) -> bytes:
+    """Downloads the file and verifies its hash."""
     opener = urllib.request.build_opener(_Redirects)  # with the proxies of the environment
-    request = urllib.request.Request(url, headers={"User-Agent": "jeton"})  # noqa: S310 (_address has looked at it)
+    request = urllib.request.Request(url, headers={"User-Agent": "jeton"})  # noqa: S310 (checked by _address)
     data = bytearray()
     try:
         with make_reporter(progress) as report, opener.open(request, timeout=TIMEOUT_S) as answer:
@@ -183,7 +183,7 @@ def _download(known: Known, url: str, target: Path, progress: Progress) -> bytes
     digest = hashlib.sha256(data).hexdigest()
     if digest != known.sha256:
         raise _failure(
-            known, url, target, f"and what the server sent is another file: sha256 {digest}, expected {known.sha256}"
+            known, url, target, f"and the server sent another file: sha256 {digest}, expected {known.sha256}"
         )
     return bytes(data)
 
@@ -193,7 +193,7 @@ def _words(reason: object) -> str:
     return text or type(reason).__name__
 
 
-def _failure(known: Known, url: str, target: Path, why: str) -> DownloadError:
+def _failure(known: KnownRankFile, url: str, target: Path, why: str) -> DownloadError:
     return DownloadError(
         f"the file of {known.name!r} is not on this machine {why}. Download {url} where there is a network and put it "
         f"at {target}, or set JETON_CACHE_DIR to a folder that has {_filename(known)}",

@@ -1,12 +1,12 @@
-"""Repositories of the Hugging Face hub: the tokenizer's files out of one, and nothing else.
+"""Download of tokenizer files from repositories of the Hugging Face hub.
 
-Only files that are data are taken: never code, weights or pickles. Each is checked against the hash that the hub lists
-for it. huggingface_hub (extra ``hub``) does the talking and keeps the files, in the cache that all its users share.
+Only data files are downloaded: no code, weights or pickles. Each is verified by the hash that the hub lists.
+huggingface_hub (extra ``hub``) implements the protocol and the cache, which other programs share.
 
-A listing of each repository that was fetched is kept beside our own downloads: which commit, which files, which
-hashes. With it a commit that is named in full needs no network, and neither does anything when the network is off.
+The listing of each downloaded repository (commit, files, hashes) is cached with Jeton's own downloads. With it, a full
+commit hash needs no network access, and neither does any revision in offline mode.
 
-What is done about a tokenizer that is code of its repository stands in `foreign`.
+`remote_code` handles repositories whose tokenizer is code.
 
 Left out: other types of repositories, folders inside them.
 """
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
-from ..foreign import WHOLE, code_files, refuse_code
+from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
 __all__ = ["PREFIX", "fetch_repository", "hub_cache"]
@@ -33,13 +33,13 @@ _LOG = logging.getLogger("jeton")
 PREFIX = "hf:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# What git allows in no name of a branch or tag; the hub's cache makes a path of it.
+# Characters that git forbids in branch and tag names; the hub's cache uses the revision as a path.
 _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
 
-# needed where there is no file that says everything by itself
+# needed if there is no self-contained file
 _PARTS = ("vocab.json", "merges.txt", "vocab.txt")
 _PART_SUFFIXES = (".model", ".tiktoken")
-# config.json only for its auto_map
+# config.json is used only for its auto_map
 _BESIDE = (
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -49,46 +49,46 @@ _BESIDE = (
 )
 
 
-class _File(NamedTuple):
-    """What the hub lists of a file: the sha256 of its content where it is large, else git's hash."""
+class _RemoteFile(NamedTuple):
+    """File in the hub's listing: size, and the sha256 of its content (LFS) or git's blob hash."""
 
     size: int | None
     sha256: str | None
     git: str | None
 
 
-class _Listing(NamedTuple):
+class _RepositoryInfo(NamedTuple):
     commit: str
-    files: dict[str, _File]  # those that we take
-    code: list[str]  # Python files for tokenizers that lie beside them
+    files: dict[str, _RemoteFile]  # files to download
+    code: list[str]  # Python files that define tokenizers
 
 
 def fetch_repository(name: str) -> Path:
-    """The folder with the tokenizer's files of ``hf:owner/name[@revision]``; see `fetch`."""
+    """Returns the folder with the tokenizer files of ``hf:owner/name[@revision]``; see `fetch`."""
     repository, _, revision = name.removeprefix(PREFIX).partition("@")
     if _NAME.fullmatch(repository) is None or ".." in repository or "--" in repository:
         raise ConfigError(
-            f"{name!r} is no name of a repository: that is {PREFIX}owner/name[@revision]",
+            f"{name!r} is not the name of a repository; expected {PREFIX}owner/name[@revision]",
             option="path_or_name",
         )
     revision = revision or "main"
     if _NO_REVISION.search(revision):
-        raise ConfigError(f"{revision!r} is no branch, tag or commit", option="path_or_name")
+        raise ConfigError(f"{revision!r} is not a branch, tag or commit", option="path_or_name")
     listing = _list(repository, revision)
     if listing is None:
         return _cached_by_others(repository, revision)
-    if not any(file in WHOLE + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
-        raise FormatError(f"{PREFIX}{repository} holds no tokenizer that Jeton reads (at {listing.commit[:10]})")
+    if not any(file in SELF_CONTAINED + _PARTS or file.endswith(_PART_SUFFIXES) for file in listing.files):
+        raise FormatError(f"{PREFIX}{repository} has no supported tokenizer file (at {listing.commit[:10]})")
     folder = _get(repository, listing)
     refuse_code(f"{PREFIX}{repository}", folder, listing.files, listing.code)
     return folder
 
 
-# ── what is there ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── listing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(repository: str, revision: str) -> _Listing | None:
-    """The listing of a revision. None: unknown, and nobody may be asked."""
+def _list(repository: str, revision: str) -> _RepositoryInfo | None:
+    """Returns the listing of a revision; None if it is not cached and the network is off."""
     record = _record(repository, revision)
     known = _read_record(record)
     if known is not None and (_COMMIT.fullmatch(revision) or _is_offline()):
@@ -104,24 +104,26 @@ def _list(repository: str, revision: str) -> _Listing | None:
         status = _status(error)
         if known is None or status in (401, 403, 404):
             raise _failure(repository, revision, error) from error
-        _LOG.warning("the hub does not answer (%s): %s%s from the cache", _first_line(error), PREFIX, repository)
+        _LOG.warning("the hub does not respond (%s): %s%s from the cache", _first_line(error), PREFIX, repository)
         return known
     listing = _chosen(str(info.sha), info.siblings or [])
     _write_record(record, listing)
     return listing
 
 
-def _chosen(commit: str, siblings: list[Any]) -> _Listing:
-    found = {file.rfilename: _File(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings}
-    whole = next((name for name in WHOLE if name in found), None)
+def _chosen(commit: str, siblings: list[Any]) -> _RepositoryInfo:
+    found = {
+        file.rfilename: _RemoteFile(file.size, file.lfs.sha256 if file.lfs else None, file.blob_id) for file in siblings
+    }
+    whole = next((name for name in SELF_CONTAINED if name in found), None)
     names = [name for name in _BESIDE if name in found]
     if whole:
         names.append(whole)
-    else:  # in the top folder only: what lies deeper belongs to something else
+    else:  # in the root folder only; files in subfolders belong to other components
         names += [name for name in found if "/" not in name and (name in _PARTS or name.endswith(_PART_SUFFIXES))]
     if _COMMIT.fullmatch(commit) is None:
-        raise FormatError(f"the hub names a commit that is none: {commit[:50]!r}", format="hub")
-    return _Listing(commit, {name: found[name] for name in names}, code_files(found))
+        raise FormatError(f"the hub sent an invalid commit: {commit[:50]!r}", format="hub")
+    return _RepositoryInfo(commit, {name: found[name] for name in names}, code_files(found))
 
 
 def _record(repository: str, revision: str) -> Path:
@@ -129,34 +131,34 @@ def _record(repository: str, revision: str) -> Path:
     return cache_folder() / "hub" / f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.json"
 
 
-def _read_record(path: Path) -> _Listing | None:
+def _read_record(path: Path) -> _RepositoryInfo | None:
     try:
         facts = json.loads(path.read_bytes())
-        files = {str(name): _File(*file) for name, file in facts["files"].items()}
-        return _Listing(str(facts["commit"]), files, [*map(str, facts["code"])])
+        files = {str(name): _RemoteFile(*file) for name, file in facts["files"].items()}
+        return _RepositoryInfo(str(facts["commit"]), files, [*map(str, facts["code"])])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # not there or damaged: it is written anew
+        return None  # missing or damaged: it will be written again
 
 
-def _write_record(path: Path, listing: _Listing) -> None:
+def _write_record(path: Path, listing: _RepositoryInfo) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with write_atomically(path) as file:
             file.write(json.dumps(listing._asdict()).encode())
-    except OSError as error:  # only later loads without network miss it
+    except OSError as error:  # needed only for later offline loads
         _LOG.warning("%s cannot be written (%s): a later load needs the network again", path, error.strerror or error)
 
 
-# ── getting it ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── download ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _get(repository: str, listing: _Listing) -> Path:
+def _get(repository: str, listing: _RepositoryInfo) -> Path:
     hub = _library()
     options: dict[str, Any] = {"revision": listing.commit, "cache_dir": hub_cache()}
     paths = []
     for name, file in listing.files.items():
         if file.size is not None and file.size > MAX_BYTES:
-            raise FormatError(f"{PREFIX}{repository}: {name} has {file.size} bytes, more than a tokenizer has")
+            raise FormatError(f"{PREFIX}{repository}: {name} has {file.size} bytes, too large for a tokenizer")
         cached = hub.try_to_load_from_cache(repository, name, **options)
         path = Path(cached) if isinstance(cached, str) else None
         if path is not None and not _is_sound(path, file):
@@ -169,7 +171,7 @@ def _get(repository: str, listing: _Listing) -> Path:
     return paths[0].parent
 
 
-def _download(repository: str, commit: str, name: str, file: _File, options: dict[str, Any]) -> Path:
+def _download(repository: str, commit: str, name: str, file: _RemoteFile, options: dict[str, Any]) -> Path:
     if _is_offline():
         raise _failure(repository, commit, None)
     try:
@@ -183,34 +185,34 @@ def _download(repository: str, commit: str, name: str, file: _File, options: dic
     if not _is_sound(path, file):
         _remove(path)
         raise DownloadError(
-            f"{PREFIX}{repository}: what the hub sends as {name} is not the file that it lists, for its hash is "
-            "another; it is not kept. Try again later, or without the proxy or mirror in between",
+            f"{PREFIX}{repository}: the hash of the downloaded {name} differs from the one that the hub lists; the "
+            "file was deleted. Try again later, or without a proxy or mirror",
             url=f"{_endpoint() or 'https://huggingface.co'}/{repository}",
             path=str(path),
         )
     return path
 
 
-def _is_sound(path: Path, file: _File) -> bool:
-    """Whether the content has the hash that the hub lists."""
+def _is_sound(path: Path, file: _RemoteFile) -> bool:
+    """Tests whether the content has the hash that the hub lists."""
     data = path.read_bytes()
     if file.sha256 is not None:
         return hashlib.sha256(data).hexdigest() == file.sha256
     if file.git is not None:
-        # how git names a file's content
+        # git's blob hash
         named = b"blob %d\0" % len(data) + data
         return hashlib.sha1(named, usedforsecurity=False).hexdigest() == file.git
     return file.size in (None, len(data))
 
 
 def _remove(path: Path) -> None:
-    """From the hub's cache, where the file is a link to its content."""
+    """Deletes a file from the hub's cache, where it is a symbolic link, and its target."""
     for name in {os.path.realpath(path), str(path)}:
         Path(name).unlink(missing_ok=True)
 
 
 def _cached_by_others(repository: str, revision: str) -> Path:
-    """What other programs left in the cache that all users of huggingface_hub share, when no network may be asked."""
+    """Returns the snapshot that another program downloaded to huggingface_hub's cache, in offline mode."""
     hub = _library()
     try:
         folder = Path(
@@ -219,7 +221,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
                 revision=revision,
                 cache_dir=hub_cache(),
                 local_files_only=True,
-                allow_patterns=[*WHOLE, *_BESIDE],
+                allow_patterns=[*SELF_CONTAINED, *_BESIDE],
             )
         )
     except Exception as error:
@@ -229,7 +231,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
     return folder
 
 
-# ── huggingface_hub ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── huggingface_hub ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _library() -> Any:
@@ -242,7 +244,7 @@ def _library() -> Any:
     return huggingface_hub
 
 
-# huggingface_hub reads these once, when it is imported; a program may set them later.
+# Read on each call, unlike in huggingface_hub, because a program may set them after the import.
 
 
 def _is_offline() -> bool:
@@ -254,7 +256,7 @@ def _endpoint() -> str | None:
 
 
 def hub_cache() -> str | None:
-    """The hub's cache, where the environment says it; None: where huggingface_hub has it by itself."""
+    """Returns the hub's cache folder from the environment; None: huggingface_hub's default."""
     if cache := os.environ.get("HF_HUB_CACHE"):
         return os.path.expanduser(cache)
     home = os.environ.get("HF_HOME")
@@ -275,18 +277,18 @@ def _failure(repository: str, revision: str, error: BaseException | None) -> Dow
     status = None if error is None else _status(error)
     kind = type(error).__name__
     if error is None or _is_offline():
-        why = "is not whole on this machine, and the network is off (JETON_OFFLINE, HF_HUB_OFFLINE)"
-        advice = "load it once where there is a network, and copy the caches (HF_HOME, JETON_CACHE_DIR) here"
+        why = "is not completely cached, and the network is off (JETON_OFFLINE, HF_HUB_OFFLINE)"
+        advice = "load it once with network access, and copy the caches (HF_HOME, JETON_CACHE_DIR) here"
     elif kind == "RevisionNotFoundError":
         why, advice = "has no such revision", "a revision is a branch, a tag or a commit"
     elif kind == "GatedRepoError" or status == 403:
-        why = "is gated: its owner wants to know who takes it"
+        why = "is gated"
         advice = "accept its conditions on the hub, and set HF_TOKEN or run `hf auth login`"
     elif status in (401, 404):
-        why = "is not there, or is private"
-        advice = "look at the spelling; for a private one set HF_TOKEN or run `hf auth login`"
+        why = "does not exist, or is private"
+        advice = "check the spelling; for a private one set HF_TOKEN or run `hf auth login`"
     else:
-        why = f"cannot be had: {_first_line(error)}"
-        advice = "try again; or download the tokenizer's files elsewhere and load the folder they are in"
+        why = f"cannot be downloaded: {_first_line(error)}"
+        advice = "try again; or download the tokenizer's files by other means and load their folder"
     endpoint = _endpoint() or "https://huggingface.co"
     return DownloadError(f"{what} {why}. {advice[0].upper()}{advice[1:]}", url=f"{endpoint}/{repository}")

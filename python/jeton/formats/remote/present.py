@@ -1,6 +1,6 @@
-"""Which named tokenizers are on this machine already, so that loading them asks no network.
+"""Listing of cached tokenizers, which load without network access.
 
-Left out: whether what the hub's cache holds is whole and of a kind that is carried; loading says that.
+Left out: validation of the hub's cache, which loading does.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .hub import PREFIX, hub_cache
 
 __all__ = ["on_this_machine"]
 
-# What makes a snapshot of a repository worth a look: most of those that a cache holds are models and data.
+# Files that identify a snapshot with a tokenizer; most snapshots in a cache are models and data sets.
 _FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt")
 
 
 def on_this_machine() -> dict[str, str]:
-    """Name -> what to give `jeton.load`: names of the registry as they are, ``hf:owner/name`` the newest folder.
+    """Returns name -> argument for `jeton.load`: the name itself, or for ``hf:owner/name`` the newest snapshot folder.
 
     Examples:
         >>> import tempfile
@@ -33,7 +33,7 @@ def on_this_machine() -> dict[str, str]:
 
 
 def _snapshots() -> dict[str, str]:
-    """The repositories in the cache that all users of huggingface_hub share."""
+    """Returns the repositories in the cache of huggingface_hub."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     cache = Path(hub_cache() or os.path.join(base, "huggingface", "hub"))
     found = {}

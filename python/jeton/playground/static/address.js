@@ -1,16 +1,16 @@
-// The state of the page ⇄ the fragment of its address, which a browser keeps to itself and sends to no server.
+// Serialization of the state to the URL fragment, which browsers do not send to servers.
 //
-// Short states are readable, so that a link can be written by hand: `#view=why&text=lower&special:=true` (`name=text`,
-// `name:=JSON`). Long ones are JSON, compressed: `#z=…`.
+// Short states are readable, so that links can be written by hand: `#view=why&text=lower&special:=true` (`name=text`,
+// `name:=JSON`). Long ones are compressed JSON: `#z=…`.
 
-const READABLE = 1000; // characters of a fragment that a person may still read
-const MAX_CHARACTERS = 30_000; // longer addresses get lost in mail and chat
-const MAX_UNPACKED = 8 << 20; // bytes; a small fragment can unpack to a very long text
+const READABLE = 1000; // maximum length of a readable fragment
+const MAX_CHARACTERS = 30_000; // mail and chat programs truncate longer addresses
+const MAX_UNPACKED = 8 << 20; // bytes; limits decompression bombs
 
 /**
  * @param {Object} state
- * @returns {Promise<{fragment: string, left: string[]}>}  left: the names of values that are too long for an address,
- *   the longest first
+ * @returns {Promise<{fragment: string, left: string[]}>}  left: names of values that are too long for an address,
+ *   longest first
  */
 export async function toFragment(state) {
   const rest = { ...state };
@@ -24,7 +24,7 @@ export async function toFragment(state) {
   }
 }
 
-/** A state as a fragment; null: it is too long. */
+/** Serializes a state; null if it is too long. */
 async function fragmentOf(state) {
   const parts = Object.entries(state).map(([name, value]) => [typeof value === "string" ? name : `${name}:`, written(value)]);
   const length = parts.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
@@ -32,7 +32,7 @@ async function fragmentOf(state) {
     const readable = new URLSearchParams(parts).toString();
     if (readable.length <= READABLE) return readable;
   }
-  if (length > 100 * MAX_CHARACTERS) return null; // not worth packing
+  if (length > 100 * MAX_CHARACTERS) return null; // too long for any compression ratio
   const packed = `z=${await pack(JSON.stringify(state))}`;
   return packed.length <= MAX_CHARACTERS ? packed : null;
 }
@@ -40,8 +40,8 @@ async function fragmentOf(state) {
 const written = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
 /**
- * @param {string} fragment  with or without its #
- * @returns {Promise<Object>}  {} where the fragment is none of ours; `without` names values that it was too short for
+ * @param {string} fragment  with or without #
+ * @returns {Promise<Object>}  {} if the fragment is invalid; `without` names values that were too long for it
  */
 export async function fromFragment(fragment) {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
@@ -58,7 +58,7 @@ export async function fromFragment(fragment) {
 
 const isWellFormed = (parts) => parts.every(([, value]) => value.isWellFormed());
 
-/** A text, compressed, in the letters of base64url. */
+/** Compresses a text (deflate, base64url). */
 export async function pack(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -68,9 +68,9 @@ export async function pack(text) {
 }
 
 /**
- * The text that was packed.
+ * Decompresses a text.
  *
- * @throws {RangeError} it is longer than `most` bytes
+ * @throws {RangeError} the text is longer than `most` bytes
  */
 export async function unpack(packed, most = MAX_UNPACKED) {
   const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));

@@ -1,29 +1,29 @@
-// The page: tabs, the tokenizer, the state, and what views are given.
+// Entry point of the page: tabs, tokenizer selection, state, and the interface of views.
 //
 // A view is a module `views/<id>.js`, listed in `views/index.js`, that exports
 //
 //     mount(root, app) → {show(state), hide()}
 //
-// `mount` is called once, when the view is first opened, with an empty <section> of its own. `show` is called when the
-// view is opened and after every change of the state while it is open, so it must be cheap where nothing changed that
-// the view cares for; `hide` when another view opens. A view keeps to its root, puts text in as text (`h` of `dom.js`),
-// says errors with `failure` of `dom.js`, and may bring elements to `views.css` under a class of its own.
+// `mount` is called once, when the view is first opened, with an empty <section>. `show` is called when the view is
+// opened and after every change of the state while it is open, so it must be cheap if nothing relevant has changed;
+// `hide` is called when another view opens. A view modifies only its root, inserts text as text (`h` of `dom.js`),
+// displays errors with `failure` of `dom.js`, and may add rules to `views.css` under its own class.
 //
-// app.state                     what the address holds: view, tokenizer, text, special, template, and what views add
-//                               (any JSON; a key of undefined is removed). Read it; change it with:
+// app.state                     the state in the address: view, tokenizer, text, special, template, and keys of views
+//                               (any JSON; setting a key to undefined removes it). Read-only; change it with `set`.
 //                               A view's own keys are listed in `views/index.js`.
 // app.set(changes)              changes the state, the address and the open view
-// app.go(changes)               the same, and the Back button undoes it: for what opens something or replaces a text
-// app.ask(path, body, options)  a question to the server; throws a JetonError with the message a person reads. While the
-//                               server does not answer it waits, unless `wait` is false
-// app.latest()                  a function like ask for one kind of question: a new one aborts the one before, which
-//                               then answers null
+// app.go(changes)               as `set`, with a new history entry that the Back button undoes
+// app.ask(path, body, options)  calls an API endpoint; throws a JetonError with a message for the user. If the server
+//                               is not reachable, waits and retries, unless `wait` is false
+// app.latest()                  returns a function like `ask` for one kind of request: a new request aborts the previous
+//                               one, which then resolves to null
 // app.draw(drawing, options)    tokens as an element, see draw.js
-// app.card(tokenizer, id, options)  all about one token, as an element, see card.js
-// app.textBox(options)          a box bound to state.text, see textbox.js
-// app.say(text)                 tells it to screen readers
-// app.tokenizers()              the list of tokenizers as the server has it; app.tokenizer() the entry in use
-// app.onTokenizers(act)         calls when the list has changed
+// app.card(tokenizer, id, options)  details of one token as an element, see card.js
+// app.textBox(options)          a text box bound to state.text, see textbox.js
+// app.say(text)                 announces text to screen readers
+// app.tokenizers()              the server's list of tokenizers; app.tokenizer(): the selected entry
+// app.onTokenizers(act)         registers a callback for changes of the list
 
 import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
 import { forgetCards, tokenCard } from "./card.js";
@@ -35,9 +35,9 @@ import { chooseTheme } from "./theme.js";
 import { VIEWS } from "./views/index.js";
 
 const $ = (id) => document.getElementById(id);
-const FIRST_RETRY_MS = 500; // the server is asked again after so long, then after twice as long …
+const FIRST_RETRY_MS = 500; // exponential backoff while the server is not reachable: from here …
 const LAST_RETRY_MS = 4_000; // … up to here
-const MOST_BYTES = 32 * 1024 * 1024; // of files that are opened
+const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
 
 let tokenizers = [];
 let open = null; // the id of the open view
@@ -50,7 +50,7 @@ const app = {
   state,
   set,
   go,
-  ask: askAndLook,
+  ask: askAndRefresh,
   latest,
   draw: drawTokens,
   card: (tokenizer, id, options) => tokenCard(app, tokenizer, id, options),
@@ -70,21 +70,21 @@ async function share() {
   try {
     await navigator.clipboard.writeText(url);
   } catch {
-    return notify("The address could not be copied; copy it from the address bar: it holds all that is shown.");
+    return notify("The address could not be copied. Copy it from the address bar; it contains the whole state.");
   }
   notify(
     left.length
       ? `The address is copied without the ${named(left)}, which is too long for an address.`
-      : "The address is copied. It holds all that is shown; the text stays behind its #, which no browser sends to a server.",
+      : "The address is copied. It contains the whole state; the part after #, with the text, is never sent to a server.",
   );
 }
 
 function lost(names) {
-  notify(`The ${named(names)} was too long for this address and is not in it. Paste it again.`, true);
+  notify(`The ${named(names)} was too long for this address, which does not contain it. Paste it again.`, true);
 }
 
 function unkept(names) {
-  notify(`The ${named(names)} is too long for the address and for what the browser keeps: it is lost when the page is loaded again.`, true);
+  notify(`The ${named(names)} is too long for the address and for the browser's storage: it will be lost when the page is reloaded.`, true);
 }
 
 // ── views ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,7 +107,7 @@ function makeTabs() {
   });
 }
 
-/** Shows what the state says, on the view that it says. */
+/** Displays the state in its view. */
 async function show() {
   const { view: id } = app.state;
   showPicker();
@@ -115,14 +115,14 @@ async function show() {
     if (open !== null) {
       const closed = open;
       $(`view-${closed}`).hidden = true;
-      mounted.get(closed)?.then((view) => { if (open !== closed) view.hide(); }); // it may still be loading; the tabs do not wait
+      mounted.get(closed)?.then((view) => { if (open !== closed) view.hide(); }); // not awaited: it may still be loading
     }
     open = id;
     for (const view of VIEWS) {
       const tab = $(`tab-${view.id}`);
       tab.setAttribute("aria-selected", String(view.id === id));
       tab.tabIndex = view.id === id ? 0 : -1;
-      if (view.id === id) $("tabs").scrollLeft = tab.offsetLeft - $("tabs").offsetLeft - 16; // where they do not fit in a row
+      if (view.id === id) $("tabs").scrollLeft = tab.offsetLeft - $("tabs").offsetLeft - 16; // if the tabs overflow
     }
     const { title } = VIEWS.find((view) => view.id === id);
     document.title = `${title} · Jeton`;
@@ -145,20 +145,20 @@ async function mount(id) {
   }
 }
 
-// ── questions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Asks, and looks at the list of tokenizers again where the question has loaded one. */
-async function askAndLook(path, body, { signal, wait = true } = {}) {
+/** Calls an endpoint, and refreshes the list of tokenizers if the request has loaded one. */
+async function askAndRefresh(path, body, { signal, wait = true } = {}) {
   const asked = [body.tokenizer, ...(Array.isArray(body.tokenizers) ? body.tokenizers : [])];
   const fresh = tokenizers.some((entry) => asked.includes(entry.key) && !entry.loaded && !entry.error);
   try {
     return await answered(() => ask(path, body, { signal }), wait);
   } finally {
-    if (fresh) answered(readTokenizers).catch(() => {}); // its answer says what is wrong
+    if (fresh) answered(readTokenizers).catch(() => {}); // the response itself has the error
   }
 }
 
-/** What a request gives; where the server does not answer, the request is made again when it does. */
+/** Awaits a request; while the server is not reachable, retries it. */
 async function answered(request, wait = true) {
   for (;;) {
     try {
@@ -170,12 +170,12 @@ async function answered(request, wait = true) {
   }
 }
 
-let back = null; // a promise, while the server does not answer
+let back = null; // a promise while the server is not reachable
 
-/** Ends when the server answers again; it may have been started anew and have other tokenizers. */
+/** Resolves when the server is reachable again; it may have been restarted with other tokenizers. */
 async function whenBack() {
   const command = location.port === "7777" ? "jeton play" : `jeton play --port ${location.port}`;
-  notify(`The playground does not answer: has it ended in the terminal? Start it again with ${command}; this page then goes on by itself.`, true);
+  notify(`The playground does not respond. Was it stopped in the terminal? Restart it with ${command}; this page then continues by itself.`, true);
   const said = $("notice").firstChild;
   for (let pause = FIRST_RETRY_MS, isGone = true; isGone; pause = Math.min(2 * pause, LAST_RETRY_MS)) {
     await new Promise((done) => setTimeout(done, pause));
@@ -184,8 +184,8 @@ async function whenBack() {
   back = null;
   forgetCards();
   if (said.isConnected) $("notice").hidden = true;
-  app.say("The playground answers again.");
-  readTokenizers().catch(() => {}); // what asks for it says what is wrong
+  app.say("The playground responds again.");
+  readTokenizers().catch(() => {}); // the retried request reports errors
 }
 
 function latest() {
@@ -194,7 +194,7 @@ function latest() {
     controller?.abort();
     const mine = (controller = new AbortController());
     try {
-      const answer = await askAndLook(path, body, { signal: mine.signal });
+      const answer = await askAndRefresh(path, body, { signal: mine.signal });
       return mine.signal.aborted ? null : answer;
     } catch (error) {
       if (mine.signal.aborted) return null;
@@ -238,14 +238,14 @@ function facts(entry) {
   return `${entry.kind} · ${number(entry.vocab_size)} ids${special}`;
 }
 
-/** Files that are opened together: one or several tokenizers, some of which may be several files. */
+/** Uploads files, which form one or more tokenizers. */
 async function openFiles(files) {
   const names = files.length === 1 ? files[0].name : `${files.length} files`;
   try {
-    if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(`${files.find((file) => file.size > MOST_BYTES).name} has more than 32 MB, which is the most that is opened.`);
-    if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError("Together they have more than 32 MB, which is the most that is opened at once.");
+    if (files.some((file) => file.size > MOST_BYTES)) throw new JetonError(`${files.find((file) => file.size > MOST_BYTES).name} has more than 32 MB, the limit for files.`);
+    if (files.reduce((sum, file) => sum + file.size, 0) > MOST_BYTES) throw new JetonError("Together they have more than 32 MB, the limit for files opened together.");
     notify(`Opening ${names} …`);
-    for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(`${file.name} cannot be read; of a folder, choose its files.`); });
+    for (const file of files) await file.slice(0, 1).arrayBuffer().catch(() => { throw new JetonError(`${file.name} cannot be read. To open a folder, choose its files.`); });
     const { entries, errors } = await putTokenizers(files);
     await readTokenizers();
     if (entries.length) go({ tokenizer: entries.at(-1).key });
@@ -299,13 +299,13 @@ async function start() {
   } catch (error) {
     return notify(error.message, true);
   }
-  addEventListener("popstate", () => read(tokenizers[0].key)); // the browser's buttons, and an address that is edited
+  addEventListener("popstate", () => read(tokenizers[0].key)); // Back, Forward, and an edited address
   await read(tokenizers[0].key);
   await mounted.get(open); // the page is ready when its view is
   document.documentElement.dataset.ready = "";
 }
 
-/** Escape closes the card of a token that is pinned, wherever the focus is. */
+/** Closes the card of a pinned token on Escape, wherever the focus is. */
 function closeCard(event) {
   if (event.key !== "Escape" || event.defaultPrevented || event.target.matches?.("select, input[type=search]")) return;
   document.querySelector(".view:not([hidden]) .card .close")?.click();

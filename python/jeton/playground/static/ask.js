@@ -1,6 +1,6 @@
-// Questions to the server of this page. Nothing else of the page speaks to any network.
+// API client. No other module of the page accesses the network.
 
-/** An answer that is an error, with the message that a person reads. */
+/** Error response of the server, with a message for the user. */
 export class JetonError extends Error {
   constructor(message, kind) {
     super(message);
@@ -9,13 +9,13 @@ export class JetonError extends Error {
   }
 }
 
-/** The kind of an error that says that the server does not answer. */
+/** `kind` of the error for an unreachable server. */
 export const GONE = "Gone";
 
 /**
- * Asks a question.
+ * Calls an endpoint.
  *
- * @param {string} path  the name of the question: "tokens"
+ * @param {string} path  name of the endpoint: "tokens"
  * @param {Object} body
  * @param {{signal?: AbortSignal}} options
  * @returns {Promise<Object>}
@@ -25,15 +25,15 @@ export function ask(path, body, { signal } = {}) {
   return request(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
-/** The list of tokenizers. */
+/** Fetches the list of tokenizers. */
 export const askTokenizers = () => request("api/tokenizers", {});
 
 /**
- * Opens files, which may be several tokenizers or belong to one.
+ * Uploads files, which form one or more tokenizers.
  *
  * @param {File[]} files
- * @returns {Promise<{entries: Object[], errors: Array<{name: string, error: string}>}>}  entries of the list, and the
- *   files that could not be opened
+ * @returns {Promise<{entries: Object[], errors: Array<{name: string, error: string}>}>}  entries of the list, and files
+ *   that could not be loaded
  */
 export function putTokenizers(files) {
   const parts = files.map((file) => [file.name.toWellFormed(), file.size]);
@@ -47,7 +47,7 @@ async function request(path, options) {
     answer = await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new JetonError("The playground does not answer: has it ended in the terminal? Start it again with jeton play.", GONE);
+    throw new JetonError("The playground does not respond. Was it stopped in the terminal? Restart it with jeton play.", GONE);
   }
   if (!response.ok) throw new JetonError(answer.error, answer.kind);
   return answer;

@@ -1,21 +1,21 @@
-// All about one token: how it looks, id, bytes, spelling, rank, and the tree of merges that built it.
+// Card of one token: display form, id, bytes, spelling, rank, and merge tree.
 
 import { failure, h, number } from "./dom.js";
 import { tokenNodes } from "./draw.js";
 import { mergeTree } from "./tree.js";
 
-const KEPT = 500; // answers kept, for a pointer passes the same tokens again and again
+const KEPT = 500; // capacity of the cache of responses
 const answers = new Map();
 
 /**
  * @param {Object} app
- * @param {string} tokenizer  its key
+ * @param {string} tokenizer  key of the tokenizer
  * @param {number} id
  * @param {Object} options
- * @param {Object} [options.look]  how it looks, as a drawing's table has it; without it the answer says it
- * @param {Array<Node|null>} [options.extra]  what a view has to add
- * @param {() => void} [options.close]  what a button in the card, and Escape, do; without it there is none
- * @returns {HTMLElement} which fills when the answer is there; `ready` is a promise of that
+ * @param {Object} [options.look]  entry of a drawing's table; default: from the response
+ * @param {Array<Node|null>} [options.extra]  nodes that a view adds
+ * @param {() => void} [options.close]  action of the close button and of Escape; without it there is no button
+ * @returns {HTMLElement} an element that is filled by the response; `ready` is a promise of that
  */
 export function tokenCard(app, tokenizer, id, { look = null, extra = [], close } = {}) {
   const body = h("div", { class: "body" });
@@ -34,7 +34,7 @@ function drawFace(face, look) {
 async function fill(app, face, body, tokenizer, id, look) {
   let facts;
   try {
-    facts = await remembered(app, tokenizer, id);
+    facts = await cached(app, tokenizer, id);
   } catch (error) {
     body.replaceChildren(failure(error));
     return;
@@ -51,17 +51,17 @@ async function fill(app, face, body, tokenizer, id, look) {
   body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
 }
 
-/** Forgets all answers: the server was started anew. */
+/** Clears the cache, after a restart of the server. */
 export const forgetCards = () => answers.clear();
 
-/** Scrolls so that the card, which lies over the page of a narrow screen, does not cover an element. */
+/** Scrolls so that the card, an overlay on narrow screens, does not cover an element. */
 export function uncover(detail, element) {
   if (getComputedStyle(detail).position !== "fixed") return;
   const covered = element.getBoundingClientRect().bottom + 16 - detail.getBoundingClientRect().top;
   if (covered > 0) scrollBy(0, covered);
 }
 
-async function remembered(app, tokenizer, id) {
+async function cached(app, tokenizer, id) {
   const key = JSON.stringify([tokenizer, id]);
   if (!answers.has(key)) {
     answers.set(key, await app.ask("token", { tokenizer, id }));

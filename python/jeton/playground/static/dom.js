@@ -1,11 +1,11 @@
-// Making elements. Text goes in as text and never as markup, and there is no other way here to put it in.
+// Creation of elements. Strings are inserted as text nodes, never as markup.
 
 /**
- * An element with properties and children.
+ * Creates an element with properties and children.
  *
  * @param {string} tag
- * @param {Object} properties  `class`, `on` (event → function), `data` (data attributes), attributes by their name; a
- *   value of true is an empty attribute, and false, null and undefined are none
+ * @param {Object} properties  `class`, `on` (event → function), `data` (data attributes), and attributes by name; true
+ *   is an empty attribute, and false, null and undefined are no attribute
  * @param {...(Node|string|number|null|undefined)} children
  * @returns {HTMLElement}
  */
@@ -13,7 +13,7 @@ export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
 }
 
-/** The same for a part of an SVG picture. */
+/** Creates an SVG element. */
 export function svg(tag, properties = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 }
@@ -34,13 +34,13 @@ function fill(element, properties, children) {
 
 const asNode = (child) => (child instanceof Node ? child : String(child));
 
-/** A number as people read it. */
+/** Formats a number with thousands separators. */
 export const number = (value) => value.toLocaleString("en-US");
 
 /** "1 token", "2,000 tokens". */
 export const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
-/** What a person reads where something failed. */
+/** Displays an error. */
 export function failure(error) {
   return h("p", { class: "failure", role: "alert" }, error.message);
 }

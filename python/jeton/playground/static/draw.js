@@ -1,20 +1,21 @@
-// Tokens as elements: what `Drawing.to_dict()` says, and nothing of it computed again.
+// DOM renderer of `Drawing.to_dict()`.
 //
-// Every distinct look is made once and copied for each token. Tokens stand in blocks that the browser lays out only
-// when they come into sight; a block ends at a line's end where there is one, for every block begins a line. The first
-// are filled at once, the others a few at a time, so that the page goes on answering. What is only shown (signs of white space and controls, bytes) comes from the style, so what is copied is the text itself.
+// Each distinct look is created once and cloned for each token. Tokens are grouped in blocks, whose layout the browser
+// skips while they are off-screen (`content-visibility`); a block begins a line, so it ends at a line end if possible.
+// The first blocks are filled synchronously, the others in time slices, so that the page stays responsive. Symbols for
+// white space, controls and bytes are CSS content, so that copying yields the text itself.
 //
-// One token at a time is the one that is looked at: it alone can be reached by Tab, arrow keys go on from it, and all
-// places of the same id are marked with it.
+// One token is current: Tab reaches only it (roving tabindex), arrow keys move from it, and all occurrences of its id are
+// highlighted.
 
 import { h, number } from "./dom.js";
 
-const BLOCK = 120; // tokens; a block ends at the first line's end after so many …
-const LONGEST_BLOCK = 360; // … or here, where no line ends
-const AT_ONCE = 2_000; // tokens filled before the first paint: more than a screen holds
-const SLICE_MS = 40; // then so long at a time
+const BLOCK = 120; // tokens; a block ends at the first line end after so many …
+const LONGEST_BLOCK = 360; // … or here, if there is none
+const AT_ONCE = 2_000; // tokens filled before the first paint, more than a screen displays
+const SLICE_MS = 40; // duration of each later slice
 
-// One class a hue, and one rule for all places of a look: the page's policy permits no attribute with a style.
+// One class per hue, and one rule for all occurrences of a look: the Content-Security-Policy forbids style attributes.
 const hues = new CSSStyleSheet();
 hues.replaceSync(Array.from({ length: 360 }, (_, hue) => `.h${hue}{--h:${hue}}`).join(""));
 const same = new CSSStyleSheet();
@@ -32,16 +33,16 @@ function markSame(root, rule) {
 /**
  * Draws tokens.
  *
- * @param {Object} drawing  as `Drawing.to_dict()` has it
+ * @param {Object} drawing  result of `Drawing.to_dict()`
  * @param {Object} options
- * @param {string} options.label  what it is, for screen readers: "Tokens"
- * @param {"text"|"ids"|"bytes"} [options.as]  what to show of each token
- * @param {(index: number|null, how: "hover"|"keys"|"press") => void} [options.onToken]  a token is pointed at (null:
- *   none anymore), reached by keys, or pressed
- * @param {(index: number) => string} [options.mark]  classes for each token, such as "ring"
- * @returns {HTMLElement} with `drawing`; `token(index)`, a token's element; `look(index, {focus, scroll})`, which makes
- *   a token the one that is looked at (null: none); `rest()`, which gives the focus back to the token that Tab reaches
- *   and looks at none; and `filled`, a promise of all tokens
+ * @param {string} options.label  label for screen readers: "Tokens"
+ * @param {"text"|"ids"|"bytes"} [options.as]  content of each token
+ * @param {(index: number|null, how: "hover"|"keys"|"press") => void} [options.onToken]  a token is hovered (null: no
+ *   longer), reached by keys, or pressed
+ * @param {(index: number) => string} [options.mark]  classes of each token, such as "ring"
+ * @returns {HTMLElement} with `drawing`; `token(index)`, the element of a token; `look(index, {focus, scroll})`, which
+ *   makes a token current (null: none); `rest()`, which clears the current token and focuses the token that Tab reaches;
+ *   and `filled`, a promise that resolves when all tokens are in the document
  */
 export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) {
   const serial = String(++made);
@@ -63,7 +64,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
     return block.first + block.tokens.indexOf(element);
   };
 
-  let current = null; // the token that is looked at
+  let current = null; // the current token
   let stop = 0; // the token that Tab reaches
   let resting = false;
   const hold = (index) => {
@@ -85,7 +86,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
       current = index;
       if (index !== null) token(index).classList.add("current");
     }
-    if (index !== null && index !== stop) { // what has the focus would lose it with its tabindex
+    if (index !== null && index !== stop) { // removing tabindex would remove the focus
       release(stop);
       hold((stop = index));
     }
@@ -109,7 +110,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
   root.addEventListener("click", (event) => { const index = found(event); if (index !== null) onToken?.(index, "press"); });
   root.addEventListener("focusin", (event) => {
     const index = found(event);
-    if (!resting && index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not by a press
+    if (!resting && index !== null && index !== current && event.target.matches(":focus-visible")) onToken?.(index, "keys"); // not after a press
   });
   root.addEventListener("keydown", (event) => {
     const index = found(event);
@@ -130,7 +131,7 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
 
 // ── blocks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The first tokens of the blocks, and the number of tokens. */
+/** Returns the index of each block's first token, and the number of tokens. */
 function blockStarts({ looks, table, groups }) {
   const endsLine = table.map((look) => look.parts.length > 0 && look.parts.at(-1)[0] === "newline");
   const starts = [0];
@@ -139,7 +140,7 @@ function blockStarts({ looks, table, groups }) {
     if (size < BLOCK || groups[index] === groups[index - 1]) continue;
     if (endsLine[looks[index - 1]] || size >= LONGEST_BLOCK) starts.push(index);
   }
-  return [...starts, looks.length]; // one block even where there is no token, for what none covers
+  return [...starts, looks.length]; // at least one block, for uncovered text
 }
 
 function blockOf(starts, index) {
@@ -152,7 +153,7 @@ function blockOf(starts, index) {
   return low;
 }
 
-/** A function that fills a block, once, and gives its tokens' elements. */
+/** Returns a function that fills a block on the first call, and returns the elements of its tokens. */
 function blockFiller(drawing, as, mark) {
   const templates = drawing.table.map((look, number) => template(look, number, as));
   const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
@@ -165,8 +166,8 @@ function blockFiller(drawing, as, mark) {
     const after = index + 1 < last && groups[index + 1] === groups[index];
     if (before || after) {
       made.classList.add(before ? (after ? "gm" : "ge") : "gs");
-      const [, , , side] = table[looks[index]].parts.at(before ? 0 : -1); // the bytes that it has of the character
-      if (side === "rtl") made.classList.add("rtl"); // the first token stands on the right
+      const [, , , side] = table[looks[index]].parts.at(before ? 0 : -1); // its bytes of the shared character
+      if (side === "rtl") made.classList.add("rtl"); // the first token is on the right
     }
     const classes = mark?.(index);
     if (classes) made.classList.add(...classes.split(" "));
@@ -190,7 +191,7 @@ function blockFiller(drawing, as, mark) {
   };
 }
 
-/** Puts the blocks into the page: the first at once, the others in slices, as long as they are wanted. */
+/** Appends the blocks: the first ones synchronously, the others in slices, until the root is removed. */
 async function fillAll(root, blocks, fill) {
   let at = 0;
   for (; at < blocks.length && blocks[at].first < AT_ONCE; at++) {
@@ -210,7 +211,7 @@ async function fillAll(root, blocks, fill) {
   }
 }
 
-/** The element of a look, to be copied. */
+/** Creates the element of a look, which is cloned for each token. */
 function template(look, number, as) {
   const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}` });
   const text = as === "ids" ? String(look.id) : as === "bytes" ? look.hex.replace(/..(?!$)/g, "$& ") || "∅" : null;
@@ -218,19 +219,19 @@ function template(look, number, as) {
   return element;
 }
 
-const gap = (parts) => h("s", { class: "gap", title: "no token covers this" }, ...partNodes(parts));
+const gap = (parts) => h("s", { class: "gap", title: "not covered by any token" }, ...partNodes(parts));
 
 /**
- * The nodes of parts: what is shown and not copied is an attribute that the style draws, what is copied and not shown
- * stands in an element without size, where a bidi control cannot move its neighbors.
+ * Returns the nodes of parts. The displayed form is an attribute that CSS renders; copied text that is not displayed is
+ * in an element of zero size, where bidi controls have no effect on neighbors.
  *
- * @param {Array<[string, string, string, string?]>} parts  kind, shown, text, and the direction that it is read in, if
- *   what is shown does not say it
+ * @param {Array<[string, string, string, string?]>} parts  kind, displayed form, copied text, and the direction, if it
+ *   differs from that of the displayed form
  */
 export function partNodes(parts) {
   return parts.map(([kind, shown, text, side]) => {
     if (shown === text) return document.createTextNode(text);
-    // a sign lies upon the white space that it stands for, if the text has that
+    // a symbol overlays the white space that it represents, if the text has it
     const isSpace = ["space", "tab", "newline"].includes(kind);
     const lies = isSpace && text !== "" && text.trim() === "";
     const sign = h("i", { class: [kind, isSpace && !lies ? "alone" : "", side ?? ""].filter(Boolean).join(" "), data: { s: shown } });
@@ -243,8 +244,8 @@ export function partNodes(parts) {
 const isWhite = ([kind]) => kind === "space" || kind === "tab" || kind === "newline";
 
 /**
- * The nodes of a token. A special token's spelling stands in a pill, and white space that the token stripped beside it
- * (`Look.spelled`), so that a line end breaks no pill.
+ * Returns the nodes of a token. The spelling of a special token is in a pill, without the white space that it strips
+ * (`Look.spelled`), so that no line end is inside a pill.
  */
 export function tokenNodes({ special, parts }) {
   if (!special) return partNodes(parts);
@@ -254,7 +255,7 @@ export function tokenNodes({ special, parts }) {
   return [...partNodes(parts.slice(0, first)), h("span", { class: "pill" }, ...partNodes(parts.slice(first, end))), ...partNodes(parts.slice(end))];
 }
 
-/** Parts as one string, as it is shown. */
+/** Displayed form of parts as one string. */
 export const shownText = (parts) => parts.map(([, shown]) => shown).join("");
 
 // ── looking ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -265,14 +266,14 @@ function spoken({ ids, looks, table }, index) {
   return `${shownText(look.parts)}, ${kind} ${number(index + 1)} of ${number(ids.length)}, id ${look.id}`;
 }
 
-/** Brings a token into sight of the box that it scrolls in, and leaves the page where it is. */
+/** Scrolls a token into view within its box, without scrolling the page. */
 function scrollTo(box, element) {
   const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
   if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top + inner.height;
   else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + inner.height;
 }
 
-/** Where a key leads from a token; null: nowhere. */
+/** Returns the target of a navigation key; null for other keys. */
 function goal(key, index, length, token) {
   switch (key) {
     case "ArrowRight": return Math.min(index + 1, length - 1);
@@ -285,7 +286,7 @@ function goal(key, index, length, token) {
   }
 }
 
-/** The token on the next line whose middle is nearest. */
+/** Returns the token on the next or previous line whose center is nearest. */
 function lineGoal(index, step, length, token) {
   const from = token(index).getBoundingClientRect();
   const middle = from.left + from.width / 2;
@@ -303,7 +304,7 @@ function lineGoal(index, step, length, token) {
   return best;
 }
 
-/** Copies the text of a selection; blocks would add line ends of their own. */
+/** Copies the text of a selection without the line ends that browsers add between blocks. */
 function copyText(event) {
   const selection = getSelection();
   if (selection.isCollapsed) return;

@@ -1,15 +1,15 @@
-// Saving what is shown: the picture as SVG or PNG, the data as JSON.
+// Export of tokens: as SVG, PNG and JSON.
 
 import { h } from "./dom.js";
 
-const SHARP = 2; // pixels of the PNG for one of the SVG
-const MAX_PIXELS = 16_000; // a side; browsers draw no larger canvas
+const SHARP = 2; // scale of the PNG
+const MAX_PIXELS = 16_000; // per side; the limit of canvases in browsers
 
 /**
- * Buttons that save.
+ * Creates the export buttons.
  *
  * @param {Object} app
- * @param {() => Object|null} current  the answer of `tokens` with what was asked; null: nothing to save
+ * @param {() => Object|null} current  the response of `tokens` with its request; null: nothing to export
  */
 export function exports(app, current) {
   const status = h("span", { class: "status", role: "status" });
@@ -61,7 +61,7 @@ async function saveJson(_app, { drawing, entry, tokenizer, text, special, templa
 
 const picture = async (app, { tokenizer, text, special, template }) => (await app.ask("picture", { tokenizer, text, special, template }, { wait: false })).svg;
 
-/** Hands a file to the browser, which puts it where downloads go. */
+/** Downloads a file. */
 function download(name, blob) {
   const url = URL.createObjectURL(blob);
   h("a", { href: url, download: name }).click();

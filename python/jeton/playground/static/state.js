@@ -1,14 +1,13 @@
-// The state of the page: what it shows, in its address and in the history of the tab.
+// State of the page, synchronized with the address and the session history.
 //
-// `text`, `tokenizer` and other shared keys mean the same in every view. A view's own keys (`keys` in `views/index.js`)
-// are in the state while it is open; those of the other views are kept aside, so two views may use the same name. The
-// address has all of them: the open view's by their names, others as `view.name`.
+// `text`, `tokenizer` and other shared keys have one meaning in all views. A view's own keys (`keys` in
+// `views/index.js`) are in the state while it is open; those of other views are saved separately, so views may use equal
+// names. The address has all of them: those of the open view by name, others as `view.name`.
 //
-// What a person types or slides replaces the current entry of the history (`set`). What opens something is an entry of
-// its own, which the Back button leaves (`go`).
+// `set` replaces the current history entry (typing, sliders). `go` adds one, which the Back button leaves.
 
 import { fromFragment, toFragment } from "./address.js";
-import { held, hold } from "./held.js";
+import { loadValue, storeValue } from "./session_values.js";
 import { VIEWS } from "./views/index.js";
 
 const SAVE_AFTER_MS = 300;
@@ -18,16 +17,16 @@ const isFlag = (value) => typeof value === "boolean";
 
 /**
  * @param {Object} options
- * @param {() => void} options.onChange  the state has changed, by a call or by the browser's buttons
- * @param {(names: string[]) => void} options.onLost  the address lacks long values that are not kept anymore
- * @param {(names: string[]) => void} options.onUnkept  long values are not kept over a reload: there is no room
+ * @param {() => void} options.onChange  the state has changed, by a call or by Back and Forward
+ * @param {(names: string[]) => void} options.onLost  the address lacks long values that are no longer stored
+ * @param {(names: string[]) => void} options.onUnkept  long values exceed the storage, and do not survive a reload
  */
 export function makeState({ onChange, onLost, onUnkept }) {
   const state = Object.create(null); // a link may name any key, `__proto__` too
   const aside = Object.fromEntries(VIEWS.map((view) => [view.id, {}])); // own keys of views that are not open
-  let saving = 0; // the timer of a change that is not in the address yet
-  let writing = Promise.resolve(); // changes reach the history in their order
-  let reading = 0; // counts how often the address was read: what waited for an older one is void
+  let saving = 0; // timer of a change that is not in the address yet
+  let writing = Promise.resolve(); // serializes writes to the history
+  let reading = 0; // number of reads of the address; invalidates pending work of earlier ones
 
   function assign(target, changes) {
     for (const [name, value] of Object.entries(changes)) {
@@ -45,7 +44,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     aside[view] = {};
   }
 
-  /** Changes the state; false: nothing is new. */
+  /** Changes the state; returns false if nothing changes. */
   function change(changes) {
     if (changes.view !== undefined && changes.view !== state.view) enter(changes.view);
     else if (Object.entries(changes).every(([name, value]) => state[name] === value)) return false;
@@ -64,7 +63,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
   }
 
   function go(changes) {
-    if (saving) save(); // what was typed a moment ago belongs to the entry that is left
+    if (saving) save(); // pending input belongs to the current entry
     if (!change(changes)) return;
     write("pushState");
     onChange();
@@ -76,7 +75,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     write("replaceState");
   }
 
-  /** What the address holds: the state without what is so anyway. */
+  /** The state to write to the address, without default values. */
   function whole() {
     const others = VIEWS.flatMap(({ id }) => Object.entries(aside[id]).map(([name, value]) => [`${id}.${name}`, value]));
     return Object.fromEntries([...Object.entries(state), ...others].filter(([, value]) => value !== false && value !== ""));
@@ -94,17 +93,17 @@ export function makeState({ onChange, onLost, onUnkept }) {
     const entry = { held: {}, own: {} };
     const unkept = [];
     for (const name of left) {
-      const { id, kept } = await hold(all[name], own[name]);
+      const { id, kept } = await storeValue(all[name], own[name]);
       entry.held[name] = id;
       if (id === own[name] || !Object.values(history.state?.held ?? {}).includes(id)) entry.own[name] = id;
       if (!kept) unkept.push(name);
     }
-    if (read !== reading) return; // the browser has gone to another entry
+    if (read !== reading) return; // the user has navigated to another entry
     history[how](left.length ? entry : null, "", `#${fragment}`);
     if (unkept.length) onUnkept(unkept);
   }
 
-  /** Takes the state from the address and from what is kept for this entry of the history. */
+  /** Reads the state from the address and from the values stored for this history entry. */
   async function read(tokenizer) {
     clearTimeout(saving);
     saving = 0;
@@ -113,7 +112,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     const { without, ...given } = await fromFragment(location.hash);
     const missing = [];
     for (const name of Array.isArray(without) ? without : []) {
-      const value = Object.hasOwn(ids, name) ? await held(ids[name]) : undefined;
+      const value = Object.hasOwn(ids, name) ? await loadValue(ids[name]) : undefined;
       if (value === undefined) missing.push(String(name));
       else given[name] = value;
     }
@@ -141,7 +140,7 @@ export function makeState({ onChange, onLost, onUnkept }) {
     }
   }
 
-  /** The address of all that is shown, which is in the address bar then too; left: what it was too short for. */
+  /** Saves the state and returns its address; `left`: names of values that are too long for it. */
   async function address() {
     save();
     await writing;

@@ -1,13 +1,13 @@
-// The box for the text, which several views share: what stands in it is `state.text`.
+// Text box bound to `state.text`, shared by several views.
 //
-// A text that is too long for a browser to lay out as one types is kept beside the box, which then shows how it begins
-// and says so; it can be replaced or cleared, and every view works on all of it.
+// A text over `LONGEST` is too slow to edit in a browser. The box then displays only its beginning, read-only; the text
+// can be replaced or cleared, and all views use the whole text.
 
 import { counted, h } from "./dom.js";
 
-const LONGEST = 200_000; // characters (UTF-16 units) that are edited in the box
-const SHOWN = 10_000; // of a longer text
-const TYPING_MS = 60; // after the last key
+const LONGEST = 200_000; // UTF-16 units of an editable text
+const SHOWN = 10_000; // UTF-16 units displayed of a longer one
+const TYPING_MS = 60; // debounce delay
 
 let made = 0;
 
@@ -17,7 +17,7 @@ let made = 0;
  * @param {string} [options.label]
  * @param {number} [options.rows]
  * @param {(start: number, end: number) => void} [options.onCaret]  the caret or selection moved, in UTF-16 units
- * @returns {HTMLElement} with `show(state)`, which puts the state's text into it, and `select(start, end)`
+ * @returns {HTMLElement} with `show(state)`, which displays the state's text, and `select(start, end)`
  */
 export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   const id = `text-${++made}`;
@@ -27,7 +27,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   const held = h("p", { class: "held", hidden: true }, words, " ", clear);
   const root = h("div", { class: "textbox" }, h("label", { for: id }, label), area, held);
 
-  let text = ""; // what the box stands for
+  let text = ""; // the whole text
   let typing = 0;
 
   const put = (next) => {
@@ -44,7 +44,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     if (area.value !== shown) area.value = shown;
     area.readOnly = isLong;
     held.hidden = !isLong;
-    if (isLong) words.textContent = `The text has ${counted(next.length, "character")}; the box shows how it begins. Paste to replace it.`;
+    if (isLong) words.textContent = `The text has ${counted(next.length, "character")}; only its beginning is shown. Paste to replace it.`;
   };
 
   const tell = () => {
@@ -60,24 +60,24 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     if (text.length > LONGEST) return put(text);
     typing = setTimeout(tell, TYPING_MS);
   });
-  area.addEventListener("blur", tell); // before what takes the focus changes the state
+  area.addEventListener("blur", tell); // before the newly focused control changes the state
 
   area.addEventListener("paste", (event) => {
     const pasted = event.clipboardData.getData("text/plain");
     if (area.readOnly) put(pasted);
     else if (pasted.length + text.length > LONGEST) put(text.slice(0, area.selectionStart) + pasted + text.slice(area.selectionEnd));
-    else return; // as browsers do it, so that it can be undone
+    else return; // the browser's own paste can be undone
     event.preventDefault();
   });
 
-  // where the box changes line ends its places are not those of the text
+  // offsets in the box differ from those in the text if the box normalizes line ends
   const isExact = () => text.startsWith(area.value);
   const caret = () => { if (document.activeElement === area && isExact()) onCaret?.(area.selectionStart, area.selectionEnd); };
   area.addEventListener("selectionchange", caret);
   area.addEventListener("keyup", caret);
   area.addEventListener("click", caret);
 
-  root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // what is being typed is newer
+  root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // pending input is newer
   root.select = (start, end) => {
     if (isExact()) area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
   };

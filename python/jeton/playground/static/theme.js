@@ -1,8 +1,8 @@
-// Light or dark: as the system has it, or as chosen; the choice is kept in this browser.
+// Theme: light, dark, or the system's; stored in the browser's local storage.
 
 const KEY = "jeton-theme";
 
-/** Puts the kept choice into effect, and follows the element. */
+/** Applies the stored theme, and binds the select element. */
 export function chooseTheme(select) {
   const kept = localStorage.getItem(KEY);
   if ([...select.options].some((option) => option.value === kept)) select.value = kept;

@@ -1,9 +1,8 @@
-// The tree of merges that built a token: bars over its bytes, the token on top, each over the two it was merged from;
-// and the same merges as a list, which is read aloud.
+// Merge tree of a token: as bars over its bytes, each above its two children; and as a list, for screen readers.
 
 import { h, number } from "./dom.js";
 
-const MOST_COLUMNS = 64; // bytes; wider trees are listed and not drawn
+const MOST_COLUMNS = 64; // bytes; wider trees are only listed
 const MOST_ROWS = 40; // merges that are listed
 
 /**
@@ -15,7 +14,7 @@ export function mergeTree({ nodes, roots, note }) {
   const said = note ? [h("p", { class: "quiet note" }, note)] : [];
   if (!merges.length) return said;
   const width = Math.max(...nodes.map((node) => node.end));
-  const summary = h("h3", {}, `Built by ${number(merges.length)} merge${merges.length === 1 ? "" : "s"}`);
+  const summary = h("h3", {}, `Merge tree: ${number(merges.length)} merge${merges.length === 1 ? "" : "s"}`);
   return [summary, ...said, ...(width <= MOST_COLUMNS ? [bars(nodes, roots, width)] : []), list(nodes, merges)];
 }
 
@@ -33,7 +32,7 @@ function bars(nodes, roots, width) {
   return h("div", { class: "treebox" }, picture);
 }
 
-const name = (shown) => h("bdi", {}, h("code", {}, shown)); // around the signs they stand from left to right
+const name = (shown) => h("bdi", {}, h("code", {}, shown)); // isolated, so that "a + b → c" stays left-to-right
 
 function list(nodes, merges) {
   const row = ({ left, right, shown, rank }) =>

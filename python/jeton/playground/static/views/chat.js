@@ -1,13 +1,13 @@
-// Chat: messages, what a template makes of them, and whose each token is.
+// Chat view: messages, the text that a template renders, and the origin of each token.
 //
-// Turns are drawn one below the other, each in the template's order. What the template says and what a message says look
-// different, and where a message spells a special token it is seen to be text: the point of it all.
+// Turns are drawn in the template's order. Text of the template and of messages have different styles, and a special
+// token that a message spells is visibly text.
 
 import { uncover } from "../card.js";
-import { onOtherTokenizers } from "../chips.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
-const LONGEST = 200_000; // characters of one message, which is edited in a box of the page
+const LONGEST = 200_000; // UTF-16 units of an editable message
 const TYPING_MS = 80;
 const TELL_AFTER_MS = 700;
 const ROLES = ["system", "user", "assistant", "tool"];
@@ -19,8 +19,8 @@ const FIRST = [
 export function mount(root, app) {
   const ask = app.latest();
   const choice = h("select", { id: "chat-template", on: { change: () => app.set({ chat_template: choice.value }) } });
-  const prompt = toggle("prompt", "Open an answer", "Ends the text with what the template writes before an answer (generation prompt).");
-  const special = toggle("special", "Permit special tokens in messages", "Their spelling in a message becomes the control token. Otherwise it is plain text.");
+  const prompt = toggle("prompt", "Add generation prompt", "Append the generation prompt, which begins the reply.");
+  const special = toggle("special", "Parse special tokens in messages", "Encode the spelling of a special token in a message as that token. Otherwise it is plain text.");
   const lack = h("p", { class: "failure", role: "status", hidden: true });
   const list = h("ol", { class: "messages", "aria-label": "Messages" });
   const add = h("button", { type: "button", on: { click: addMessage } }, "Add a message");
@@ -46,11 +46,11 @@ export function mount(root, app) {
 
   let rows = []; // the boxes of the messages
   let drawings = []; // the elements of the turns' tokens
-  let pinned = null; // {drawing, index} of the token that stays
+  let pinned = null; // {element, index} of the pinned token
   let pointing = 0;
   let telling = 0;
   let asked = "";
-  let failed = false; // whether a file that is opened may help
+  let failed = false; // whether to retry when a file is opened
 
   function toggle(name, label, title) {
     const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked }) } });
@@ -59,7 +59,7 @@ export function mount(root, app) {
 
   // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What the address holds, if it is messages at all; a message may have fields that only templates read. */
+  /** The messages in the state, if they are valid; they may have fields that only templates read. */
   function messages() {
     const given = app.state.messages;
     const isMessage = (one) => one !== null && typeof one === "object" && typeof one.role === "string";
@@ -74,7 +74,7 @@ export function mount(root, app) {
   }
 
   function makeRow(index) {
-    let typing = 0; // what was typed a moment ago is in the boxes only
+    let typing = 0; // pending input is only in the boxes
     const later = () => {
       clearTimeout(typing);
       typing = setTimeout(() => put(typed()), TYPING_MS);
@@ -102,7 +102,7 @@ export function mount(root, app) {
     });
     list.append(element);
 
-    let isText = true; // other contents, which a template may take apart, are left as they are
+    let isText = true; // structured content is read-only
     return {
       element,
       area,
@@ -128,7 +128,7 @@ export function mount(root, app) {
 
   const put = (next) => {
     app.set({ messages: next });
-    showMessages(); // at once, for the boxes are where the keyboard is
+    showMessages(); // synchronously, because the boxes have the focus
   };
   const typed = () => messages().map((message, index) => rows[index].read(message));
 
@@ -137,7 +137,7 @@ export function mount(root, app) {
     if (pasted.length + area.value.length <= LONGEST) return;
     event.preventDefault();
     lack.hidden = false;
-    lack.textContent = `A message has at most ${number(LONGEST)} characters here; what was pasted has ${number(pasted.length)}.`;
+    lack.textContent = `Messages are limited to ${number(LONGEST)} characters; the pasted text has ${number(pasted.length)}.`;
   }
 
   function addMessage() {
@@ -159,10 +159,10 @@ export function mount(root, app) {
     [given[index], given[to]] = [given[to], given[index]];
     put(given);
     rows[to].area.focus();
-    app.say(`Moved to place ${to + 1} of ${given.length}`);
+    app.say(`Moved to position ${to + 1} of ${given.length}`);
   }
 
-  // ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async function update(state) {
     const question = { tokenizer: state.tokenizer, messages: messages(), add_generation_prompt: Boolean(state.prompt), special: state.special };
@@ -206,14 +206,14 @@ export function mount(root, app) {
     source.textContent = text ?? "";
   }
 
-  /** No text, for there is no template that this tokenizer can use. */
+  /** Displays that no template is usable with this tokenizer. */
   function lacks({ choices, chosen }) {
     clear();
     const wanted = choices.find((one) => one.id === chosen);
     lack.hidden = false;
     lack.textContent = wanted
       ? `The template ${wanted.title} needs special tokens that this tokenizer lacks: ${wanted.missing.join("  ")}`
-      : "This tokenizer has no chat template, and lacks the special tokens of those that could be borrowed. Choose one to see which.";
+      : "This tokenizer has no chat template, and lacks the special tokens of Jeton's own. Choose a template to see which are missing.";
   }
 
   // ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -222,7 +222,7 @@ export function mount(root, app) {
     clear();
     const { drawing, num_tokens, num_bytes, num_chars } = answer;
     const facts = [["tokens", num_tokens], ["bytes", num_bytes], ["characters", num_chars]];
-    if (answer.generated !== null) facts.push(["of them the model's", answer.generated]);
+    if (answer.generated !== null) facts.push(["generated by the model", answer.generated]);
     figures.append(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value)))));
     const marks = marksOf(answer);
     pane.append(...parts(answer).map((part) => drawPart(part, drawing, marks, tokenizer)));
@@ -231,11 +231,11 @@ export function mount(root, app) {
     more.hidden = shown === num_tokens;
     more.textContent = `The first ${number(shown)} of ${counted(num_tokens, "token")} are drawn.`;
     rendered.textContent = answer.text;
-    detail.replaceChildren(h("p", { class: "invitation" }, "Point at a token, or go to it with the arrow keys, to see what it is. Pills are control tokens; leaning text is the template's, upright text the messages'."));
+    detail.replaceChildren(h("p", { class: "invitation" }, "Hover over a token, or move to it with the arrow keys, for its details. Pills are special tokens; italic text is the template's, upright text the messages'."));
     telling = setTimeout(() => app.say(facts.map(([name, value]) => `${number(value)} ${name}`).join(", ")), TELL_AFTER_MS);
   }
 
-  /** Classes of each token: the template's words, and what a message spells. */
+  /** Classes of each token: template text, and special tokens spelled in messages. */
   function marksOf({ drawing, contents, spelled: found }) {
     const marks = new Array(drawing.ids.length).fill("frame");
     for (const [first, end] of contents) marks.fill("", first, end);
@@ -243,7 +243,7 @@ export function mount(root, app) {
     return marks;
   }
 
-  /** The chat in its order: stretches of tokens, each of one message or of nobody. */
+  /** Ranges of tokens in order, each of one message or of the template alone. */
   function parts({ drawing, turns }) {
     const end = drawing.ids.length;
     const found = turns.flatMap(({ message, role, rows: ranges }) => ranges.map(([first, last]) => ({ message, role, first, last: Math.min(last, end) })));
@@ -281,12 +281,12 @@ export function mount(root, app) {
     const line = ([key, { times, tokens }]) => {
       const [token, where] = JSON.parse(key);
       const often = times > 1 ? ` (${number(times)} times)` : "";
-      return h("li", {}, h("code", {}, token), ` in ${where}${often} is text, ${counted(tokens, "token")}, and not the control token that it spells.`);
+      return h("li", {}, h("code", {}, token), ` in ${where}${often} is plain text (${counted(tokens, "token")}), not the special token.`);
     };
     spelled.append(h("ul", {}, ...[...counts].slice(0, 20).map(line)));
   }
 
-  // ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── selection ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   function look(element, index, how, tokenizer) {
     clearTimeout(pointing);
@@ -300,7 +300,7 @@ export function mount(root, app) {
 
   function lookAt(place, tokenizer) {
     for (const drawing of drawings) if (drawing !== place?.element) drawing.look(null);
-    place?.element.look(place.index); // last, for the places of its id are marked in all turns by one rule
+    place?.element.look(place.index); // last, because one rule highlights the occurrences of its id in all turns
     if (!place) return detail.replaceChildren();
     const { drawing } = place.element;
     const close = place === pinned ? () => letGo(tokenizer) : undefined;
@@ -308,7 +308,7 @@ export function mount(root, app) {
     if (close) uncover(detail, place.element.token(place.index));
   }
 
-  /** Lets the token that stays go; the focus, if the card had it, goes back to that token. */
+  /** Unpins the token; if the card has the focus, returns it to the token. */
   function letGo(tokenizer) {
     const [{ element }, hadFocus] = [pinned, detail.contains(document.activeElement)];
     clearTimeout(pointing);
@@ -334,7 +334,7 @@ export function mount(root, app) {
   };
 }
 
-/** Some of a drawing's tokens as a drawing of their own, with the looks that they have. */
+/** Returns a range of a drawing's tokens as a drawing, with their looks. */
 function slice(drawing, first, last) {
   const numbers = new Map();
   const table = [];

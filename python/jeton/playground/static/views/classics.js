@@ -1,6 +1,6 @@
-// Classics: texts that everybody asks about, each with its story and what real tokenizers make of it.
+// Classics view: frequently discussed texts, each with an explanation and tokenizations by real tokenizers.
 
-import { inOneLine, onOtherTokenizers } from "../chips.js";
+import { inOneLine, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h } from "../dom.js";
 
 export function mount(root, app) {
@@ -9,8 +9,8 @@ export function mount(root, app) {
   const story = h("article", { class: "story", "aria-live": "polite" });
   root.append(h("nav", { "aria-label": "Classics" }, list), story);
 
-  let titles = null; // the answer, or a promise of it
-  let shown = ""; // which classic, with which tokenizers
+  let titles = null; // the response, or a promise of it
+  let shown = ""; // the displayed classic and the tokenizers
 
   async function update(state) {
     try {
@@ -20,7 +20,7 @@ export function mount(root, app) {
       if (!list.childElementCount) list.append(...classics.map(title));
       for (const button of list.querySelectorAll("button")) {
         button.setAttribute("aria-current", String(button.dataset.id === id));
-        if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // where the titles stand in a row
+        if (button.dataset.id === id) list.scrollLeft = button.offsetLeft - list.offsetLeft; // if the titles are a row
       }
       const now = JSON.stringify([id, app.tokenizers().map((entry) => entry.key)]);
       if (now === shown) return;
@@ -45,7 +45,7 @@ export function mount(root, app) {
       ? [h("p", {}, h("button", { type: "button", on: { click: () => app.go(classic.state) } }, "Compare these side by side"))]
       : [];
     const recorded = classic.panels.some((panel) => panel.recorded)
-      ? [h("p", { class: "hint" }, "What is marked as recorded was written down from the real file, for its vocabulary is not on this machine. Open the file, and the answer is computed.")]
+      ? [h("p", { class: "hint" }, "Tokenizations marked as recorded were computed with the real vocabulary, which is not on this machine. Open its file to compute them here.")]
       : [];
     story.replaceChildren(
       h("h2", {}, classic.title),
@@ -70,7 +70,7 @@ export function mount(root, app) {
     return h(
       "section",
       { class: "panel" },
-      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? " · special tokens permitted" : "", " ", badge),
+      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? " · special tokens parsed" : "", " ", badge),
       note ? h("p", { class: "note" }, note) : null,
       h("div", { class: "pane" }, tokens),
       h("div", { class: "under" }, line, open),

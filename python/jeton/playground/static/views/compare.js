@@ -1,11 +1,11 @@
-// Compare: up to four tokenizers on the text, side by side; and what one paragraph costs in twenty languages.
+// Compare view: up to four tokenizers on one text, side by side; and token counts of a paragraph in twenty languages.
 
-import { bar, choice, inOneLine, onOtherTokenizers } from "../chips.js";
+import { bar, choice, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const MOST = 4;
-const CUTS = 100; // places listed
-const AROUND = 14; // characters shown on each side of a place
+const CUTS = 100; // positions listed
+const AROUND = 14; // characters of context on each side
 const EXAMPLES = {
   code: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n',
   numbers: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff",
@@ -21,19 +21,19 @@ export function mount(root, app) {
   const special = h("input", { type: "checkbox", on: { change: () => app.set({ special: special.checked }) } });
   const found = h("div", { class: "found" });
   const languages = h("div", { class: "languages" });
-  const sort = choice("Order", [["listed", "as listed"], ["cost", "by cost, of the first tokenizer"]], (value) => app.set({ sort: value === "listed" ? undefined : value }));
+  const sort = choice("Order", [["listed", "as listed"], ["cost", "by count of the first tokenizer"]], (value) => app.set({ sort: value === "listed" ? undefined : value }));
   const reading = h("div", { class: "paragraph", hidden: true });
   root.append(
     chosen,
     box,
     h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, text]) => h("button", { type: "button", class: "link", on: { click: () => app.go({ text }) } }, name))),
-    h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Permit special tokens")),
+    h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Parse special tokens")),
     found,
     h(
       "section",
       { class: "costs" },
       h("h2", {}, "One paragraph in twenty languages"),
-      h("p", {}, "The same paragraph about an ordinary day, written for this page and translated into nineteen languages. A tokenizer that has seen little of a language cuts it finely: its speakers pay more for the same, and their texts fill a model's window sooner. The bars count tokens; × is the share of English with the same tokenizer."),
+      h("p", {}, "One paragraph, written for this page and translated into nineteen languages. If the training corpus had little text of a language, a tokenizer needs more tokens for it: the same content costs more, and takes more of the context window. Bars are token counts; × is the ratio to English with the same tokenizer."),
       sort,
       languages,
       reading,
@@ -44,7 +44,7 @@ export function mount(root, app) {
   let askedText = null;
   let askedKeys = "";
   let costs = null;
-  let failed = false; // whether a file that is opened may help
+  let failed = false; // whether to retry when a file is opened
 
   const keys = (state) => {
     const wanted = Array.isArray(state.compare) ? state.compare.filter((key) => typeof key === "string") : [];
@@ -53,7 +53,7 @@ export function mount(root, app) {
   };
   const nameOf = (key) => app.tokenizers().find((entry) => entry.key === key)?.name ?? key;
 
-  // ── choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── tokenizers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   let shownChoice = "";
 
@@ -78,7 +78,7 @@ export function mount(root, app) {
     const label = (element) => element.getAttribute("aria-label") ?? element.textContent;
     const focused = chosen.contains(document.activeElement) ? label(document.activeElement) : null;
     chosen.replaceChildren(...items, ...(picked.length < MOST && others.length ? [add] : []));
-    if (focused === null) return; // who works with keys goes on from where they are
+    if (focused === null) return; // else restore the keyboard focus
     const controls = [...chosen.querySelectorAll("select, button")];
     (controls.find((element) => label(element) === focused) ?? controls.at(-1)).focus();
   }
@@ -91,7 +91,7 @@ export function mount(root, app) {
     if (askedText === state.text && asked === question) return;
     [asked, askedText] = [question, state.text];
     if (!state.text) {
-      found.replaceChildren(h("p", { class: "hint" }, "Write or paste a text to see where they cut it differently."));
+      found.replaceChildren(h("p", { class: "hint" }, "Write or paste a text to compare its token boundaries."));
       return;
     }
     root.setAttribute("aria-busy", "true");
@@ -107,7 +107,7 @@ export function mount(root, app) {
     root.removeAttribute("aria-busy");
   }
 
-  /** Why some of the tokenizers are not compared; the others keep their tones. */
+  /** Errors of tokenizers that are not compared; the others keep their colors. */
   const failures = (all) => all.map(({ key, error }) => failure({ message: `${nameOf(key)}: ${error}` }));
 
   function draw(answer, chosen, text) {
@@ -133,10 +133,10 @@ export function mount(root, app) {
       h("tbody", {}, ...tokenizers.map(row)),
     );
     const summary = tokenizers.length > 1
-      ? `The most tokens are ${(spread * 100).toFixed(1)}% over the least. Cuts differ in ${counted(cuts.length, "place")}; a ring marks a token that no other tokenizer has there.`
-      : chosen.length > 1 ? "Only this one of them is left to compare." : "Add a tokenizer to compare.";
+      ? `The highest token count is ${(spread * 100).toFixed(1)}% above the lowest. Boundaries differ at ${counted(cuts.length, "position")}; a ring marks a token that no other tokenizer has there.`
+      : chosen.length > 1 ? "The other tokenizers failed." : "Add a tokenizer to compare.";
     const part = answer.compared_chars < answer.num_chars
-      ? [h("p", { class: "hint" }, `Counts are those of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
+      ? [h("p", { class: "hint" }, `Counts are of the whole text; its first ${number(answer.compared_chars)} characters are compared and drawn.`)]
       : [];
     const columns = tokenizers.map((entry, index) => column(entry, drawings[index], tokenizers.length === 1));
     found.replaceChildren(...failures(answer.failed), h("div", { class: "scroll" }, table), h("p", { class: "summary" }, summary), ...part, h("h2", { class: "unseen" }, "Side by side"), h("div", { class: "side-by-side" }, ...columns), placesOf(cuts, tokenizers, text));
@@ -145,7 +145,7 @@ export function mount(root, app) {
 
   function column({ name, tone, own }, drawing, alone) {
     const title = nameOf(name);
-    const ring = new Set(alone ? [] : own); // alone, all are its own
+    const ring = new Set(alone ? [] : own); // with one tokenizer, all tokens are its own
     const line = h("p", { class: "one-line", "aria-live": "polite" }, "\u00a0");
     const tokens = app.draw(drawing, {
       label: `Tokens of ${title}`,
@@ -158,7 +158,7 @@ export function mount(root, app) {
     return h("section", { class: `column n${tone}` }, h("h3", {}, title), h("div", { class: "pane" }, tokens), line);
   }
 
-  /** The places where some cut and others do not, with the text around them. */
+  /** Table of the boundaries that differ, with their context. */
   function placesOf(cuts, tokenizers, text) {
     if (!cuts.length) return null;
     const bytes = new TextEncoder().encode(text);
@@ -168,7 +168,7 @@ export function mount(root, app) {
       const inside = (bytes[place] & 0xc0) === 0x80;
       const left = around(place - 4 * AROUND, place).slice(-AROUND);
       const right = around(place, place + 4 * AROUND).slice(0, AROUND);
-      const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, "cuts") : h("span", { class: "no" }, "–"));
+      const yes = ({ tone }, index) => h("td", { class: `who n${tone}` }, by.includes(index) ? h("span", {}, "boundary") : h("span", { class: "no" }, "–"));
       return h(
         "tr",
         {},
@@ -177,13 +177,13 @@ export function mount(root, app) {
         ...tokenizers.map(yes),
       );
     };
-    const heads = ["byte", "text around it", ...tokenizers.map((entry) => nameOf(entry.name))];
-    const more = cuts.length > CUTS ? [h("p", { class: "hint" }, `The first ${CUTS} of ${number(cuts.length)} places.`)] : [];
+    const heads = ["byte", "context", ...tokenizers.map((entry) => nameOf(entry.name))];
+    const more = cuts.length > CUTS ? [h("p", { class: "hint" }, `The first ${CUTS} of ${number(cuts.length)} positions.`)] : [];
     return h(
       "details",
       { class: "places" },
-      h("summary", {}, `Where cuts differ: ${counted(cuts.length, "place")}`),
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Where cuts differ" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...cuts.slice(0, CUTS).map(row)))),
+      h("summary", {}, `Where boundaries differ: ${counted(cuts.length, "position")}`),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Where boundaries differ" }, h("table", {}, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, ...cuts.slice(0, CUTS).map(row)))),
       ...more,
     );
   }
@@ -241,7 +241,7 @@ export function mount(root, app) {
     };
     const heads = [h("th", { scope: "col" }, "language"), ...tokenizers.map((key, index) => h("th", { scope: "col", class: `n${tones[index]}` }, nameOf(key)))];
     const focused = languages.contains(document.activeElement) ? document.activeElement.textContent : null;
-    languages.replaceChildren(...failures(costs.failed), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each language costs" }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, "Tokens of the paragraph by language and tokenizer"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
+    languages.replaceChildren(...failures(costs.failed), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Token counts by language" }, h("table", { class: "chart" }, h("caption", { class: "unseen" }, "Tokens of the paragraph by language and tokenizer"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row)))));
     if (focused) [...languages.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
     drawReading(all.find((language) => language.code === state.language));
   }

@@ -1,8 +1,8 @@
 // The views in the order of their tabs.
 //
-// picker         whether the view is about the one tokenizer that the page has chosen
-// keys           the keys of the state that are this view's own; the others are shared by all views
-// tokenizerKeys  those of its keys that say something about the chosen tokenizer, and nothing about another one
+// picker         whether the view uses the tokenizer selected at the top of the page
+// keys           state keys of this view; all other keys are shared by all views
+// tokenizerKeys  those of its keys that are reset when another tokenizer is selected
 
 export const VIEWS = [
   { id: "tokens", title: "Tokens", picker: true, keys: ["list"], load: () => import("./tokens.js") },

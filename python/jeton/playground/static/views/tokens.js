@@ -1,31 +1,31 @@
-// Tokens: what a text is cut into, as one types; and each token, as one points at it.
+// Tokens view: tokens of the text while typing, with details of one token.
 //
-// Three things show the same tokens: the box for the text (by its caret), the drawing, and the list of ids or bytes.
-// Whichever is touched, the others follow. A token that is pointed at is shown while it is; one that is pressed stays.
+// The text box (by its caret), the drawing, and the list of ids or bytes are synchronized. Hovering a token displays its
+// card; pressing a token pins it.
 
 import { uncover } from "../card.js";
-import { codePoints, units } from "../characters.js";
-import { onOtherTokenizers } from "../chips.js";
+import { codePoints, units } from "../text_units.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 import { exports } from "../exports.js";
 
-const FIRST_LIMIT = 20_000; // tokens drawn of a long text; it can be asked for more
+const FIRST_LIMIT = 20_000; // tokens drawn of a long text at first
 const MAX_LIMIT = 200_000;
-const TELL_AFTER_MS = 700; // screen readers hear the counts when typing pauses
+const TELL_AFTER_MS = 700; // counts are announced to screen readers when typing pauses
 const LISTS = { ids: "ids", bytes: "bytes", none: "nothing" };
 
 export function mount(root, app) {
   const ask = app.latest();
   const box = app.textBox({ onCaret: followCaret });
-  const special = toggle("special", "Permit special tokens", "Their spelling in the text becomes the control token. Otherwise it is plain text.");
-  const template = toggle("template", "Add the template's tokens", "What the tokenizer puts around every text, such as a token for its beginning.");
+  const special = toggle("special", "Parse special tokens", "Encode the spelling of a special token in the text as that token. Otherwise it is plain text.");
+  const template = toggle("template", "Add special tokens", "Apply the tokenizer's template, such as a BOS token.");
   const figures = h("dl", { class: "figures", "aria-label": "Counts" });
   const pane = h("div", { class: "pane" });
   const more = h("p", { class: "more", hidden: true });
   const list = h("div", { class: "pane list" });
   const detail = h("aside", { class: "detail", "aria-label": "One token" });
   const saves = exports(app, () => answer);
-  const lists = h("fieldset", { class: "choices" }, h("legend", {}, "Beside the text"), ...Object.entries(LISTS).map(listChoice));
+  const lists = h("fieldset", { class: "choices" }, h("legend", {}, "Also show"), ...Object.entries(LISTS).map(listChoice));
   root.append(
     box,
     h("div", { class: "options" }, special, template),
@@ -33,11 +33,11 @@ export function mount(root, app) {
     h("div", { class: "bench" }, h("div", { class: "reading" }, pane, more, h("div", { class: "bar" }, lists, saves), list), detail),
   );
 
-  let answer = null; // the latest, with what it answers
+  let answer = null; // the latest response, with its request
   let limit = FIRST_LIMIT;
   let drawings = []; // the elements of the tokens: the text, and the list
-  let pinned = null; // the index of the token that stays
-  let listed = null; // what the list shows of each token
+  let pinned = null; // index of the pinned token
+  let listed = null; // content of the list: "ids", "bytes" or "none"
   let pointing = 0;
   let telling = 0;
 
@@ -51,7 +51,7 @@ export function mount(root, app) {
     return h("label", {}, h("input", { ...properties, on: { change: () => app.set({ list: value === "ids" ? undefined : value }) } }), label);
   }
 
-  // ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   let asked = "";
   let askedText = null;
@@ -70,7 +70,7 @@ export function mount(root, app) {
       draw();
     } catch (error) {
       stopTimers();
-      answer = null; // a file that is opened may help
+      answer = null; // retried when a file is opened
       drawings = [];
       figures.replaceChildren();
       list.replaceChildren();
@@ -97,7 +97,7 @@ export function mount(root, app) {
     telling = setTimeout(() => app.say(figureRows().map(([name, value]) => `${value} ${name}`).join(", ")), TELL_AFTER_MS);
   }
 
-  /** What waits is about an answer that is gone. */
+  /** Cancels timers that refer to the previous response. */
   function stopTimers() {
     clearTimeout(telling);
     clearTimeout(pointing);
@@ -124,8 +124,8 @@ export function mount(root, app) {
     if (more.hidden) return;
     const next = Math.min(shown * 5, num_tokens, MAX_LIMIT);
     const act = () => { limit = next; update(app.state); };
-    const button = next > shown ? h("button", { type: "button", on: { click: act } }, `Draw ${number(next)}`) : "no more fit on a page";
-    more.replaceChildren(`The first ${number(shown)} of ${counted(num_tokens, "token")} are drawn; the counts are those of the whole text. `, button);
+    const button = next > shown ? h("button", { type: "button", on: { click: act } }, `Draw ${number(next)}`) : "that is the maximum";
+    more.replaceChildren(`The first ${number(shown)} of ${counted(num_tokens, "token")} are drawn; the counts are of the whole text. `, button);
   }
 
   async function drawList(as) {
@@ -143,7 +143,7 @@ export function mount(root, app) {
     if (pinned !== null) element.look(pinned);
   }
 
-  // ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── selection ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   function onToken(index, how) {
     clearTimeout(pointing);
@@ -151,19 +151,19 @@ export function mount(root, app) {
       pointing = setTimeout(() => look(index ?? pinned, { card: true }), index === null ? 120 : 40);
       return;
     }
-    pinned = index; // also if it was: the caret or the focus may have pinned it just before
+    pinned = index; // also if pinned already, by the caret or the focus
     look(pinned, { scroll: true });
     selectText(pinned);
   }
 
-  /** Makes a token the one that is looked at, everywhere; null: none. */
+  /** Makes a token current in all drawings; null: none. */
   function look(index, { scroll = false } = {}) {
     for (const drawing of drawings) drawing.look(index, { scroll: scroll && !drawing.contains(document.activeElement) });
     detail.replaceChildren(index === null ? invitation() : card(index));
     if (index !== null && scroll) uncover(detail, (drawings.find((drawing) => drawing.contains(document.activeElement)) ?? drawings[0]).token(index));
   }
 
-  /** Lets the token that stays go; the focus, if the card had it, goes back to that token. */
+  /** Unpins the token; if the card has the focus, returns it to the token. */
   function close() {
     const hadFocus = detail.contains(document.activeElement);
     clearTimeout(pointing);
@@ -173,7 +173,7 @@ export function mount(root, app) {
   }
 
   function invitation() {
-    return h("p", { class: "invitation" }, "Point at a token, or put the caret of the text into it, to see what it is and how it came about. Arrow keys go from token to token; Escape closes what is shown.");
+    return h("p", { class: "invitation" }, "Hover over a token, or place the caret of the text in it, for its details. Arrow keys move between tokens; Escape closes the card.");
   }
 
   function card(index) {
@@ -182,7 +182,7 @@ export function mount(root, app) {
     return app.card(tokenizer, id, { look: drawing.table[drawing.looks[index]], close: index === pinned ? close : undefined, extra: [shares(index), places(index, id)] });
   }
 
-  /** Which tokens share a character with it. */
+  /** Describes the tokens that share a character with it. */
   function shares(index) {
     const { groups, ids } = answer.drawing;
     let first = index;
@@ -190,34 +190,34 @@ export function mount(root, app) {
     while (first > 0 && groups[first - 1] === groups[index]) first--;
     while (end < groups.length && groups[end] === groups[index]) end++;
     if (end - first === 1) return null;
-    return h("p", { class: "shares" }, `It shares a character with ${counted(end - first - 1, "neighbor")}: the ids ${ids.slice(first, end).join(", ")} belong together.`);
+    return h("p", { class: "shares" }, `Shares a character with ${counted(end - first - 1, "neighbor")}: ids ${ids.slice(first, end).join(", ")}.`);
   }
 
-  /** Where else the same token stands. */
+  /** Occurrences of the same id, with buttons to move between them. */
   function places(index, id) {
     const { ids, char_starts, char_ends } = answer.drawing;
     const all = [];
     for (let other = ids.indexOf(id); other !== -1; other = ids.indexOf(id, other + 1)) all.push(other);
     const at = all.indexOf(index);
-    const where = char_starts[index] === char_ends[index] ? `between characters, at ${number(char_starts[index])}` : `characters ${number(char_starts[index])} to ${number(char_ends[index])}`;
+    const where = char_starts[index] === char_ends[index] ? `no characters, at ${number(char_starts[index])}` : `characters ${number(char_starts[index])} to ${number(char_ends[index])}`;
     const go = (step) => {
       pinned = all[(at + step + all.length) % all.length];
       look(pinned, { scroll: true });
       detail.querySelector(step < 0 ? ".previous" : ".next")?.focus();
     };
-    const button = (name, step, sign) => h("button", { type: "button", class: name, "aria-label": `${name} place`, on: { click: () => go(step) } }, sign);
+    const button = (name, step, sign) => h("button", { type: "button", class: name, "aria-label": `${name} occurrence`, on: { click: () => go(step) } }, sign);
     const many = all.length > 1;
     return h(
       "p",
       { class: "places" },
       many ? button("previous", -1, "‹") : null,
-      many ? `place ${number(at + 1)} of ${number(all.length)}: ` : "Its only place: ",
+      many ? `occurrence ${number(at + 1)} of ${number(all.length)}: ` : "Only occurrence: ",
       where,
       many ? button("next", 1, "›") : null,
     );
   }
 
-  // ── the box ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── text box ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   function followCaret(start) {
     if (!answer || answer.text !== app.state.text) return;
@@ -253,7 +253,7 @@ export function mount(root, app) {
 
 const listKind = (state) => (Object.hasOwn(LISTS, state.list) ? state.list : "ids");
 
-/** The token that covers a character, or ends at the text's end; null: none does. */
+/** Returns the token that covers a character, or the last token at the end of the text; null: none. */
 function tokenAt({ char_starts, char_ends }, at) {
   let low = 0;
   for (let high = char_starts.length; low < high; ) {

@@ -1,10 +1,10 @@
-// Train: a run on the text, step by step. The server plays the run; the page only walks along it.
+// Train view: a training run on the text, step by step. The server computes the run.
 //
-// What comes is linear in the text: the symbols before the first merge, and for each border between two of them the
-// rank of the merge that removed it. So every step can be drawn at once, forwards, back, or from anywhere.
+// The response is linear in the text: the initial symbols, and for each boundary between two of them the rank of the
+// merge that removed it. Any step can therefore be drawn directly.
 
-import { direction } from "../characters.js";
-import { bar, chip, chips, choice } from "../chips.js";
+import { direction } from "../text_units.js";
+import { bar, chip, chips, choice } from "../widgets.js";
 import { counted, failure, h, number, svg } from "../dom.js";
 import { shownText } from "../draw.js";
 
@@ -15,10 +15,10 @@ const EXAMPLES = {
   "Chinese": { text: "今天的天气很好，明天的天气不好。", size: 268, pattern: "o200k", ties: "first" },
 };
 const TIES = [
-  ["lowest_ids", "lowest_ids: the lowest ids"],
-  ["first", "first: the one that stands first"],
-  ["highest_pair", "highest_pair: the larger spelling"],
-  ["shortest", "shortest: the shortest result"],
+  ["lowest_ids", "lowest_ids: lowest ids"],
+  ["first", "first: first occurrence"],
+  ["highest_pair", "highest_pair: larger spelling"],
+  ["shortest", "shortest: shortest result"],
 ];
 const LEVELS = [["byte", "bytes"], ["char", "characters"]];
 const SPEEDS = [["2000", "slow"], ["900", "steady"], ["300", "fast"], ["80", "very fast"]];
@@ -31,8 +31,8 @@ export function mount(root, app) {
   const size = h("input", { type: "number", min: 1, max: 10_500, step: 1, on: { change: () => app.set({ size: Number(size.value) || undefined, step: undefined }) } });
   const pattern = h("input", { type: "text", list: "train-patterns", spellcheck: "false", autocomplete: "off", on: { change: () => app.set({ pattern: pattern.value.trim() || undefined, step: undefined }) } });
   const patterns = h("datalist", { id: "train-patterns" });
-  const ties = choice("Ties go to", TIES, (value) => app.set({ ties: value, step: undefined }));
-  const level = choice("Begin with", LEVELS, (value) => app.set({ level: value, pattern: undefined, step: undefined }));
+  const ties = choice("Break ties by", TIES, (value) => app.set({ ties: value, step: undefined }));
+  const level = choice("Initial symbols", LEVELS, (value) => app.set({ level: value, pattern: undefined, step: undefined }));
   const examples = h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, state]) => example(name, state)));
 
   const slider = h("input", { type: "range", min: 0, value: 0, "aria-label": "Step", on: { input: () => go(Number(slider.value)) } });
@@ -82,16 +82,16 @@ export function mount(root, app) {
   );
 
   let run = null;
-  let at = 0; // merges done
+  let at = 0; // merges applied
   let timer = 0;
   let asked = "";
-  let drawn = null; // [run, at] as they were last drawn
+  let drawn = null; // [run, at] of the last drawing
 
   function example(name, state) {
     return h("button", { type: "button", class: "link", on: { click: () => { stop(); app.go({ level: undefined, step: undefined, ...state }); } } }, name);
   }
 
-  // ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async function update(state) {
     const question = { text: state.text, vocab_size: state.size ?? 276, tie_break: state.ties ?? "lowest_ids", level: state.level ?? "byte" };
@@ -100,7 +100,7 @@ export function mount(root, app) {
     if (key === asked) return walk(state);
     asked = key;
     stop();
-    if (!state.text) return say(null, h("p", { class: "hint" }, "Write or paste a few lines, or take an example: each step merges the pair of neighbors that is most frequent, and that is all that training does."));
+    if (!state.text) return say(null, h("p", { class: "hint" }, "Write or paste a few lines, or choose an example. Each step of BPE training merges the most frequent pair of adjacent symbols."));
     root.setAttribute("aria-busy", "true");
     try {
       const found = await ask("train", question);
@@ -124,14 +124,14 @@ export function mount(root, app) {
     drawCurve();
   }
 
-  // ── walking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   function walk(state) {
     if (!run) return;
     at = Math.min(Math.max(Number.isInteger(state.step) ? state.step : 0, 0), run.steps.length);
     if (drawn && drawn[0] === run && drawn[1] === at) return;
     drawn = [run, at];
-    before.dir = after.dir = direction(state.text); // at every step, whether or not letters are whole by then
+    before.dir = after.dir = direction(state.text); // at every step, also while letters are split into bytes
     draw();
   }
 
@@ -180,13 +180,13 @@ export function mount(root, app) {
         h("span", { class: "tokens" }, chip(look(step.left)), h("span", { class: "sign" }, " + "), chip(look(step.right)), h("span", { class: "sign" }, " → "), chip(look(step.id))),
         h("span", { class: "note" }, `id ${step.id}, ${number(step.pair_count)} times in the text`),
       );
-    } else headline.replaceChildren(h("span", { class: "count" }, last ? `Before the first of ${counted(last, "merge")}` : "No merges: no pair is left, or the vocabulary is full"));
+    } else headline.replaceChildren(h("span", { class: "count" }, last ? `Before the first of ${counted(last, "merge")}` : "No merges: no pair left, or the vocabulary is full"));
     const tokens = step ? step.corpus_tokens : run.corpus_tokens;
     const rows = [["tokens", number(tokens)], ["bytes per token", (run.corpus_bytes / tokens).toFixed(3)], ["vocabulary", number(run.alphabet_size + at)]];
     if (run.stopped && at === last) rows.push(["stopped", run.stopped]);
     figures.replaceChildren(...rows.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))));
 
-    beforeTitle.textContent = step ? "Before: the pair is marked" : "The text in its first symbols";
+    beforeTitle.textContent = step ? "Before, with the pair marked" : "The text as initial symbols";
     before.replaceChildren(sequence(step ? at - 1 : 0, "pair", "The text before this merge"));
     afterTitle.hidden = after.hidden = !step;
     if (step) {
@@ -199,14 +199,14 @@ export function mount(root, app) {
     if (!timer) app.say(step ? `Merge ${at} of ${last}: ${name(step.left)} and ${name(step.right)} become ${name(step.id)}, ${counted(step.pair_count, "time")}` : headline.textContent);
   }
 
-  /** The text after some merges; marked is what the merge of this step takes, or what it made. */
+  /** Draws the text after some merges, with the pair or the result of this step's merge marked. */
   function sequence(merges, marking, label) {
-    const wanted = at - 1; // the rank of this step's merge
+    const wanted = at - 1; // rank of this step's merge
     const ids = [];
     const classes = [];
     let first = null; // the first marked token
     for (const { ids: symbols, joined } of run.sequences) {
-      let top = -1; // the highest rank inside of the token
+      let top = -1; // highest rank inside the token
       let begins = true;
       let right = false;
       symbols.forEach((id, index) => {
@@ -231,7 +231,7 @@ export function mount(root, app) {
     return h("div", {}, element, note);
   }
 
-  /** Ids as a drawing, each token with the look that it has alone. */
+  /** Converts ids to a drawing, with each token's look in isolation. */
   function drawingOf(ids) {
     const table = [];
     const places = new Map();
@@ -244,7 +244,7 @@ export function mount(root, app) {
 
   function drawBars() {
     const step = run.steps[Math.max(at - 1, 0)];
-    barsTitle.textContent = at ? "Pairs that stood there most often" : "Pairs that stand there most often";
+    barsTitle.textContent = at ? "Most frequent pairs before this merge" : "Most frequent pairs";
     if (!step) return bars.replaceChildren();
     const [longest] = step.pairs.map(([, , times]) => times);
     const row = ([left, right, times]) => {

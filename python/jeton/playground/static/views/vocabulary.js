@@ -1,12 +1,12 @@
-// Vocabulary: the entries of the tokenizer, to leaf through and to search, and all about one of them.
+// Vocabulary view: the entries of the tokenizer with paging and search, and details of one entry.
 
-import { chip, choice, onOtherTokenizers } from "../chips.js";
+import { chip, choice, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const PAGE = 100;
-const BY = [["text", "Text"], ["hex", "Bytes, in hexadecimal"], ["id", "Id, to begin at"]];
-const KINDS = { all: "all kinds", special: "special tokens", byte: "single bytes", part: "parts of characters", ordinary: "others" };
-const KIND_WORDS = { special: "special", byte: "byte", part: "part of a character", ordinary: "" };
+const BY = [["text", "Text"], ["hex", "Bytes (hexadecimal)"], ["id", "First id"]];
+const KINDS = { all: "all kinds", special: "special tokens", byte: "single bytes", part: "partial characters", ordinary: "others" };
+const KIND_WORDS = { special: "special", byte: "byte", part: "partial character", ordinary: "" };
 const HINTS = { text: "the", hex: "e2 96 81", id: "1000" };
 const TYPING_MS = 150;
 
@@ -17,8 +17,8 @@ export function mount(root, app) {
   const kind = choice("Kind", Object.entries(KINDS), (value) => app.set({ kind: value === "all" ? undefined : value, from: undefined }));
   const status = h("p", { class: "status", role: "status" });
   const list = h("div", { class: "entries" });
-  const earlier = h("button", { type: "button", on: { click: () => turn(-1) } }, "Earlier");
-  const later = h("button", { type: "button", on: { click: () => turn(1) } }, "Later");
+  const earlier = h("button", { type: "button", on: { click: () => turn(-1) } }, "Previous");
+  const later = h("button", { type: "button", on: { click: () => turn(1) } }, "Next");
   const pager = h("nav", { class: "pager", "aria-label": "Pages" }, earlier, later);
   const detail = h("aside", { class: "detail", "aria-label": "One token" });
   root.append(
@@ -86,7 +86,7 @@ export function mount(root, app) {
     later.disabled = from + entries.length >= num;
     const heads = ["id", "token", "bytes", "spelling", "kind"];
     const head = h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: name === "id" ? "figure" : null }, name))));
-    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, "Nothing is found."));
+    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, "No entries found."));
   }
 
   function row(entry, index) {
@@ -102,7 +102,7 @@ export function mount(root, app) {
     );
   }
 
-  /** Opens the card of an entry; the first one is an entry of the history, which the Back button closes. */
+  /** Opens the card of an entry. The first one adds a history entry, so that the Back button closes the card. */
   function open(id) {
     if (app.state.id === undefined) app.go({ id });
     else app.set({ id });
@@ -110,7 +110,7 @@ export function mount(root, app) {
 
   const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
-  // one stop for Tab, and arrow keys from there
+  // roving tabindex
   list.addEventListener("keydown", (event) => {
     const buttons = [...list.querySelectorAll("button")];
     const at = buttons.indexOf(event.target);
@@ -131,7 +131,7 @@ export function mount(root, app) {
     const key = JSON.stringify([state.tokenizer, state.id]);
     if (key === shownCard) return;
     shownCard = key;
-    if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Choose an entry to see all about it."));
+    if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Select an entry for its details."));
     const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
     const close = () => {
       const [row, hadFocus] = [list.querySelector("tr.current button"), detail.contains(document.activeElement)];
@@ -149,7 +149,7 @@ export function mount(root, app) {
 
   return {
     show(state) {
-      if (!typing) query.value = asText(state.find); // what is being typed is newer
+      if (!typing) query.value = asText(state.find); // pending input is newer
       query.placeholder = HINTS[state.by ?? "text"] ?? "";
       by.select.value = state.by ?? "text";
       kind.select.value = state.kind ?? "all";

@@ -1,8 +1,8 @@
-// Why: the steps from a text to its tokens. First the splits, each with the part of the pattern that made it; then one
-// of them, step by step: merges with the pairs that competed, or the pieces that a model chose from.
+// Why view: the steps from a text to its tokens. First the pretokens, each with the regex alternative that matched it;
+// then one of them, step by step: merges with their candidate pairs, a lattice, or longest matches.
 
-import { direction } from "../characters.js";
-import { onOtherTokenizers } from "../chips.js";
+import { direction } from "../text_units.js";
+import { onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
@@ -20,7 +20,7 @@ export function mount(root, app) {
   let asked = "";
   let askedText = null;
   let answer = null;
-  let drawn = null; // the pretoken that is shown, and its stepper
+  let drawn = null; // the displayed pretoken
   let shown = null;
 
   async function update(state) {
@@ -34,7 +34,7 @@ export function mount(root, app) {
         answer = found;
         drawSplits();
       } catch (error) {
-        answer = null; // a file that is opened may help
+        answer = null; // retried when a file is opened
         for (const part of [made, steps]) part.replaceChildren();
         splits.replaceChildren(failure(error));
         return;
@@ -46,13 +46,13 @@ export function mount(root, app) {
   function drawSplits() {
     drawn = null;
     cut.hidden = answer.explained_chars === answer.num_chars;
-    cut.textContent = `The first ${counted(answer.explained_chars, "character")} of ${number(answer.num_chars)} are explained, as if they were the whole text.`;
+    cut.textContent = `The first ${counted(answer.explained_chars, "character")} of ${number(answer.num_chars)} are explained, as a separate text.`;
     const several = answer.pretokens.map((pretoken, index) => {
       const classes = `split${pretoken.special ? " special" : ""}`;
       const spoken = `${pretoken.shown}, ${counted(pretoken.ids.length, "token")}`;
       return h("button", { type: "button", class: classes, "aria-label": spoken, on: { click: () => app.set({ pretoken: index || undefined, step: undefined }) } }, h("span", {}, pretoken.shown || "∅"), h("small", { "aria-hidden": "true" }, number(pretoken.ids.length)));
     });
-    const title = h("h2", { id: "splits" }, several.length ? `The text is split in ${counted(several.length, "part")}` : "Nothing to explain: there is no text");
+    const title = h("h2", { id: "splits" }, several.length ? counted(several.length, "pretoken") : "Nothing to explain: the text is empty");
     const row = h("div", { class: "row", role: "group", "aria-labelledby": "splits", dir: direction(several.map((one) => one.textContent).join("")) }, ...several);
     row.addEventListener("keydown", (event) => {
       const forward = row.dir === "rtl" ? -1 : 1;
@@ -88,12 +88,12 @@ export function mount(root, app) {
 
   function explain(facts) {
     const onStep = (step) => app.set({ step: step || undefined });
-    if (facts.special) return { element: h("p", {}, "A special or added token: it is matched whole, before anything else looks at the text.") };
+    if (facts.special) return { element: h("p", {}, "A special or added token, which is matched before pre-tokenization.") };
     if (facts.lattice) return { element: lattice(facts, answer.names) };
     if (facts.attempts) return { element: longest(facts, answer.names) };
-    if (!facts.by_merges) return { element: h("p", {}, `Cut in ${counted(facts.ids.length, "token")} by the model, without steps to show: ${facts.ids.join(", ")}.`) };
+    if (!facts.by_merges) return { element: h("p", {}, `Segmented into ${counted(facts.ids.length, "token")}; this model has no steps to show: ${facts.ids.join(", ")}.`) };
     if (facts.merges.length || facts.start_ids.length > 1) return stepper(facts, answer.names, onStep, app);
-    return { element: h("p", {}, `One symbol from the start, id ${facts.ids.join(", ")}: there is nothing to merge.`) };
+    return { element: h("p", {}, `One initial symbol, id ${facts.ids.join(", ")}: nothing to merge.`) };
   }
 
   onOtherTokenizers(app, () => {
@@ -111,17 +111,17 @@ export function mount(root, app) {
   };
 }
 
-/** Which part of the pattern made a split, among the others. */
+/** Displays the regex alternative that matched a pretoken, and the others. */
 function origin({ part, shown }, pattern) {
   if (!pattern.length) return [];
   const parts = pattern.map((text, index) => h("li", { class: index === part ? "is" : "", "aria-current": index === part ? "true" : false }, regex(text)));
-  const which = part === null ? `No part of the pattern matches ${shown}: it stands for itself.` : `Part ${part + 1} of the pattern made it:`;
+  const which = part === null ? `No regex alternative matches ${shown}: the text between matches is a pretoken.` : `Matched by regex alternative ${part + 1}:`;
   const one = part === null ? [] : [h("p", { class: "pattern" }, regex(pattern[part]))];
-  const all = h("details", {}, h("summary", {}, `all ${pattern.length} parts, tried in this order`), h("ol", { class: "parts" }, ...parts));
+  const all = h("details", {}, h("summary", {}, `all ${pattern.length} alternatives, tried in this order`), h("ol", { class: "parts" }, ...parts));
   return [h("p", {}, which), ...one, ...(pattern.length > 1 ? [all] : [])];
 }
 
-/** A piece of a pattern; its spaces, which mean something, are visible. */
+/** Displays a regex with visible spaces, which are significant. */
 function regex(text) {
   const pieces = text.split(" ").flatMap((piece, index) => (index ? [h("i", { class: "space", data: { s: "·" } }, " "), piece] : [piece]));
   return h("code", { class: "regex" }, ...pieces);

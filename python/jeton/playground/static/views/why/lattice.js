@@ -1,14 +1,14 @@
-// The lattice of one split: every piece of the vocabulary that fits somewhere, as a bar over the characters it covers,
-// with its score; the best way through on top. A score is the logarithm of a probability, so those of a way add up.
+// Lattice of one pretoken: every edge as a bar over the characters it covers, with its score; the Viterbi segmentation on
+// top. A score is a log-probability, so the scores of a segmentation add up.
 
 import { counted, h, number, svg } from "../../dom.js";
 
-const COLUMN = 76; // pixels a character: a piece and its score fit
+const COLUMN = 76; // pixels per character, wide enough for a piece and its score
 const ROW = 40;
 const MOST_BARS = 300;
 
 /**
- * @param {Object} facts  a pretoken of the answer
+ * @param {Object} facts  a pretoken of the response
  * @param {Object} names  id → [shown, hue, bytes]
  * @returns {HTMLElement}
  */
@@ -23,9 +23,9 @@ export function lattice({ lattice: { edges, num_edges, best, others }, shown }, 
   return h(
     "div",
     {},
-    h("p", {}, `Every piece of the vocabulary that fits is tried: ${counted(num_edges, "piece")}. The way through with the highest sum of scores is taken; it stands on top.`),
+    h("p", {}, `The lattice has ${counted(num_edges, "edge")}, one for each vocabulary piece that matches a part of the text. The segmentation with the highest sum of scores (Viterbi) is on top.`),
     h("div", { class: "latticebox", tabindex: 0, role: "group", "aria-label": "The lattice" }, picture),
-    left > 0 ? h("p", { class: "quiet" }, `${counted(left, "piece")} more are not drawn.`) : null,
+    left > 0 ? h("p", { class: "quiet" }, `${counted(left, "more edge")} not drawn.`) : null,
     ways(best, others, names),
   );
 }
@@ -39,7 +39,7 @@ function draw(best, free, column, names, shown) {
   }
   const width = (column.size - 1) * COLUMN + 2;
   const height = rows.length * ROW + 14;
-  const picture = svg("svg", { class: "lattice", width, height, viewBox: `-1 0 ${width} ${height}`, role: "img", "aria-label": `The pieces of ${shown}; the table below has the best ways` });
+  const picture = svg("svg", { class: "lattice", width, height, viewBox: `-1 0 ${width} ${height}`, role: "img", "aria-label": `Lattice of ${shown}; the table below has the best segmentations` });
   rows.forEach((edges, row) => {
     const y = row * ROW + (row > 0 ? 12 : 0);
     for (const [start, end, id, score] of edges) picture.append(bar(column.get(start) * COLUMN, y, (column.get(end) - column.get(start)) * COLUMN, id, score, names, row === 0));
@@ -62,13 +62,13 @@ function bar(x, y, width, id, score, names, isBest) {
   );
 }
 
-/** The best ways as a table. */
+/** Table of the best segmentations. */
 function ways(best, others, names) {
   const name = ([, , id]) => (id === null ? "unknown" : names[id][0]);
   const row = ({ edges, score }, index) => {
     const some = edges.length > 40 ? [...edges.slice(0, 40).map(name), "…"] : edges.map(name);
     return h("tr", { class: index === 0 ? "chosen" : "" }, h("th", { scope: "row" }, h("code", {}, some.join(" | "))), h("td", {}, number(edges.length)), h("td", { class: "rank" }, score.toFixed(3)));
   };
-  const head = h("tr", {}, ...["the best ways", "pieces", "sum of scores"].map((name) => h("th", { scope: "col" }, name)));
+  const head = h("tr", {}, ...["best segmentations", "pieces", "sum of scores"].map((name) => h("th", { scope: "col" }, name)));
   return h("table", { class: "ways" }, h("thead", {}, head), h("tbody", {}, row(best, 0), ...others.map((other, index) => row(other, index + 1))));
 }

@@ -1,10 +1,10 @@
-// What WordPiece does with one split: from each place the longest entry of the vocabulary that fits.
+// WordPiece on one pretoken: greedy longest match from each position.
 
-import { direction } from "../../characters.js";
+import { direction } from "../../text_units.js";
 import { counted, h } from "../../dom.js";
 
 /**
- * @param {Object} facts  a pretoken of the answer
+ * @param {Object} facts  a pretoken of the response
  * @param {Object} names  id → [shown, hue, bytes]
  * @returns {HTMLElement}
  */
@@ -15,16 +15,16 @@ export function longest({ attempts: { found, stuck_at, is_too_long }, hex, ids }
     const [shown, hue] = names[id];
     return h("tr", {}, h("td", { dir: direction(text(0)) }, h("code", {}, text(0, start)), h("span", { class: `t chip h${hue}` }, text(start, end)), h("code", { class: "rest" }, text(end))), h("td", {}, h("bdi", {}, h("code", {}, shown))), h("td", { class: "rank" }, String(id)));
   });
-  const head = h("tr", {}, ...["the longest entry from here", "entry", "id"].map((name) => h("th", { scope: "col" }, name)));
+  const head = h("tr", {}, ...["longest match", "entry", "id"].map((name) => h("th", { scope: "col" }, name)));
   const end = is_too_long
-    ? `It has more characters than this model looks at, so all of it is unknown: ids ${ids.join(", ")}.`
+    ? `The pretoken is longer than max_input_chars_per_word, so all of it is unknown: ids ${ids.join(", ")}.`
     : stuck_at === null
       ? `${counted(ids.length, "token")}: ${ids.join(", ")}`
-      : `No entry begins at ${text(stuck_at)}, so all of it is unknown: ids ${ids.join(", ")}.`;
+      : `No entry is a prefix of ${text(stuck_at)}, so all of it is unknown: ids ${ids.join(", ")}.`;
   return h(
     "div",
     {},
-    h("p", {}, "From each place the longest entry that fits is taken; all longer ones were tried before it. An entry inside a word begins with the sign of a continuation."),
+    h("p", {}, "Greedy longest-match-first: at each position the longest matching entry is taken. Entries inside a word begin with the continuing-subword prefix."),
     h("table", { class: "longest tokens" }, h("thead", {}, head), h("tbody", {}, ...rows)),
     h("p", { class: "verdict" }, end),
   );

@@ -1,14 +1,13 @@
-// The merges of one split, one step at a time: the symbols as they stand, the pair that goes next, and the pairs that
-// wait. The lowest rank goes first; among equal ones the leftmost. Entries that merging made and that are not in use are
-// taken apart again after the last merge.
+// Merges of one pretoken, step by step: the current symbols, the pair that merges next, and the other candidates. The
+// lowest rank merges first; among equal ranks the leftmost. Unused pieces are split again after the last merge.
 
-import { direction } from "../../characters.js";
+import { direction } from "../../text_units.js";
 import { counted, h, number } from "../../dom.js";
 
 /**
- * @param {Object} facts  a pretoken of the answer
+ * @param {Object} facts  a pretoken of the response
  * @param {Object} names  id → [shown, hue, bytes]
- * @param {(step: number) => void} onStep  the person goes to a step
+ * @param {(step: number) => void} onStep  the user has selected a step
  * @param {Object} app
  * @returns {{element: HTMLElement, go: (step: number) => void}}
  */
@@ -27,9 +26,9 @@ export function stepper(facts, names, onStep, app) {
   const table = h("div", { class: "rivals" });
   const done = h("ol", { class: "merges" });
   const controls = h("div", { class: "stepper", role: "group", "aria-label": "Steps" }, ...back, slider, ...forth, place);
-  const whole = facts.whole ? h("p", { class: "quiet" }, "This split stands in the vocabulary as it is, so the model takes it before any merge; its merges lead there too.") : null;
+  const whole = facts.whole ? h("p", { class: "quiet" }, "The whole pretoken is in the vocabulary, which this model looks up before merging; merging gives the same result.") : null;
   controls.hidden = last === 0; // no step to go to
-  const element = h("div", {}, whole, controls, line, verdict, h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Pairs that could merge now"), table), h("div", {}, h("h3", {}, "Merges so far"), done)));
+  const element = h("div", {}, whole, controls, line, verdict, h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Candidate pairs"), table), h("div", {}, h("h3", {}, "Merges applied"), done)));
 
   const go = (step) => {
     step = Math.min(Math.max(step, 0), last);
@@ -50,7 +49,7 @@ export function stepper(facts, names, onStep, app) {
     table.replaceChildren(next ? rivals(next, names) : h("p", { class: "quiet" }, "none"));
     done.replaceChildren(
       ...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", name(merge.result, names), h("span", { class: "quiet" }, ` rank ${number(merge.rank)}`))),
-      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, " not in use"))),
+      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, " unused"))),
     );
     done.scrollTop = done.scrollHeight;
     app.say(`${place.textContent}: ${line.getAttribute("aria-label")}`);
@@ -58,7 +57,7 @@ export function stepper(facts, names, onStep, app) {
   return { element, go };
 }
 
-/** A function that gives the symbols at a step: [{id, start, end}]. */
+/** Returns a function from a step to its symbols: [{id, start, end}]. */
 function replay(facts, names) {
   const lengths = facts.start_lengths ?? facts.start_ids.map((id) => names[id][2]);
   let start = 0;
@@ -89,26 +88,26 @@ function chip(id, names, classes = "") {
   return h("span", { class: `t chip h${hue}${classes}`, title: `id ${id}` }, shown);
 }
 
-// The names stand from left to right around the signs, whichever way each is read.
+// Each name is isolated, so that "a + b → c" stays left-to-right.
 const name = (id, names) => h("bdi", {}, h("code", {}, names[id][0]));
 const pairOf = (left, right, names) => [name(left, names), " + ", name(right, names)];
 
 function words(next, names) {
   const rank = h("strong", {}, `rank ${number(next.rank)}`);
-  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", name(next.result, names), ", id ", String(next.result), ", for its ", rank, next.num_rivals ? " is the lowest." : " is the only one left."];
+  return ["Next: ", ...pairOf(next.left, next.right, names), " → ", name(next.result, names), ", id ", String(next.result), ", because its ", rank, next.num_rivals ? " is the lowest." : " is the only candidate."];
 }
 
 function apart({ id, left, right }, names) {
-  return ["Then: ", name(id, names), ` is an entry that only leads to others and is not in use, so it is taken apart again: `, ...pairOf(left, right, names)];
+  return ["Then: ", name(id, names), ` is an unused piece, so it is split again: `, ...pairOf(left, right, names)];
 }
 
 function ending(facts, num_symbols) {
   const ids = facts.ids.length > 12 ? `${facts.ids.slice(0, 12).join(", ")}, …` : facts.ids.join(", ");
-  const why = facts.merges.length || num_symbols > 1 ? "No pair that is left has a merge: done." : "One symbol: nothing to merge.";
+  const why = facts.merges.length || num_symbols > 1 ? "No mergeable pair left: done." : "One symbol: nothing to merge.";
   return [`${why} ${counted(facts.ids.length, "token")}: ${ids}`];
 }
 
-/** The pairs that compete, best first, with bars that are longer the lower the rank. */
+/** Table of the candidate pairs, best first; the bar is longer for a lower rank. */
 function rivals(next, names) {
   const pairs = [[next.left, next.right, next.rank], ...next.rivals];
   const highest = Math.max(...pairs.map(([, , rank]) => Math.log2(rank + 2)));
@@ -119,5 +118,5 @@ function rivals(next, names) {
   };
   const head = h("tr", {}, h("th", { scope: "col" }, "pair"), h("th", { scope: "col" }, "rank"), h("td", { "aria-hidden": "true" }));
   const more = next.num_rivals - next.rivals.length;
-  return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))), more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other place")} could merge too.`) : null);
+  return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...pairs.map(row))), more > 0 ? h("p", { class: "quiet" }, `${counted(more, "other mergeable position")}.`) : null);
 }

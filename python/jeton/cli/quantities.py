@@ -1,0 +1,44 @@
+"""Human-readable numbers, sizes and durations."""
+
+from __future__ import annotations
+
+__all__ = ["counted", "seconds", "size"]
+
+
+def counted(number: int, noun: str) -> str:
+    """Formats a number with its noun in the singular or plural.
+
+    Examples:
+        >>> counted(1, "file"), counted(1234, "merge")
+        ('1 file', '1,234 merges')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def size(num_bytes: int) -> str:
+    """Formats bytes in decimal units, as progress bars do.
+
+    Examples:
+        >>> size(999), size(31_525_224)
+        ('999 bytes', '31.5 MB')
+    """
+    if num_bytes < 1000:
+        return counted(num_bytes, "byte")
+    amount, units = num_bytes / 1000, ["kB", "MB", "GB", "TB"]
+    while amount >= 999.95 and len(units) > 1:
+        amount, units = amount / 1000, units[1:]
+    return f"{amount:.1f} {units[0]}"
+
+
+def seconds(duration: float) -> str:
+    """Formats a duration with two or three significant digits.
+
+    Examples:
+        >>> seconds(0.0421), seconds(4.21), seconds(190.4)
+        ('42 ms', '4.2 s', '3 min 10 s')
+    """
+    if duration < 1:
+        return f"{duration * 1000:.0f} ms"
+    if duration < 60:
+        return f"{duration:.1f} s"
+    return f"{int(duration) // 60} min {int(duration) % 60} s"

@@ -1,0 +1,216 @@
+"""Visible form of bytes: text, visible white space, control characters, and bytes that are not a whole character.
+
+Control and format characters (line ends, escapes, bidi overrides, zero-width joiners, fillers) are output as symbols or
+code points, never raw. If a character is split between tokens, the token in which it begins displays it, and each token
+displays its own bytes of it.
+
+Each part also records its copied text, so that copying yields the original text. A split character is copied with the
+token in which it begins. Bytes that are not UTF-8 have no copied text.
+
+Left out: grapheme clusters. An emoji sequence is drawn as its code points.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from enum import Enum
+from typing import Literal, NamedTuple
+
+__all__ = ["LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
+
+SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
+DOTTED_CIRCLE = "◌"  # Unicode's base for a combining mark without one
+
+
+class LookPartKind(Enum):
+    """Kind of a part."""
+
+    TEXT = "text"
+    SPACE = "space"
+    TAB = "tab"
+    NEWLINE = "newline"
+    CONTROL = "control"  # drawn as a symbol or as ⟨U+200D⟩
+    BYTES = "bytes"  # bytes that are not a whole character, in hexadecimal
+
+
+Side = Literal["ltr", "rtl", ""]
+
+
+class LookPart(NamedTuple):
+    """Run of characters of one kind inside a token.
+
+    Attributes:
+        kind: its kind.
+        shown: its displayed form.
+        text: its copied text.
+        side: its direction, where `shown` has another: the bytes of a Hebrew letter have the letter's position in the
+            line, although hexadecimal digits are left-to-right. Empty: neutral.
+    """
+
+    kind: LookPartKind
+    shown: str
+    text: str
+    side: Side = ""
+
+
+def visible(data: bytes) -> str:
+    """Returns the visible form of one token's bytes.
+
+    Examples:
+        >>> visible(b" caf\\xc3\\xa9\\n"), visible(b"\\xe4\\xbb")
+        ('·café↵', '⟨e4 bb⟩')
+    """
+    return "".join(part.shown for part in parts_of(data, 0, len(data)))
+
+
+def quoted(token: bytes) -> str:
+    """Returns a token as a Python literal: of a `str`, or of `bytes` if they are not UTF-8.
+
+    Examples:
+        >>> print(quoted(b" the"), quoted("小".encode()), quoted(b"a"))
+        ' the' '小' 'a'
+    """
+    try:
+        return repr(token.decode())
+    except UnicodeDecodeError:
+        return repr(token)
+
+
+def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
+    """Returns the span of the character that a boundary at this byte splits, or None.
+
+    UTF-8 is self-synchronizing, so only the character's own bytes are read.
+
+    Examples:
+        >>> cut_character("a天".encode(), 2), cut_character("a天".encode(), 1)
+        ((1, 4), None)
+    """
+    if not 0 < at < len(text) or text[at] & 0xC0 != 0x80:
+        return None
+    for start in range(at - 1, max(at - 4, -1), -1):
+        if text[start] & 0xC0 != 0x80:
+            end = start + (2 if text[start] < 0xE0 else 3 if text[start] < 0xF0 else 4)
+            return (start, end) if end > at and _is_character(text[start:end]) else None
+    return None
+
+
+def parts_of(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
+    """Returns the parts to display for bytes start…end of a text.
+
+    Examples:
+        >>> [part.shown for part in parts_of("a天".encode(), 0, 3)]
+        ['a', '⟨天 e5 a4⟩']
+    """
+    if start == end:
+        return (LookPart(LookPartKind.CONTROL, EMPTY, ""),)
+    head, tail = cut_character(text, start), cut_character(text, end)
+    whole_start = min(head[1], end) if head else start
+    whole_end = max(tail[0], whole_start) if tail else end
+    parts: list[LookPart] = []
+    if head:
+        parts.append(_hex_part(text[start:whole_start], side=_side(text[head[0] : head[1]].decode())))
+    parts += _whole_parts(text[whole_start:whole_end])
+    if tail and whole_end < end:
+        parts.append(_hex_part(text[whole_end:end], text[tail[0] : tail[1]]))
+    return tuple(parts)
+
+
+def _is_character(data: bytes) -> bool:
+    try:
+        return len(data.decode()) == 1
+    except UnicodeDecodeError:
+        return False
+
+
+def _hex_part(data: bytes, begins: bytes = b"", side: Side = "") -> LookPart:
+    """Hexadecimal bytes, with the character that begins in them, if any."""
+    if not begins:
+        return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "", side)
+    character = begins.decode()
+    return LookPart(LookPartKind.BYTES, f"⟨{visible(begins)} {data.hex(' ')}⟩", character, _side(character))
+
+
+def _side(character: str) -> Side:
+    """Returns the direction of a character with a strong bidi class (UAX 9), else an empty string."""
+    kind = unicodedata.bidirectional(character)
+    return "rtl" if kind in ("R", "AL") else "ltr" if kind == "L" else ""
+
+
+_RUNS = re.compile("[ \t\n]|[^ \t\n]+")
+
+
+def _whole_parts(data: bytes) -> Iterator[LookPart]:
+    """Yields the parts of bytes that begin and end at character boundaries; invalid UTF-8 is in hexadecimal."""
+    for run in _RUNS.findall(data.decode("utf-8", "surrogateescape")):
+        if run in _WHITESPACE:
+            yield _WHITESPACE[run]
+        elif run.isascii() and run.isprintable():  # fast path
+            yield LookPart(LookPartKind.TEXT, run, run)
+        else:
+            yield from _run_parts(run)
+
+
+def _run_parts(run: str) -> Iterator[LookPart]:
+    """Yields the parts of a run without plain white space, character by character."""
+    text: list[str] = []
+    broken = bytearray()
+    for character in run:
+        is_byte = "\udc80" <= character <= "\udcff"
+        part = None if is_byte else _character_part(character, first=not text)
+        if text and (is_byte or part is not None):
+            yield _text_part("".join(text))
+            text.clear()
+        if broken and not is_byte:
+            yield _hex_part(bytes(broken))
+            broken.clear()
+        if is_byte:
+            broken.append(ord(character) - 0xDC00)
+        elif part is not None:
+            yield part
+        else:
+            text.append(character)
+    if text:
+        yield _text_part("".join(text))
+    if broken:
+        yield _hex_part(bytes(broken))
+
+
+def _text_part(text: str) -> LookPart:
+    is_mark = unicodedata.category(text[0])[0] == "M"
+    return LookPart(LookPartKind.TEXT, DOTTED_CIRCLE + text if is_mark else text, text)
+
+
+_WHITESPACE = {
+    " ": LookPart(LookPartKind.SPACE, SPACE, " "),
+    "\t": LookPart(LookPartKind.TAB, TAB, "\t"),
+    "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
+}
+
+# Invisible letters and marks (Default_Ignorable_Code_Point without the format characters): Hangul fillers, Khmer
+# inherent vowels, the combining grapheme joiner. `_is_selector` adds the variation selectors.
+_FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
+
+
+def _is_selector(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0f" or "\u180b" <= character <= "\u180f" or character >= "\U000e0100"
+
+
+def _is_noncharacter(character: str) -> bool:
+    return ord(character) & 0xFFFE == 0xFFFE or "\ufdd0" <= character <= "\ufdef"
+
+
+def _character_part(character: str, *, first: bool) -> LookPart | None:
+    """Returns the part of a control, invisible or bidi-formatting character; None for others."""
+    if character < " ":
+        return LookPart(LookPartKind.CONTROL, chr(0x2400 + ord(character)), character)
+    if character == "\x7f":
+        return LookPart(LookPartKind.CONTROL, "␡", character)
+    category = unicodedata.category(character)
+    # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
+    hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
+    # A variation selector is visible only in the glyph of the character before it.
+    if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
+        return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
+    return None

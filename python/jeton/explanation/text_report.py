@@ -1,0 +1,211 @@
+"""Plain-text report of an explanation, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..drawing import to_terminal, visible
+from . import limits
+from .facts import Edge, ExplainedMerge, ExplainedPretoken, ExplainedSplit, Lattice, Segmentation, WordPieceAttempts
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
+
+__all__ = [
+    "attempt_words",
+    "counted",
+    "edge_words",
+    "heading",
+    "merge_words",
+    "part_words",
+    "quoted_text",
+    "report_lines",
+    "sequence",
+    "some",
+    "split_words",
+]
+
+
+def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
+    """Yields the lines of the report, without the summary."""
+    first_seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
+    shown = explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN]
+    for number, pretoken in enumerate(shown, start=1):
+        yield ""
+        yield heading(number, pretoken)
+        earlier = first_seen.setdefault((pretoken.text, tuple(pretoken.ids)), number)
+        if earlier != number:
+            yield f"  as pretoken {earlier}: ids {list(pretoken.ids)}"
+        else:
+            yield from ("  " + line for line in _pretoken(explanation, pretoken, color=color))
+    left_out = len(explanation.pretokens) - len(shown)
+    if left_out:
+        merges = explanation.num_merges - sum(len(pretoken.merges) for pretoken in shown)
+        yield ""
+        yield (
+            f"… {counted(left_out, 'pretoken')} more with {counted(merges, 'merge')}: "
+            "too long to show here; the JSON has them all"
+        )
+
+
+def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: bool) -> Iterator[str]:
+    if pretoken.part is not None:
+        yield part_words(explanation, pretoken.part)
+    if pretoken.special:
+        yield f"a special token, matched whole: ids {list(pretoken.ids)}"
+    elif pretoken.lattice is not None:
+        yield from _lattice(pretoken, pretoken.lattice)
+    elif pretoken.attempts is not None:
+        yield from attempt_words(explanation, pretoken, pretoken.attempts)
+    elif pretoken.whole and not pretoken.merges:
+        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
+    elif pretoken.by_merges:
+        yield from _merges(explanation, pretoken, color=color)
+    else:
+        yield sequence(explanation, pretoken.ids, color=color)
+        yield f"segmented into {counted(len(pretoken.ids), 'token')}; this model has no steps to show"
+        yield f"ids {some(pretoken.ids)}"
+
+
+def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: bool) -> Iterator[str]:
+    if pretoken.whole:
+        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
+        yield "merging gives the same result:"
+    last = list(pretoken.start_ids)
+    sequences = explanation.sequences(pretoken)
+    yield sequence(explanation, next(sequences), color=color)
+    for merge, last in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
+        yield "-- " + merge_words(explanation, merge)
+        yield sequence(explanation, last, color=color)
+    left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
+    if left_out > 0:
+        yield f"… {counted(left_out, 'merge')} more: too long to show here; the JSON has them all"
+    yield (
+        "no mergeable pair left: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
+    )
+    for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
+        yield "-- " + split_words(explanation, split)
+    more = len(pretoken.splits) - limits.MAX_MERGES_SHOWN
+    if more > 0:
+        yield f"… {counted(more, 'piece')} more: too long to show here; the JSON has them all"
+    if pretoken.splits:
+        yield sequence(explanation, pretoken.ids, color=color)
+    elif left_out <= 0 and last != list(pretoken.ids):
+        yield "symbols without an entry become bytes (byte fallback) or the unknown token:"
+        yield sequence(explanation, pretoken.ids, color=color)
+    yield f"ids {some(pretoken.ids)}"
+
+
+def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
+    yield f"lattice of {counted(lattice.num_edges, 'edge')}; score of the best segmentation (Viterbi):"
+    yield _path(pretoken, lattice.best)
+    for path in lattice.others:
+        yield f"next best: {_path(pretoken, path)}"
+    if any(edge.id is None for edge in lattice.best.edges):
+        yield "an unknown character scores 10 less than the lowest-scoring piece"
+    yield f"ids {some(pretoken.ids)}"
+
+
+def _path(pretoken: ExplainedPretoken, path: Segmentation) -> str:
+    shown = path.edges[: limits.MAX_SYMBOLS_SHOWN]
+    more = f" … {len(path.edges) - len(shown)} more" if len(path.edges) > len(shown) else ""
+    return f"{path.score:.2f} = " + " + ".join(edge_words(pretoken, edge) for edge in shown) + more
+
+
+def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
+    """Formats a piece with its score."""
+    return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
+
+
+def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: WordPieceAttempts) -> Iterator[str]:
+    """Yields the matches of WordPiece in a pretoken, with the longer prefixes that it tried before."""
+    if attempts.is_too_long:
+        yield f"longer than max_input_chars_per_word: the whole pretoken is unknown, ids {some(pretoken.ids)}"
+        return
+    for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
+        yield f"{explanation.name(id)}  id {id}; {_tried(pretoken.text[start:], end - start)}"
+    left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
+    if left_out > 0:
+        yield f"… {counted(left_out, 'entry')} more: too long to show here; the JSON has them all"
+    if attempts.stuck_at is not None:
+        rest = quoted_text(pretoken.text[attempts.stuck_at :])
+        yield f"no entry is a prefix of {rest}: the whole pretoken is unknown"
+    yield f"ids {some(pretoken.ids)}"
+
+
+def _tried(rest: bytes, taken: int) -> str:
+    """Describes the longer prefixes of the rest, none of which is an entry; names the first three."""
+    text = rest.decode("utf-8", "replace")
+    longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
+    if not longer:
+        return "the whole rest"
+    named = ", ".join(visible(text[:length].encode()) for length in longer[:3])
+    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
+    return (
+        f"no entry: {named}{more}"
+        if len(text) <= 60
+        else f"{counted(len(longer), 'longer candidate')} not in the vocabulary"
+    )
+
+
+def part_words(explanation: Explanation, part: int) -> str:
+    """Names the regex alternative that matched a pretoken."""
+    parts = explanation.pattern_parts
+    shown = visible(parts[part].encode())
+    shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
+    return f"matched by regex alternative {part + 1} of {len(parts)}: {shown}"
+
+
+def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
+    """Formats a merge with its rank and the other candidates."""
+    name = explanation.name
+    pair = f"({merge.left}, {merge.right}) {name(merge.left)}+{name(merge.right)} -> {name(merge.result)}"
+    said = f"{pair}  rank {merge.rank}, id {merge.result}"
+    if merge.rivals:
+        rivals = [f"({left}, {right}) {name(left)}+{name(right)} rank {rank}" for left, right, rank in merge.rivals]
+        said += "; other candidates: " + ", ".join(rivals)
+    if merge.num_rivals > len(merge.rivals):
+        said += f"; {counted(merge.num_rivals, 'other mergeable position')}"
+    return said
+
+
+def split_words(explanation: Explanation, split: ExplainedSplit) -> str:
+    """Formats the split of an unused piece."""
+    name = explanation.name
+    parts = f"({split.left}, {split.right}) {name(split.left)}+{name(split.right)}"
+    return f"{name(split.id)}, id {split.id}, is an unused piece: split into {parts}"
+
+
+def heading(number: int, pretoken: ExplainedPretoken) -> str:
+    """Formats a pretoken with its byte range."""
+    start, end = pretoken.byte_span
+    return f"pretoken {number}: {quoted_text(pretoken.text)}, bytes {start} to {end}"
+
+
+def sequence(explanation: Explanation, ids: Sequence[int], *, color: bool = False) -> str:
+    """Formats a sequence of symbols, truncated."""
+    drawing = explanation.shown(ids[: limits.MAX_SYMBOLS_SHOWN])
+    more = f" … {len(ids) - len(drawing)} more" if len(ids) > len(drawing) else ""
+    if color:
+        return to_terminal(drawing, color=True, break_lines=False) + more
+    return " ".join(look.shown for look in drawing) + more
+
+
+def some(ids: Sequence[int]) -> str:
+    """Formats a list of ids, truncated."""
+    most = limits.MAX_SYMBOLS_SHOWN
+    if len(ids) <= most:
+        return str(list(ids))
+    return str(list(ids[:most]))[:-1] + f", … {len(ids) - most} more]"
+
+
+def quoted_text(data: bytes) -> str:
+    """Formats a text in quotes and in visible form, truncated."""
+    shown = visible(data[:240])
+    return f'"{shown}"' if len(data) <= 240 and len(shown) <= 60 else f'"{shown[:60]}…"'
+
+
+def counted(number: int, noun: str) -> str:
+    """Formats a number with its noun in the singular or plural."""
+    return f"{number:,} {noun if number == 1 else noun.removesuffix('y') + 'ies' if noun == 'entry' else noun + 's'}"

@@ -1,0 +1,66 @@
+"""Discovery of tokenizer files in a folder by their first bytes, and short names for them.
+
+Left out: validation, which loading does.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import folder, sentencepiece, tiktoken, vocab_txt
+
+__all__ = ["GENERIC_NAMES", "find_tokenizers", "short_name"]
+
+HEAD_BYTES = 1 << 16
+# Companion files of a tokenizer: configurations, and the second file of a pair.
+_BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
+# Suffixes that denote the format; the rest is the tokenizer's name.
+_ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
+# File names without the tokenizer's name, in the order in which a folder's files are tried.
+GENERIC_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
+
+
+def find_tokenizers(place: Path) -> list[Path]:
+    """Returns the files and folders in a folder that may be tokenizers, sorted by name; hidden ones are skipped.
+
+    Raises:
+        OSError: not a folder, or not readable.
+
+    Examples:
+        >>> import tempfile
+        >>> place = Path(tempfile.mkdtemp())
+        >>> _ = (place / "my.tiktoken").write_text("aGk= 0")
+        >>> _ = (place / "notes.txt").write_text("not a tokenizer")
+        >>> [path.name for path in find_tokenizers(place)]
+        ['my.tiktoken']
+    """
+    entries = sorted(entry for entry in place.iterdir() if not entry.name.startswith("."))
+    return [entry for entry in entries if _may_be(entry)]
+
+
+def _may_be(path: Path) -> bool:
+    try:
+        if path.is_dir():
+            folder.choose(path)
+            return True
+        if not path.is_file() or _BESIDE.fullmatch(path.name):
+            return False
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:  # an empty folder, or no permission
+        return False
+    begins = (tiktoken.looks_like, sentencepiece.looks_like, vocab_txt.looks_like)
+    return re.match(rb"\s*\{\s*\"", head) is not None or any(looks_like(head) for looks_like in begins)
+
+
+def short_name(path: Path) -> str:
+    """Returns a short name for the tokenizer of a file or folder: the file name without the format.
+
+    Examples:
+        >>> [short_name(Path(name)) for name in ("o200k_base.tiktoken", "t5-small.tokenizer.json", "gpt2/vocab.json")]
+        ['o200k_base', 't5-small', 'gpt2']
+    """
+    if path.name in GENERIC_NAMES and path.parent.name:
+        return path.parent.name
+    return _ENDINGS.sub("", path.name) or path.name

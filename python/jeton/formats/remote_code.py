@@ -1,0 +1,88 @@
+"""Detection of tokenizers that need remote code (transformers' ``trust_remote_code``), which is never run.
+
+A repository declares remote code by ``auto_map``, or by a class together with the file that defines it (QWenTokenizer,
+tokenization_qwen.py). If it also has a self-contained file, a tokenizer.json or tekken.json, that file is loaded with a
+warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a vocab.txt), loading
+fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from ..errors import UnsupportedFeatureError
+from .config import read_object
+
+__all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
+
+_CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
+
+# Files that define a tokenizer completely, in order of precedence.
+SELF_CONTAINED = ("tokenizer.json", "tekken.json")
+
+
+def code_files(names: Iterable[str]) -> list[str]:
+    """Returns the Python files that define tokenizers, among file names.
+
+    Examples:
+        >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])
+        ['tokenization_qwen.py']
+    """
+    return sorted(name for name in names if _CODE_FILE.fullmatch(name))
+
+
+def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]) -> None:
+    """Rejects a tokenizer that needs remote code; logs a warning if a self-contained file replaces it.
+
+    Args:
+        name: name of the repository or folder, for messages.
+        folder: folder of its configuration.
+        files: its tokenizer files.
+        code: its Python files that define tokenizers.
+
+    Raises:
+        UnsupportedFeatureError: the tokenizer needs remote code, and there is no self-contained file.
+    """
+    config = _json(folder / "tokenizer_config.json")
+    named = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code)
+    if named is None:
+        return
+    whole = next((file for file in SELF_CONTAINED if file in files), None)
+    if whole is None:
+        raise UnsupportedFeatureError(
+            f"the tokenizer of {name} needs remote code ({named}), which Jeton never runs, and there is no "
+            f"{' or '.join(SELF_CONTAINED)}",
+            format="hub" if name.startswith("hf:") else "folder",
+            place="tokenizer_config.json",
+            feature="auto_map",
+        )
+    import logging  # lazy: rarely needed here, and slow to import
+
+    logging.getLogger("jeton").warning(
+        "%s declares remote code (%s), which Jeton never runs; its %s is loaded instead", name, named, whole
+    )
+
+
+def _automatic(config: dict[str, Any]) -> str | None:
+    """Returns the class that ``auto_map`` names, in either of its two forms."""
+    mapped = config.get("auto_map")
+    classes = mapped.get("AutoTokenizer") if isinstance(mapped, dict) else mapped
+    classes = [classes] if isinstance(classes, str) else classes
+    return next((name for name in classes if isinstance(name, str)), None) if isinstance(classes, list) else None
+
+
+def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
+    """Returns the Python file that defines the tokenizer's class, or None."""
+    named = config.get("tokenizer_class")
+    if not isinstance(named, str):
+        return None
+    stem = re.sub(r"Tokenizer(Fast)?$", "", named).lower()
+    of_class = (f"tokenization{stem}.py", f"tokenization{stem}fast.py")
+    return next((name for name in code if name.lower().replace("_", "") in of_class), None)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return read_object(path) if path.is_file() else {}

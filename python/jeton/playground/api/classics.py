@@ -1,0 +1,108 @@
+"""``classics``: frequently discussed texts, each with a short explanation and tokenizations by real tokenizers.
+
+If the catalog has the tokenizer, the tokenization is computed. Otherwise it is one recorded from the real vocabulary,
+and marked as such. A tokenizer of the same name that gives other ids is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...drawing import described
+from ...errors import ConfigError, JetonError
+from ...formats.discovery import short_name
+from ...tokenizer import Tokenizer
+from ..catalog import Catalog, unnumbered
+from ..data import read
+from . import request_fields
+
+__all__ = ["answer", "recorded_answer"]
+
+# Other names of the same vocabulary.
+ALIASES = {"r50k_base": ("gpt2", "hf:gpt2", "hf:openai-community/gpt2")}
+
+
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the list of classics; with an `id`, the whole classic.
+
+    Examples:
+        >>> catalog = Catalog(cached=False)
+        >>> [entry["id"] for entry in answer(catalog, {})["classics"]][:2]
+        ['strawberry', 'numbers']
+        >>> [panel["num_tokens"] for panel in answer(catalog, {"id": "strawberry"})["panels"]]
+        [3, 1, 10, 3]
+    """
+    classics = read("classics.json")
+    if "id" not in request:
+        return {"classics": [{"id": classic["id"], "title": classic["title"]} for classic in classics]}
+    wanted = request_fields.text(request, "id")
+    classic = next((classic for classic in classics if classic["id"] == wanted), None)
+    if classic is None:
+        raise ConfigError(f"there is no classic {wanted!r:.60}", option="id")
+    records = read("recorded.json")[wanted]
+    panels = [_panel(catalog, panel, record) for panel, record in zip(classic["panels"], records, strict=True)]
+    counts = [panel["num_tokens"] for panel in panels]
+    keys = list(dict.fromkeys(panel["key"] for panel in panels if panel["key"]))
+    comparable = classic.get("compare") and len(keys) > 1
+    compared = {"view": "compare", "compare": keys, "text": panels[0]["text"]} if comparable else None
+    return {
+        "id": wanted,
+        "title": classic["title"],
+        "story": [paragraph.format(*counts) for paragraph in classic["story"]],
+        "panels": panels,
+        "state": compared,
+    }
+
+
+def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the recorded form of a tokenization, which is sufficient to draw it.
+
+    Examples:
+        >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+        >>> recorded_answer(tok, {"text": "hi", "special": False})
+        {'ids': [104, 105], 'tokens': ['68', '69'], 'byte_spans': [[0, 1], [1, 2]], 'special_tokens': {}}
+    """
+    encoding = tok.tokenize(panel["text"], special="all" if panel["special"] else "none")
+    special = {id: spelling for spelling, id in tok.special_tokens.items() if id in encoding.ids}
+    return {
+        "ids": encoding.ids,
+        "tokens": [data.hex() for data in encoding.tokens],
+        "byte_spans": [list(span) for span in encoding.byte_spans],
+        "special_tokens": {str(id): spelling for id, spelling in special.items()},
+    }
+
+
+def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    key = _key(catalog, panel, record)
+    found = record if key is None else recorded_answer(catalog.get(key), panel)
+    special = {int(id): spelling.encode() for id, spelling in found["special_tokens"].items()}
+    tokens = [bytes.fromhex(data) for data in found["tokens"]]
+    spans = [(start, end) for start, end in found["byte_spans"]]
+    drawing = described(panel["text"].encode(), found["ids"], tokens, spans, None, special)
+    state = {"view": "tokens", "tokenizer": key, "text": panel["text"], "special": panel["special"]}
+    return {
+        **panel,
+        "key": key,
+        "recorded": key is None,
+        "num_tokens": len(tokens),
+        "drawing": drawing.to_dict(),
+        "state": None if key is None else state,
+    }
+
+
+def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
+    """Returns the key of the panel's tokenizer if the catalog has it and its ids equal the recorded ones."""
+    entries = catalog.describe()
+    for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
+        for entry in entries:
+            if name not in (entry["key"], short_name(Path(unnumbered(entry["name"])))):
+                continue
+            try:
+                ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
+            except JetonError:  # displayed at its entry in the list
+                continue
+            if ids == record["ids"]:
+                return str(entry["key"])
+    return None

@@ -1,0 +1,49 @@
+"""``paragraph``: token counts of one paragraph in twenty languages.
+
+The paragraph was written for this page and translated by its authors into idiomatic text of equal meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InvalidTextError
+from ...tokenizer import Tokenizer
+from ..catalog import Catalog
+from ..data import read
+from .compare import num_unknown, tokenizers
+
+__all__ = ["answer"]
+
+
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns text, size and token counts by tokenizer for each language, and the failed tokenizers.
+
+    Examples:
+        >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]
+        >>> [(entry["code"], entry["counts"]) for entry in languages if entry["code"] in ("en", "zh")]
+        [('en', [370]), ('zh', [336])]
+    """
+    toks, failed = tokenizers(catalog, request, lambda _: None)
+    languages = [_costs([tok for tok, _ in toks.values()], language) for language in read("paragraph.json")]
+    return {"languages": languages, "tokenizers": list(toks), "failed": failed}
+
+
+def _costs(toks: list[Tokenizer], language: Mapping[str, str]) -> dict[str, Any]:
+    encoded = [_ids(tok, language["text"]) for tok in toks]
+    return {
+        **language,
+        "bytes": len(language["text"].encode()),
+        "chars": len(language["text"]),
+        "counts": [None if ids is None else len(ids) for ids in encoded],
+        "unknown": [0 if ids is None else num_unknown(tok, ids) for tok, ids in zip(toks, encoded, strict=True)],
+    }
+
+
+def _ids(tok: Tokenizer, text: str) -> list[int] | None:
+    """Encodes a text; None if it has characters outside the vocabulary and there is no unknown token."""
+    try:
+        return tok.encode(text)
+    except InvalidTextError:
+        return None

@@ -1,0 +1,66 @@
+"""``why``: every step from a text to its tokens: pretokens, merges, lattices, longest matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...drawing import hue, visible
+from ...explanation import Explanation
+from ..catalog import Catalog
+from . import request_fields
+
+__all__ = ["MAX_CHARS", "answer"]
+
+# A merge with its other candidates takes about 100 bytes of JSON.
+MAX_CHARS = 10_000
+
+
+def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns `Tokenizer.explain` of the beginning of a text, and the display form of every id in it.
+
+    Examples:
+        >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
+        >>> facts["pretokens"][0]["ids"], facts["names"][104]
+        ([104, 105], ('h', 261, 1))
+    """
+    tok = catalog.get(request_fields.text(request, "tokenizer"))
+    text = request_fields.text(request, "text")
+    explained = text[:MAX_CHARS]
+    explanation = tok.explain(explained, special="all" if request_fields.flag(request, "special") else "none")
+    facts = explanation.to_dict()
+    for pretoken, dictionary in zip(explanation.pretokens, facts["pretokens"], strict=True):
+        dictionary["shown"] = visible(pretoken.text)
+        dictionary["hex"] = pretoken.text.hex()
+    return {
+        **facts,
+        "kind": tok.definition.model.type,
+        "names": _names(explanation),
+        "explained_chars": len(explained),
+        "num_chars": len(text),
+    }
+
+
+def _names(explanation: Explanation) -> dict[int, tuple[str, int, int]]:
+    """Returns id -> (visible form, hue, number of bytes) for all ids in an explanation."""
+    return {id: (explanation.name(id), hue(id), len(explanation.describe(id))) for id in sorted(set(_ids(explanation)))}
+
+
+def _ids(explanation: Explanation) -> Iterator[int]:
+    for pretoken in explanation.pretokens:
+        yield from pretoken.start_ids
+        yield from pretoken.ids
+        for merge in pretoken.merges:
+            yield from (merge.left, merge.right, merge.result)
+            yield from (id for left, right, _ in merge.rivals for id in (left, right))
+        yield from (id for split in pretoken.splits for id in (split.id, split.left, split.right))
+        edges: Iterable[Any] = () if pretoken.lattice is None else _edges(pretoken.lattice)
+        yield from (edge.id for edge in edges if edge.id is not None)
+        yield from (id for _, _, id in (pretoken.attempts.found if pretoken.attempts else ()))
+
+
+def _edges(lattice: Any) -> Iterator[Any]:
+    yield from lattice.edges
+    yield from lattice.best.edges
+    for other in lattice.others:
+        yield from other.edges

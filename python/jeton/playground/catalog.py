@@ -1,0 +1,303 @@
+"""Catalog of the playground's tokenizers: named on the command line, found in a folder or in this machine's caches,
+uploaded on the page, and two built-in ones.
+
+Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
+entry. Only names that the user passes are downloaded.
+
+Left out: operations on tokenizers (`api`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, FormatError, JetonError
+from ..formats import discovery, load
+from ..formats.bpe_pair import NAMES as PAIRS
+from ..formats.remote import on_this_machine
+from ..tokenizer import Tokenizer
+from ..training import train
+
+__all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
+
+# Capacity for uploaded tokenizers, which take tens of megabytes each; the oldest is evicted.
+MAX_DROPPED = 8
+# Well-known tokenizers, listed first.
+FIRST = ("o200k_base", "cl100k_base", "llama3", "gpt2", "r50k_base")
+TRAINED_SIZE = 4_000
+SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+@dataclass
+class _Entry:
+    """Entry of the catalog: a loader, and the tokenizer or error that it resulted in."""
+
+    key: str
+    name: str
+    load: Callable[[], Tokenizer]
+    dropped: bool = False
+    tok: Tokenizer | None = None
+    error: JetonError | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self) -> Tokenizer:
+        """Returns the tokenizer, loaded on first use; an error is cached, too."""
+        with self.lock:
+            if self.error is not None:
+                raise self.error
+            if self.tok is None:
+                try:
+                    self.tok = _with_entries(self.load(), self.name)
+                except JetonError as error:
+                    self.error = error
+                    raise
+                except OSError as error:
+                    self.error = FormatError(f"{self.name} cannot be read: {error.strerror or error}")
+                    raise self.error from error
+            return self.tok
+
+    def describe(self) -> dict[str, Any]:
+        facts = {
+            "key": self.key,
+            "name": self.name,
+            "loaded": self.tok is not None,
+            "dropped": self.dropped,
+            "error": None if self.error is None else str(self.error),
+            "kind": None,
+            "vocab_size": None,
+            "has_merges": None,
+            "special_tokens": None,
+            "chat": None,
+        }
+        if self.tok is not None:
+            model = self.tok.definition.model.type
+            facts |= {
+                "kind": model,
+                "vocab_size": self.tok.vocab_size,
+                "has_merges": model == "BPE",
+                "special_tokens": len(self.tok.special_tokens),
+                "chat": self.tok.definition.chat_template is not None,
+            }
+        return facts
+
+
+class Catalog:
+    """The tokenizers of a playground. Thread-safe.
+
+    Args:
+        names: files, folders or names, as `jeton.load` takes them; they are listed first.
+        folder: folder that contains tokenizers as files and folders.
+        cached: whether to list tokenizers in this machine's download caches.
+
+    Examples:
+        >>> catalog = Catalog(cached=False)
+        >>> [entry["key"] for entry in catalog.describe()]
+        ['lessons', 'bytes']
+        >>> catalog.get("bytes").encode("hi")
+        [104, 105]
+    """
+
+    def __init__(self, names: Iterable[str] = (), folder: Path | None = None, *, cached: bool = True) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._lock = threading.Lock()
+        for name in names:
+            tok = load(name)  # at once, so that a wrong name is an error of the command line
+            self._put(discovery.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()
+        found: dict[str, Callable[[], Tokenizer]] = {}
+        for path in discovery.find_tokenizers(folder) if folder else ():
+            found[_free(discovery.short_name(path), found)] = partial(load, path)
+        for name, location in on_this_machine().items() if cached else ():
+            found.setdefault(name, partial(load, location))
+        for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
+            self._put(name, found[name])
+        self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
+        self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
+
+    def _put(self, key: str, load: Callable[[], Tokenizer], name: str | None = None) -> _Entry:
+        key = _free(key, self._entries)
+        self._entries[key] = entry = _Entry(key, name or key, load)
+        return entry
+
+    def get(self, key: str) -> Tokenizer:
+        """Returns the tokenizer of a key, loaded on first use.
+
+        Raises:
+            ConfigError: there is no such key.
+            JetonError: the tokenizer cannot be loaded.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+        if entry is None:
+            raise ConfigError(f"there is no tokenizer {key!r:.100} here; drop its file on the page", option="tokenizer")
+        return entry.get()
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Returns the facts of each entry, without loading it."""
+        with self._lock:
+            entries = list(self._entries.values())
+        return [entry.describe() for entry in entries]
+
+    def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
+        """Adds the tokenizers of several files that were uploaded together.
+
+        Files that belong together form one tokenizer, as in a folder: GPT-2's pair, or a tokenizer with its
+        configuration.
+
+        Args:
+            files: name and content of each file.
+
+        Returns:
+            `entries`: facts of each tokenizer. `errors`: name and error of each file that could not be loaded.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a"}, [])
+            >>> opened = Catalog(cached=False).open([("mine.json", tok.to_bytes()), ("notes.txt", b"not a tokenizer")])
+            >>> [entry["key"] for entry in opened["entries"]], [error["name"] for error in opened["errors"]]
+            (['mine.json'], ['notes.txt'])
+        """
+        entries: list[dict[str, Any]] = []
+        errors: list[dict[str, str]] = []
+        for name, members in _together(files).items():
+            try:
+                entries.append(self.add(name, members))
+            except JetonError as error:
+                errors.append({"name": name, "error": str(error)})
+        return {"entries": entries, "errors": errors}
+
+    def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
+        """Adds a tokenizer from the content of a file or of a folder's files, and keeps it in memory.
+
+        Its key is the name of the file, which shared links contain; if the key is used by another tokenizer, a number
+        is appended.
+
+        Raises:
+            JetonError: it is not a tokenizer, or broken; the message has the user's file name.
+        """
+        name = _printable(name) or "a file without name"
+        tok = _loaded(name, {"file": data} if isinstance(data, bytes) else data)
+        with self._lock:
+            key = name
+            for number in count(2):
+                there = self._entries.get(key)
+                if there is None or (there.dropped and there.tok == tok):
+                    break
+                key = f"{name} ({number})"
+            self._entries.pop(key, None)
+            dropped = [entry.key for entry in self._entries.values() if entry.dropped]
+            for old in dropped[: max(len(dropped) - MAX_DROPPED + 1, 0)]:
+                del self._entries[old]
+            entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), dropped=True, tok=tok)
+        return entry.describe()
+
+
+def _itself(tok: Tokenizer) -> Tokenizer:
+    return tok
+
+
+def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
+    """Returns the tokenizer if its vocabulary is not empty.
+
+    Raises:
+        FormatError: the vocabulary is empty.
+    """
+    if not tok.vocab_size:
+        raise FormatError(f"{name} has an empty vocabulary")
+    return tok
+
+
+def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]:
+    """Groups files by tokenizer: name of the first file -> (name within a folder -> content).
+
+    Examples:
+        >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
+        {'gpt2-vocab.json': {'vocab.json': b'{}', 'merges.txt': b''}, 'other.json': {'file': b'[]'}}
+    """
+    left: dict[str, bytes] = {}
+    for name, data in files:
+        left[_free(_printable(name) or "a file without name", left)] = data
+    groups: dict[str, dict[str, bytes]] = {}
+    holder = next((name for name in discovery.GENERIC_NAMES if name in left), None)
+    if holder is not None:
+        groups[holder] = {name: left.pop(name) for name in _IN_A_FOLDER if name in left}
+    for vocab, merges in PAIRS:
+        for name in [name for name in left if name.endswith(vocab)]:
+            other = name.removesuffix(vocab) + merges
+            if other in left:
+                groups[name] = {vocab: left.pop(name), merges: left.pop(other)}
+    return groups | {name: {"file": data} for name, data in left.items()}
+
+
+# File names that `load` reads in a folder.
+_IN_A_FOLDER = (
+    *discovery.GENERIC_NAMES,
+    *(merges for _, merges in PAIRS),
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"),
+)
+
+
+def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
+    """Loads a tokenizer through temporary files; error messages get the user's file name."""
+    with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+        for member, data in members.items():
+            (Path(folder) / member).write_bytes(data)
+        path = Path(folder) / "file" if "file" in members else Path(folder)
+        try:
+            return _with_entries(load(path), name)
+        except JetonError as error:
+            if folder not in str(error):
+                raise
+            said = str(error).replace(f"{folder}{os.sep}file", name).replace(f"{folder}{os.sep}", "")
+            raise FormatError(said.replace(folder, name)) from None
+        except FileNotFoundError:
+            raise FormatError(
+                f"{name} is one of two files (vocab.json and merges.txt, or encoder.json and vocab.bpe): open both "
+                "together"
+            ) from None
+
+
+def _printable(name: str) -> str:
+    """Returns the last component of a path, with unprintable and bidi characters replaced, truncated to 120."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
+
+
+def unnumbered(key: str) -> str:
+    """Removes the number that `Catalog.add` appends to a repeated name.
+
+    Examples:
+        >>> unnumbered("mine.json (2)"), unnumbered("mine.json")
+        ('mine.json', 'mine.json')
+    """
+    return re.sub(r" \(\d+\)$", "", key)
+
+
+def _free(key: str, taken: Iterable[str]) -> str:
+    """Returns the key, with the lowest number appended that makes it unique."""
+    taken, number, fresh = set(taken), 2, key
+    while fresh in taken:
+        fresh, number = f"{key} ({number})", number + 1
+    return fresh
+
+
+def _trained() -> Tokenizer:
+    """Trains a tokenizer on Jeton's English and Chinese lessons, so that one is available without any file."""
+    lessons = [
+        entry.read_bytes()
+        for entry in sorted(resources.files("jeton.reference").iterdir(), key=lambda entry: entry.name)
+        if entry.name.startswith("step")
+    ]
+    return train(lessons, TRAINED_SIZE, pattern="o200k", special_tokens=SPECIAL_TOKENS, progress=False)
+
+
+def _bytes() -> Tokenizer:
+    return Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])

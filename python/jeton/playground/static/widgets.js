@@ -1,0 +1,42 @@
+// Small elements shared by views: chip, bar, one-line description of a token, select; and a listener for tokenizers.
+
+import { counted, h } from "./dom.js";
+import { tokenNodes } from "./draw.js";
+
+/** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */
+export const chip = (look) => h("span", { class: `t lone h${look.hue}${look.special ? " x" : ""}` }, ...tokenNodes(look));
+
+/** A row of tokens with separators. */
+export const chips = (looks, between = "") =>
+  h("span", { class: "tokens chips" }, ...looks.flatMap((look, index) => (index && between ? [between, chip(look)] : [chip(look)])));
+
+/** Bar of a relative length; hidden from screen readers, which read the number beside it. */
+export function bar(share, kind = "") {
+  const element = h("span", { class: `bar-of ${kind}`, "aria-hidden": "true" });
+  element.style.setProperty("--share", String(share));
+  return element;
+}
+
+/** Describes a token in one line: "id 496 · 3 bytes 73 74 72". */
+export function inOneLine(drawing, index) {
+  const { id, hex } = drawing.table[drawing.looks[index]];
+  return `id ${id} · ${counted(hex.length / 2, "byte")} ${hex.replace(/..(?!$)/g, "$& ")}`;
+}
+
+/** A labelled select; `choices` are pairs of value and label. */
+export function choice(label, choices, act) {
+  const select = h("select", { on: { change: () => act(select.value) } }, ...choices.map(([value, words]) => h("option", { value }, words)));
+  return Object.assign(h("label", { class: "field" }, h("span", {}, label), select), { select });
+}
+
+/** Calls `act` when tokenizers were added or removed, so that failed requests can be retried; not when one was loaded. */
+export function onOtherTokenizers(app, act) {
+  const keys = () => JSON.stringify(app.tokenizers().map((entry) => entry.key));
+  let known = keys();
+  app.onTokenizers(() => {
+    const now = keys();
+    if (now === known) return;
+    known = now;
+    act();
+  });
+}

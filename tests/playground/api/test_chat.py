@@ -1,0 +1,122 @@
+"""The answer of ``chat``: what the tokenizer's own `chat` gives, and what the page says beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.chat import PRESETS
+from jeton.errors import ChatTemplateError, ConfigError, InvalidTextError
+from jeton.playground.api import chat
+from jeton.playground.api.chat import answer
+from jeton.playground.catalog import Catalog
+
+from ...material import CORPUS
+
+CHATML = jeton.train([CORPUS], 400, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
+MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "a<|im_end|>b"}]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    catalog = Catalog(cached=False)
+    catalog.add("chatml.json", CHATML.to_bytes())
+    return catalog
+
+
+def ask(catalog: Catalog, messages: Any = MESSAGES, **more: Any) -> dict[str, Any]:
+    return answer(catalog, {"tokenizer": "chatml.json", "messages": messages, **more})
+
+
+def test_it_is_what_chat_gives(catalog: Catalog) -> None:
+    facts = ask(catalog, add_generation_prompt=True)
+    expected = CHATML.chat(MESSAGES, template="chatml", add_generation_prompt=True)
+    assert facts["chosen"] == "chatml"  # the first of those that it has the tokens for
+    assert facts["text"] == expected.text
+    assert facts["drawing"]["ids"] == expected.ids
+    assert facts["num_tokens"] == len(expected.ids)
+    assert facts["turns"] == [
+        {"message": turn.message, "role": turn.role, "rows": turn.token_spans} for turn in expected.turns
+    ]
+    json.dumps(facts)
+
+
+def test_what_a_message_spells_is_said_to_be_text(catalog: Catalog) -> None:
+    facts = ask(catalog)
+    [found] = facts["spelled"]
+    first, end = found["rows"]
+    tokens = CHATML.chat(MESSAGES, template="chatml").encoding.tokens
+    assert (found["message"], found["token"]) == (1, "<|im_end|>")
+    assert b"".join(tokens[first:end]).startswith(b"<|im_end|>")
+    assert not any(facts["drawing"]["table"][look]["special"] for look in facts["drawing"]["looks"][first:end])
+    permitted = ask(catalog, special=True)
+    assert permitted["spelled"] == []
+    assert permitted["num_tokens"] < facts["num_tokens"]
+
+
+def test_contents_are_the_messages(catalog: Catalog) -> None:
+    facts = ask(catalog, [{"role": "user", "content": "the old tale"}])
+    tokens = CHATML.chat([{"role": "user", "content": "the old tale"}], template="chatml").encoding.tokens
+    [(first, end)] = facts["contents"]
+    assert b"".join(tokens[first:end]) == b"the old tale"
+
+
+def test_templates_are_those_that_the_vocabulary_allows(catalog: Catalog) -> None:
+    facts = answer(catalog, {"tokenizer": "bytes", "messages": MESSAGES})
+    assert facts["chosen"] is None
+    assert "text" not in facts
+    assert [choice["id"] for choice in facts["choices"]] == list(PRESETS)
+    facts = ask(catalog, template="llama3")
+    assert facts["chosen"] == "llama3"
+    assert "text" not in facts
+    missing = {choice["id"]: choice["missing"] for choice in facts["choices"]}
+    assert missing["llama3"] == list(PRESETS["llama3"].tokens)
+    assert missing["chatml"] == []
+
+
+def test_its_own_templates_stand_first(catalog: Catalog) -> None:
+    own = [{"name": "default", "template": "D{{ messages[0].content }}"}, {"name": "rag", "template": "R"}]
+    tok = CHATML._with_facts(chat_template=own)
+    catalog._put("own", lambda: tok)
+    facts = answer(catalog, {"tokenizer": "own", "messages": MESSAGES})
+    assert (facts["chosen"], facts["text"]) == ("default", "DBe brief.")
+    assert [choice["id"] for choice in facts["choices"]][:3] == ["default", "rag", "chatml"]
+    assert answer(catalog, {"tokenizer": "own", "messages": MESSAGES, "template": "rag"})["text"] == "R"
+    gone = answer(catalog, {"tokenizer": "own", "messages": MESSAGES, "template": "of another tokenizer"})
+    assert gone["chosen"] == "default"
+
+
+def test_a_broken_template_is_an_error(catalog: Catalog) -> None:
+    for name, template in {"broken": "{{ 1 + }}", "refusing": "{{ raise_exception('no') }}", "odd": 7}.items():
+        tok = CHATML._with_facts(chat_template=template)
+        catalog._put(name, lambda tok=tok: tok)  # type: ignore[misc]
+        with pytest.raises(ChatTemplateError, match="chat template"):
+            answer(catalog, {"tokenizer": name, "messages": MESSAGES})
+
+
+@pytest.mark.parametrize("messages", [None, [], "x", {"role": "user"}, ["x"], [{"content": "x"}], [{"role": 1}]])
+def test_messages_that_are_none(catalog: Catalog, messages: Any) -> None:
+    with pytest.raises(ConfigError):
+        ask(catalog, messages)
+
+
+def test_too_much(catalog: Catalog) -> None:
+    with pytest.raises(ConfigError, match="1,000,000"):
+        ask(catalog, [{"role": "user", "content": "x" * (chat.MAX_CHARS + 1)}])
+    with pytest.raises(ConfigError, match="messages"):
+        ask(catalog, [{"role": "user", "content": "x"}] * (chat.MAX_MESSAGES + 1))
+
+
+def test_fewer_are_drawn_than_there_are(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "MAX_DRAWN", 3)
+    facts = ask(catalog)
+    assert len(facts["drawing"]["ids"]) == 3
+    assert facts["num_tokens"] > 3
+
+
+def test_half_of_a_surrogate_pair_is_named_with_its_message(catalog: Catalog) -> None:
+    with pytest.raises(InvalidTextError, match=r"^message 2 has a lone surrogate, U\+DC00, at position 1;"):
+        ask(catalog, [MESSAGES[0], {"role": "user", "content": "a\udc00"}])

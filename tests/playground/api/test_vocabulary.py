@@ -1,0 +1,120 @@
+"""``vocabulary``: searching the entries, held against a plain search."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.playground.api.vocabulary import answer
+from jeton.playground.catalog import Catalog
+
+SHELF = Catalog(cached=False)
+
+
+def found(catalog: Catalog, tokenizer: str, **request: Any) -> list[int]:
+    ids: list[int] = []
+    while True:
+        page = answer(catalog, {"tokenizer": tokenizer, "from": len(ids), "limit": 500, **request})
+        ids += [entry["id"] for entry in page["entries"]]
+        if not page["entries"]:
+            assert page["num"] == len(ids)
+            return ids
+
+
+@pytest.mark.parametrize("query", ["a", "aa", "the", " t", "天", "\n", "", "im_", "no such token"])
+def test_text_is_found_wherever_it_stands(query: str) -> None:
+    tok = SHELF.get("lessons")
+    special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
+    wanted = [id for id, data in tok.vocab.items() if query.encode() in special.get(id, data)]
+    assert found(SHELF, "lessons", query=query) == wanted
+
+
+@pytest.mark.parametrize("query", ["e5", "E5 A4", "e5a4a9", "0xe5 0xa4", r"\xe5\xa4"])
+def test_bytes_are_found_at_whole_bytes(query: str) -> None:
+    data = bytes.fromhex(query.lower().replace("0x", "").replace("\\x", ""))
+    wanted = [id for id, token in SHELF.get("lessons").vocab.items() if data in token]
+    assert wanted
+    assert found(SHELF, "lessons", query=query, by="hex") == wanted
+
+
+def test_ids_begin_where_asked() -> None:
+    ids = list(SHELF.get("lessons").vocab)
+    assert found(SHELF, "lessons", query="1000", by="id") == [id for id in ids if id >= 1000]
+    assert found(SHELF, "lessons", query=" ", by="id") == ids
+    assert found(SHELF, "lessons", query="9999999", by="id") == []
+
+
+def test_kinds() -> None:
+    tok = SHELF.get("lessons")
+    assert found(SHELF, "lessons", kind="special") == sorted(tok.special_tokens.values())
+    assert found(SHELF, "lessons", kind="byte") == list(range(256))
+    for id in found(SHELF, "lessons", kind="part"):
+        with pytest.raises(UnicodeDecodeError):
+            tok.vocab[id].decode()
+    counts = answer(SHELF, {"tokenizer": "lessons"})["by_kind"]
+    assert sum(counts.values()) == tok.num_tokens
+    assert counts["ordinary"] == len(found(SHELF, "lessons", kind="ordinary"))
+
+
+def test_an_entry() -> None:
+    tok = SHELF.get("lessons")
+    entry = answer(SHELF, {"tokenizer": "lessons", "query": " the"})["entries"][0]
+    assert bytes.fromhex(entry["hex"]) == tok.vocab[entry["id"]]
+    assert entry["spelling"] == tok.id_to_token(entry["id"])
+    assert entry["parts"][0] == ["space", "·", " "]
+    end = answer(SHELF, {"tokenizer": "lessons", "kind": "special"})["entries"][0]
+    assert (end["spelling"], end["special"]) == ("<|endoftext|>", True)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"query": "xyz", "by": "hex"}, "not hexadecimal"),
+        ({"query": "e2 9", "by": "hex"}, "not hexadecimal"),
+        ({"query": "-1", "by": "id"}, "not an id"),
+        ({"query": "9" * 5_000, "by": "id"}, "not an id"),
+        ({"query": "a", "by": "sound"}, "one of text, hex, id"),
+        ({"kind": "rare"}, "one of all"),
+        ({"limit": 10**6}, "integer from 1 to 500"),
+        ({"from": -1}, "integer from 0"),
+    ],
+)
+def test_what_cannot_be_is_said(request_: dict[str, Any], message: str) -> None:
+    with pytest.raises(jeton.ConfigError, match=message):
+        answer(SHELF, {"tokenizer": "bytes", **request_})
+
+
+def test_entries_of_megabytes_are_shown_in_part() -> None:
+    catalog = Catalog(cached=False)
+    vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: "天".encode() * 500_000}
+    key = catalog.add("long.json", jeton.Tokenizer.from_merges(vocab, []).to_bytes())["key"]
+    (entry,) = answer(catalog, {"tokenizer": key, "query": "256", "by": "id"})["entries"]
+    assert entry["num_bytes"] == 1_500_000
+    assert len(entry["hex"]) == 400
+    assert len(entry["spelling"]) == 200
+    assert answer(catalog, {"tokenizer": key, "query": "天天"})["num"] == 1
+
+
+def test_a_lone_surrogate_is_no_query() -> None:
+    with pytest.raises(jeton.InvalidTextError, match=r"the query has a lone surrogate, U\+D800, at position 1"):
+        answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
+
+
+def test_200000_entries_answer_at_once(data: Path) -> None:
+    catalog = Catalog(folder=data / "vocabs", cached=False)
+    assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))
+    assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
+    tok = catalog.get("o200k_base")
+    answer(catalog, {"tokenizer": "o200k_base"})  # makes the index
+    seconds = []
+    for query in ("the", "天", " straw", "e"):
+        began = time.perf_counter()
+        page = answer(catalog, {"tokenizer": "o200k_base", "query": query})
+        seconds.append(time.perf_counter() - began)
+        special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
+        assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())
+    assert sorted(seconds)[1] < 0.1  # the middle ones, for machines are busy at times
