@@ -146,8 +146,13 @@ fn corpus() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
     prop::collection::vec((word, weight), 1..12)
 }
 
+/// Number of random cases; `PROPTEST_CASES` reduces it, for sanitizers.
+fn cases(all: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).map_or(all, |cases: u32| cases.min(all))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
     #[test]
     fn learns_what_the_plain_version_learns(
         words in corpus(),
