@@ -712,7 +712,7 @@ def test_paint_times(
 ) -> None:
     """Time from the answer to the painted page, all tokens in place; the best of several runs.
 
-    Shared machines vary: the same build took under 100 and 500 ms in one hour, 122 and 558 in another. So half more passes.
+    Shared machines vary: one build took under 100 and 500 ms in one hour, 122 and 558 in another. Half more passes.
     """
     page = open_page(tokenizer="small", text="a")
     page.wait_for_selector(LIST)
