@@ -710,10 +710,7 @@ PAINT = """async ([text, limit, key]) => {
 def test_paint_times(
     open_page: Open, num_tokens: int, limit_ms: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """Time from the answer to the painted page, all tokens in place; the best of several runs.
-
-    Shared machines vary: one build took under 100 and 500 ms in one hour, 122 and 558 in another. Half more passes.
-    """
+    """Time from the answer to the painted page, all tokens in place; the best of several, for other work disturbs."""
     page = open_page(tokenizer="small", text="a")
     page.wait_for_selector(LIST)
     text = CORPUS * (num_tokens * 6 // len(CORPUS) + 1)
@@ -726,7 +723,7 @@ def test_paint_times(
             break
     record_property("milliseconds", best)
     print(f"{num_tokens:,} tokens painted in {best:.0f} ms")
-    assert best < 1.5 * limit_ms
+    assert best < limit_ms
 
 
 GAPS = """() => {
