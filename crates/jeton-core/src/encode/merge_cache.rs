@@ -79,10 +79,10 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
     /// Appends the cached ids of a key; returns their number, 0 on a miss.
     #[inline(always)]
     pub(super) fn get(&self, key: &LongKey<WORDS>, out: &mut Vec<u32>) -> usize {
-        let entry_index = &self.entries[self.entry_index(key)];
-        let count = entry_index.key[WORDS - 1] >> 48 & 0xFF;
-        let mut differs = entry_index.key[WORDS - 1] ^ count << 48 ^ key.key[WORDS - 1];
-        for (there, here) in entry_index.key[..WORDS - 1].iter().zip(&key.key) {
+        let entry = &self.entries[self.entry_index(key)];
+        let count = entry.key[WORDS - 1] >> 48 & 0xFF;
+        let mut differs = entry.key[WORDS - 1] ^ count << 48 ^ key.key[WORDS - 1];
+        for (there, here) in entry.key[..WORDS - 1].iter().zip(&key.key) {
             differs |= there ^ here;
         }
         if differs != 0 {
@@ -90,22 +90,22 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
         }
         let count = count as usize;
         if count > IDS {
-            let ids = self.ids(entry_index, count);
+            let ids = self.ids(entry, count);
             out.extend_from_slice(ids);
             return ids.len();
         }
         let before = out.len();
-        out.extend_from_slice(&entry_index.ids); // a copy of fixed length costs less
+        out.extend_from_slice(&entry.ids); // a copy of fixed length costs less
         out.truncate(before + count);
         count
     }
 
     /// Returns the ids of an entry; none if the ring has overwritten them.
-    fn ids<'m>(&'m self, entry_index: &'m Entry<WORDS, IDS>, count: usize) -> &'m [u32] {
+    fn ids<'m>(&'m self, entry: &'m Entry<WORDS, IDS>, count: usize) -> &'m [u32] {
         if count <= IDS {
-            return &entry_index.ids[..count];
+            return &entry.ids[..count];
         }
-        let start = u64::from(entry_index.ids[0]) | u64::from(entry_index.ids[1]) << 32;
+        let start = u64::from(entry.ids[0]) | u64::from(entry.ids[1]) << 32;
         if self.written - start > self.ring.len() as u64 {
             return &[];
         }
@@ -132,14 +132,14 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
         }
         let start = if ids.len() > IDS { self.append_to_ring(ids) } else { 0 };
         let at = self.entry_index(key);
-        let entry_index = &mut self.entries[at];
-        self.num_evicted += usize::from(entry_index.key[WORDS - 1] != 0);
-        entry_index.key = key.key;
-        entry_index.key[WORDS - 1] |= (ids.len() as u64) << 48;
+        let entry = &mut self.entries[at];
+        self.num_evicted += usize::from(entry.key[WORDS - 1] != 0);
+        entry.key = key.key;
+        entry.key[WORDS - 1] |= (ids.len() as u64) << 48;
         if ids.len() > IDS {
-            entry_index.ids[..2].copy_from_slice(&[start as u32, (start >> 32) as u32]);
+            entry.ids[..2].copy_from_slice(&[start as u32, (start >> 32) as u32]);
         } else {
-            entry_index.ids[..ids.len()].copy_from_slice(ids);
+            entry.ids[..ids.len()].copy_from_slice(ids);
         }
     }
 }
@@ -157,11 +157,11 @@ impl<const WORDS: usize, const IDS: usize> GrowableCache for MergeCache<WORDS, I
     fn grow(&mut self) {
         let max_entries = self.max_entries.trailing_zeros();
         let old = std::mem::replace(self, Self::new(self.entries.len().trailing_zeros() + 1, max_entries));
-        for entry_index in old.entries.iter() {
-            let count = entry_index.key[WORDS - 1] >> 48 & 0xFF;
-            let mut key = entry_index.key;
+        for entry in old.entries.iter() {
+            let count = entry.key[WORDS - 1] >> 48 & 0xFF;
+            let mut key = entry.key;
             key[WORDS - 1] ^= count << 48;
-            self.put(&LongKey { key, hash: hash(&key) }, old.ids(entry_index, count as usize));
+            self.put(&LongKey { key, hash: hash(&key) }, old.ids(entry, count as usize));
         }
         self.num_evicted = 0;
     }

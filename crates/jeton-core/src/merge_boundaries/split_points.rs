@@ -128,17 +128,17 @@ impl SplitPoints {
             }
             let stop = text.len().min(at + 64);
             // Characters of three bytes, without a branch on the boundary between them.
-            let (mut starts_, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
+            let (mut char_starts, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
             while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
                 let code = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
                 let is_boundary = after_three & !is_mark && self.is_boundary(text, at);
-                starts_[num_starts % 32] = at as u32;
+                char_starts[num_starts % 32] = at as u32;
                 let is_start = is_alone | after_alone | is_mark & !after_mark | is_boundary;
                 num_starts += usize::from(is_start & (at > 0));
                 (at, after_mark, after_alone, after_three) = (at + 3, is_mark, is_alone, !is_mark);
             }
-            bounds.extend_from_slice(&starts_[..num_starts]);
+            bounds.extend_from_slice(&char_starts[..num_starts]);
             while at < stop {
                 let (code, len) = character(text, at);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
@@ -204,11 +204,12 @@ mod tests {
                 1 => points.bounds(text.as_bytes(), usize::MAX, &mut bounds),
                 _ => points.bounds(text.as_bytes(), 1, &mut bounds),
             }
-            let starts_: Vec<&str> = bounds.windows(2).map(|pair| &text[pair[0] as usize..pair[1] as usize]).collect();
+            let char_starts: Vec<&str> =
+                bounds.windows(2).map(|pair| &text[pair[0] as usize..pair[1] as usize]).collect();
             if level < 2 {
-                assert_eq!(starts_, parts, "{text:?}");
+                assert_eq!(char_starts, parts, "{text:?}");
             } else {
-                assert!(!starts_.is_empty() && starts_[..] == parts[..starts_.len()], "{text:?}");
+                assert!(!char_starts.is_empty() && char_starts[..] == parts[..char_starts.len()], "{text:?}");
             }
         }
     }

@@ -131,8 +131,8 @@ fn worker_failed() -> Error {
     ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into()
 }
 
-/// Runs `main` on the calling thread, with a crew that has a thread for each shard but the first; fewer where the
-/// system has none left.
+/// Runs `main` on the calling thread, with a worker for each shard but the first; fewer if the
+/// system refuses threads.
 ///
 /// # Errors
 /// Errors of `main`; an internal error if a worker panicked.
