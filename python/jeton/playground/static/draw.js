@@ -10,7 +10,8 @@
 
 import { h, number } from "./dom.js";
 
-const BLOCK = 120; // tokens; a block ends at the first line end after so many …
+const FIRST_BLOCKS = 60; // tokens of each block among the first AT_ONCE tokens: the first paint lays out a few blocks
+const BLOCK = 240; // tokens of each later block; a block ends at the first line end after so many …
 const LONGEST_BLOCK = 360; // … or here, if there is none
 const AT_ONCE = 2_000; // tokens filled before the first paint, more than a screen displays
 const SLICE_MS = 40; // duration of each later slice
@@ -135,9 +136,9 @@ export function drawTokens(drawing, { label, as = "text", onToken, mark } = {}) 
 function blockStarts({ looks, table, groups }) {
   const endsLine = table.map((look) => look.parts.length > 0 && look.parts.at(-1)[0] === "newline");
   const starts = [0];
-  for (let index = BLOCK; index < looks.length; index++) {
+  for (let index = FIRST_BLOCKS; index < looks.length; index++) {
     const size = index - starts.at(-1);
-    if (size < BLOCK || groups[index] === groups[index - 1]) continue;
+    if (size < (index < AT_ONCE ? FIRST_BLOCKS : BLOCK) || groups[index] === groups[index - 1]) continue;
     if (endsLine[looks[index - 1]] || size >= LONGEST_BLOCK) starts.push(index);
   }
   return [...starts, looks.length]; // at least one block, for uncovered text
@@ -155,20 +156,22 @@ function blockOf(starts, index) {
 
 /** Returns a function that fills a block on the first call, and returns the elements of its tokens. */
 function blockFiller(drawing, as, mark) {
-  const templates = drawing.table.map((look, number) => template(look, number, as));
-  const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
   const { looks, groups, table } = drawing;
   const last = looks.length;
+  const gaps = new Map(as === "text" ? drawing.dropped.map((gap) => [gap.before, gap.parts]) : []);
+  // Templates by look, for tokens of their own and for each place in a group. Each is cloned unchanged: to add a class
+  // to a clone takes longer than to clone it.
+  const templates = ["", "gs", "gm", "ge"].map((place) => ({ place, made: new Array(table.length) }));
 
-  const element = (index) => {
-    const made = templates[looks[index]].cloneNode(true);
+  const cloned = (index) => {
     const before = index > 0 && groups[index - 1] === groups[index];
     const after = index + 1 < last && groups[index + 1] === groups[index];
-    if (before || after) {
-      made.classList.add(before ? (after ? "gm" : "ge") : "gs");
-      const [, , , side] = table[looks[index]].parts.at(before ? 0 : -1); // its bytes of the shared character
-      if (side === "rtl") made.classList.add("rtl"); // the first token is on the right
-    }
+    const { place, made } = templates[before ? (after ? 2 : 3) : after ? 1 : 0];
+    const look = looks[index];
+    return (made[look] ??= template(table[look], look, as, place)).cloneNode(true);
+  };
+  const element = (index) => {
+    const made = cloned(index);
     const classes = mark?.(index);
     if (classes) made.classList.add(...classes.split(" "));
     return made;
@@ -211,9 +214,10 @@ async function fillAll(root, blocks, fill) {
   }
 }
 
-/** Creates the element of a look, which is cloned for each token. */
-function template(look, number, as) {
-  const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}` });
+/** Creates the element of a look, which is cloned for each token; `place`: its class within a group, or "". */
+function template(look, number, as, place) {
+  const side = place && look.parts.at(place === "gs" ? -1 : 0)[3]; // of its bytes of the shared character
+  const element = h("span", { class: `t k${number} h${look.hue}${look.special ? " x" : ""}${place && ` ${place}`}${side === "rtl" ? " rtl" : ""}` });
   const text = as === "ids" ? String(look.id) : as === "bytes" ? look.hex.replace(/..(?!$)/g, "$& ") || "∅" : null;
   element.append(...tokenNodes(text === null ? look : { ...look, parts: [["text", text, text]] }));
   return element;
