@@ -152,7 +152,7 @@ TAKES: dict[str, dict[str, str]] = {
         **TEXT,
         **RUNNING,
     },
-    "prefix": {"tok": "nothing", "vocab_size": "int"},
+    "prune": {"tok": "nothing", "size": "int"},
     "replay": {"tok": "nothing", "corpus": "corpus", "top": "int"},
     "sizes": {
         "corpus": "corpus",
@@ -233,7 +233,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "load": {"path_or_name": "tok.json"},
         "compare": {"toks": [tok], "text": "low"},
         "measure": {**quiet, "tok": tok},
-        "prefix": {"tok": tok, "vocab_size": 260},
+        "prune": {"tok": tok, "size": 260},
         "replay": {"tok": tok, "corpus": CORPUS},
         "sizes": {**quiet, "sizes": [258, 260], "held_out": 0.5},
         "Source": {"place": CORPUS},
@@ -274,7 +274,7 @@ def test_every_public_function_is_here() -> None:
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
     }
     # these take nothing, or what only Jeton calls them with
-    methods -= {"Counts.items", "Rules.facts", "Rules.to_json", "Superwords.facts", "Superwords.first_size"}
+    methods -= {"Counts.items", "Rules.core_json", "Superwords.first_size"}
     ours = {"Tokenizer.from_merges", "Tokenizer.from_bytes", "Pattern.of", "Pattern.split"}
     missing = {name for name in methods - TAKES.keys() if takes_something(name)}
     assert missing == set()
@@ -360,7 +360,7 @@ def test_what_is_wrong_inside_is_named() -> None:
 
 def test_a_long_value_is_cut_in_the_message() -> None:
     with pytest.raises(jeton.ConfigError) as caught:
-        jeton.prefix("x" * 100_000, 300)  # type: ignore[arg-type]
+        jeton.prune("x" * 100_000, size=300)  # type: ignore[arg-type]
     assert len(str(caught.value)) < MAX_SHOWN + 60
     assert "… (str)" in str(caught.value)
 

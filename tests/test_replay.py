@@ -116,7 +116,7 @@ def test_every_step_can_be_seen_in_any_order() -> None:
 
 def test_the_dictionary_holds_everything() -> None:
     tok = jeton.train(["天气 天气"], 258, pattern="none", tie_break="first", progress=False)
-    data = jeton.replay(tok, ["天气 天气"], top=2).to_dict()
+    data = jeton.replay(tok, ["天气 天气"], top=2).to_json()
     assert data["sequences"] == [
         {
             "ids": list("天气 天气".encode()),
@@ -153,7 +153,7 @@ def test_what_cannot_be_played_back_is_refused_by_name(data: Path) -> None:
         jeton.replay(characters, ["abc"])
     with pytest.raises(jeton.ConfigError, match="'c' is in the text"):
         jeton.replay(characters, {"abc": 1})
-    with pytest.raises(jeton.ConfigError, match=r"jeton\.prefix"):
+    with pytest.raises(jeton.ConfigError, match=r"jeton\.prune"):
         jeton.replay(jeton.load(data / "vocabs" / "r50k_base.tiktoken"), ["abc"])
     with pytest.raises(jeton.ConfigError, match="Unigram"):
         jeton.replay(jeton.load(data / "vocabs" / "t5-small.tokenizer.json"), ["abc"])

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from .corpus import Source
     from .definition import TrainingFacts
 
-    # tokenizer → tokenizer
-    from .editing.prefix import prefix as prefix
-
     # text → ids → text
     from .encoding import Encoding, Token, TokenBatch
 
@@ -62,6 +59,9 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
     from .training import Counts, Replay, Rules, Superwords, count_pretokens, train
     from .training.replay import replay as replay
+
+    # tokenizer → tokenizer
+    from .vocabulary.prune import prune as prune
 
 __version__ = "0.1.0"
 
@@ -100,7 +100,7 @@ __all__ = [
     "count_pretokens",
     "load",
     "measure",
-    "prefix",
+    "prune",
     "replay",
     "sizes",
     "train",
@@ -120,7 +120,6 @@ _NAMES = {
     "chat": ("Chat",),
     "corpus": ("Source",),
     "definition": ("TrainingFacts",),
-    "editing": ("prefix",),
     "encoding": (
         "Encoding",
         "Token",
@@ -154,6 +153,7 @@ _NAMES = {
         "replay",
         "train",
     ),
+    "vocabulary": ("prune",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -161,7 +161,7 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("analysis", "chat", "editing", "formats", "training"):
+    if name in ("analysis", "chat", "formats", "training", "vocabulary"):
         return import_module("." + name, __name__)
     module = _MODULES.get(name)
     if module is None:

@@ -440,7 +440,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.count(text, self._permission(special), threads) + added
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """Explanation of an encoding, step by step. Print it, or take `.json` or `.html`.
+        """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
 
         BPE: every merge, its rank, and the competing pairs. Unigram: the lattice of each pretoken with scores, the best
         path and the second best. WordPiece: each longest match and the candidates tried before it. If one pattern

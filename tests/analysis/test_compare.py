@@ -67,7 +67,7 @@ def test_bytes_that_are_no_text() -> None:
 
 def test_the_dictionary_is_json() -> None:
     found = jeton.compare(TOKS, "naïve café 天气")
-    data = json.loads(json.dumps(found.to_dict()))
+    data = json.loads(json.dumps(found.to_json()))
     assert [entry["tokens"] for entry in data["tokenizers"]] == found.counts
     assert data["cuts"] == [[cut.byte, list(cut.by)] for cut in found.cuts]
     assert (data["num_bytes"], data["num_chars"]) == (19, 13)

@@ -72,7 +72,7 @@ def test_each_size_is_what_a_tokenizer_of_that_size_does(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_prefix_is_what_training_with_its_size_gives(kind: str) -> None:
+def test_a_pruned_tokenizer_is_what_training_with_its_size_gives(kind: str) -> None:
     options = KINDS[kind]
     tok = jeton.train(CORPUS, 1000, progress=False, **options)
     num_merges = len(tok.merges)
@@ -80,7 +80,7 @@ def test_a_prefix_is_what_training_with_its_size_gives(kind: str) -> None:
     for fewer in (0, 1, num_merges // 3, num_merges - 1, num_merges):
         vocab_size = tok.vocab_size - fewer
         expected = jeton.train(CORPUS, vocab_size, progress=False, **options)
-        small = jeton.prefix(tok, vocab_size)
+        small = jeton.prune(tok, size=vocab_size)
         assert small == expected
         assert small.fingerprint == expected.fingerprint
         assert small.special_tokens == expected.special_tokens
@@ -99,10 +99,10 @@ def test_all_sizes_of_any_text(corpus: list[str], test: list[str], pattern: str)
         assert found.at(vocab_size).tokens == num_tokens(found.tokenizer(vocab_size), test)
 
 
-def test_a_prefix_of_a_rank_file(data: Path) -> None:
-    """A prefix of cl100k: its special tokens stand far behind, and move."""
+def test_a_pruned_rank_file(data: Path) -> None:
+    """The special tokens of cl100k follow a gap in the ids; pruning moves them."""
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")
-    small = jeton.prefix(tok, 5000)
+    small = jeton.prune(tok, size=5000)
     assert small.vocab_size == 5000
     assert sorted(small.special_tokens.values()) == list(range(5000 - len(tok.special_tokens), 5000))
     limit = 5000 - len(tok.special_tokens)
@@ -113,26 +113,26 @@ def test_a_prefix_of_a_rank_file(data: Path) -> None:
         assert len(ids) >= len(tok.encode(text))
 
 
-class TestPrefixRefuses:
+class TestPruneRefuses:
     @pytest.mark.parametrize(
         ("vocab_size", "message"),
         [
             (301, "is not an integer up to 300"),
             (2.5, "is not an integer"),
-            (257, "vocab_size=257 is too small: the alphabet and the added tokens need 258"),
+            (257, "size=257 is too small: the alphabet and the added tokens need 258"),
             (0, "is too small"),
         ],
     )
     def test_sizes_that_cannot_be(self, vocab_size: Any, message: str) -> None:
         tok = jeton.train(CORPUS, 300, special_tokens=["<a>", "<b>"], progress=False)
         with pytest.raises(ConfigError, match=message):
-            jeton.prefix(tok, vocab_size)
+            jeton.prune(tok, size=vocab_size)
 
     def test_merges_that_do_not_make_ids_in_order(self) -> None:
         vocab = {97: b"a", 98: b"b", 256: b"abb", 257: b"ab"}
         tok = jeton.Tokenizer.from_merges(vocab, [(97, 98, 257), (257, 98, 256)])
         with pytest.raises(ConfigError, match="not in the order of its merges"):
-            jeton.prefix(tok, 257)
+            jeton.prune(tok, size=257)
 
 
 class TestHeldOut:
@@ -221,7 +221,7 @@ class TestSizes:
         [
             ({"sizes": []}, "sizes is empty"),
             ({"sizes": [300, 0]}, r"sizes\[1\]=0 is not a positive integer"),
-            ({"sizes": [200, 300]}, "vocab_size=200 is too small: the alphabet and the added tokens need 256"),
+            ({"sizes": [200, 300]}, "size=200 is too small: the alphabet and the added tokens need 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
             ({"algorithm": "unigram"}, "algorithm='unigram': sizes are prefixes of a list of merges"),
         ],

@@ -19,7 +19,7 @@ def test_figures_cuts_and_tokens(run: Run, tok: jeton.Tokenizer, path: Path, cha
 
 def test_json_is_what_the_library_says(run: Run, tok: jeton.Tokenizer, path: Path, char_path: Path) -> None:
     found = jeton.compare({str(path): tok, str(char_path): jeton.load(char_path)}, "lowest")
-    assert json.loads(run("compare", "-t", path, "-t", char_path, "--json", "lowest").text) == found.to_dict()
+    assert json.loads(run("compare", "-t", path, "-t", char_path, "--json", "lowest").text) == found.to_json()
     assert json.loads(run("compare", "-t", path, "--json", input=b"lowest").text)["num_bytes"] == 6
 
 

@@ -40,7 +40,11 @@ def test_every_option_reaches_the_library(run: Run, corpus: Path, tmp_path: Path
         documents="line", sample_bytes=2000, seed=3, progress=False,
     )  # fmt: skip
     assert result.code == 0
-    assert [json.loads(line) for line in result.text.splitlines()] == [row._asdict() for row in found]
+    assert (
+        [json.loads(line) for line in result.text.splitlines()]
+        == [row.to_json() for row in found]
+        == found.to_json()["sizes"]
+    )
     assert jeton.load(out) == found.tok
     assert plot.read_bytes().startswith(b"<?xml")
 
@@ -55,4 +59,4 @@ def test_what_is_no_list_of_sizes(run: Run, corpus: Path, sizes: str) -> None:
 def test_a_size_under_the_alphabet(run: Run, corpus: Path) -> None:
     result = run("sizes", corpus, "-s", "100,300", "--documents", "line")
     assert result.code == 1
-    assert "vocab_size=100" in result.err
+    assert "size=100 is too small" in result.err

@@ -250,7 +250,7 @@ def test_a_pair_is_drawn_as_one_text_after_the_other() -> None:
 
 
 def test_the_json_is_the_documented_one() -> None:
-    data = draw([(1, b"a"), (2, "天".encode()[:2]), (3, "天".encode()[2:])], special={1: b"a"}).to_dict()
+    data = draw([(1, b"a"), (2, "天".encode()[:2]), (3, "天".encode()[2:])], special={1: b"a"}).to_json()
     assert list(data) == [
         *("ids", "looks", "groups", "byte_starts", "byte_ends", "char_starts", "char_ends", "table", "dropped"),
         *("text_bytes", "text_chars"),

@@ -66,7 +66,7 @@ def test_every_entry_of_every_kind_has_a_tree(kind: str) -> None:
     tok = tokenizer(kind)
     for id in tok.vocab:
         tree = tok.tree(id)
-        data = tree.to_dict()
+        data = tree.to_json()
         assert json.loads(json.dumps(data)) == data
         if len(tree.roots) == 1:
             assert tree.nodes[tree.roots[0]].id == id
@@ -97,7 +97,7 @@ def test_a_tree_as_deep_as_its_token_is_long() -> None:
     tok = chain(CHAIN)
     tree = tok.tree(CHAIN - 1)
     assert (len(tree.nodes), tree.height) == (2 * CHAIN - 1, CHAIN - 1)
-    assert len(json.dumps(tree.to_dict())) < 4_000_000
+    assert len(json.dumps(tree.to_json())) < 4_000_000
     words = tree_to_terminal(tree, color=False)
     assert len(words.splitlines()) <= MAX_NODES + 1
     assert re.search(r"… 9,\d\d\d symbols (deeper|more)$", words)

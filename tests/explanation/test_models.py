@@ -81,7 +81,7 @@ class TestUnigram:
 
     def test_in_json_and_html(self, unigram: jeton.Tokenizer) -> None:
         explanation = unigram.explain("ab <")
-        lattice = json.loads(explanation.json)["pretokens"][0]["lattice"]
+        lattice = json.loads(json.dumps(explanation.to_json()))["pretokens"][0]["lattice"]
         assert lattice["edges"][1] == [0, 5, 5, -2.5]
         assert lattice["best"] == {"edges": [[0, 5, 5, -2.5]], "score": -2.5}
         assert len(lattice["others"]) == 2
@@ -129,7 +129,7 @@ class TestWordPiece:
 
     def test_where_it_gives_up(self, word_piece: jeton.Tokenizer) -> None:
         explanation = word_piece.explain("unaffx")
-        attempts = json.loads(explanation.json)["pretokens"][0]["attempts"]
+        attempts = json.loads(json.dumps(explanation.to_json()))["pretokens"][0]["attempts"]
         assert attempts == {"found": [[0, 2, 1], [2, 5, 2]], "stuck_at": 5, "is_too_long": False}
         assert 'no entry is a prefix of "x": the whole pretoken is unknown' in str(explanation)
 
@@ -150,7 +150,7 @@ class TestPartsOfThePattern:
         assert [(pretoken.text, pretoken.part) for pretoken in explanation.pretokens] == [
             *((b"ab", 0), (b" ", 2), (b"12", 1), (b"3", 1), (b"!?", None)),
         ]
-        data = json.loads(explanation.json)
+        data = json.loads(json.dumps(explanation.to_json()))
         assert data["pattern"] == list(explanation.pattern_parts)
         assert [pretoken["part"] for pretoken in data["pretokens"]] == [0, 2, 1, 1, None]
         assert r"  matched by regex alternative 2 of 3: \p{N}{1,2}" in str(explanation)
@@ -238,6 +238,6 @@ class TestUnusedPieces:
                 break
         assert "is an unused piece: split into " in str(explanation)
         assert "is an unused piece" in explanation.html
-        facts = explanation.to_dict()["pretokens"][0]
+        facts = explanation.to_json()["pretokens"][0]
         assert facts["by_merges"]
         assert facts["splits"] == [split._asdict() for split in splits]

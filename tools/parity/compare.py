@@ -68,7 +68,7 @@ class Tally:
     examples: list[Difference] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
 

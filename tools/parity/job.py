@@ -72,7 +72,7 @@ def compare(
     if name == GENERATED and tok.definition.is_byte_level and not tok.definition.normalizer:
         tallies.append(compare_bytes(tok, generated_bytes(tok, min(DEEP, generated))))
     said(f"done in {perf_counter() - start:.0f} s")
-    return [tally.as_json() for tally in tallies]
+    return [tally.to_json() for tally in tallies]
 
 
 def _ids(tok: jeton.Tokenizer, texts: Sequence[str], special: Any, template: bool) -> Iterable[list[int]]:

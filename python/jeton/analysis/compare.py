@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Cut", "compare"]
 
-# Limits of the printed form; `to_dict` and the attributes are always complete.
+# Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_TOKENS_SHOWN = 200
 MAX_CUTS_SHOWN = 20
 
@@ -169,7 +169,7 @@ class Comparison:
         """For each tokenizer, the indices of its tokens whose span no other tokenizer has."""
         return [indices.tolist() for indices in self._own]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The comparison as JSON, without the tokens."""
         return {
             "num_bytes": self.num_bytes,

@@ -44,6 +44,10 @@ class Measure(NamedTuple):
     tokens: int
     bytes: int
 
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return self._asdict()
+
 
 def measure(
     tok: Tokenizer,

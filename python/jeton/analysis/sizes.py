@@ -17,12 +17,12 @@ from typing import Any, Literal, NamedTuple, cast, overload
 
 from ..arguments import flag, integer, items
 from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_corpus, open_corpus
-from ..editing import prefix
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from ..training import train
+from ..vocabulary import prune
 from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes
 
@@ -51,6 +51,10 @@ class Size(NamedTuple):
     tokens: int
     bytes_per_token: float
     parameters: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The size as JSON."""
+        return self._asdict()
 
 
 class Sizes(Sequence[Size]):
@@ -103,14 +107,19 @@ class Sizes(Sequence[Size]):
         return Size(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
 
     def tokenizer(self, vocab_size: int) -> Tokenizer:
-        """The tokenizer of a size, with the first merges only; see `jeton.prefix`.
+        """The tokenizer of a size, with the first merges only; see `jeton.prune`.
 
         Examples:
             >>> import jeton
             >>> jeton.sizes(["low lower lowest " * 9], [262], test=["lower"], progress=False).tokenizer(259).vocab_size
             259
         """
-        return prefix(self.tok, vocab_size)
+        return prune(self.tok, size=self.at(vocab_size).vocab_size)
+
+    def to_json(self) -> dict[str, Any]:
+        """The sizes as JSON, with the options that they were measured with."""
+        rows = [size.to_json() for size in self]
+        return {"held_out_bytes": self.held_out_bytes, "hidden": self.hidden, "tied": self.tied, "sizes": rows}
 
     def plot(self, path: str | Path) -> None:
         """Plots the sizes into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
@@ -211,7 +220,7 @@ def sizes(
         learned_from, measured_on = opened, open_corpus(test, **reading)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
-        prefix(tok, min(asked[0], tok.vocab_size))  # raises if there is no prefix, or a size is too small
+        prune(tok, size=min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
         uses, num_bytes = _uses(tok, measured_on, num_threads(threads), report)
     if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")

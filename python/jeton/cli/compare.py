@@ -43,6 +43,6 @@ def compare(common: CommonOptions, names: tuple[str, ...], options: TextOptions,
         with named(text):
             found = repaired(common, text, options, lambda data: jeton.compare(toks, data, special=options.special))
         if common.as_json:
-            write(json.dumps(found.to_dict(), ensure_ascii=False))
+            write(json.dumps(found.to_json(), ensure_ascii=False))
         else:
             write(("\n" if number else "") + found.to_terminal(color=color, width=width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,6 @@ def explain(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, t
         with named(text):
             explanation = repaired(common, text, options, lambda data: tok.explain(data, special=options.special))
         if common.as_json:
-            write(explanation.json)
+            write(json.dumps(explanation.to_json(), ensure_ascii=False))
         else:
             write("\n" * (index > 0) + explanation.to_terminal(color=color, width=width))

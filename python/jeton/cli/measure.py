@@ -49,7 +49,7 @@ def measure(
         threads=common.threads,
         progress=common.progress,
     )
-    facts = result._asdict()
+    facts = result.to_json()
     if common.as_json:
         write(json.dumps(facts))
         return

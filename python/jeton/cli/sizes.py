@@ -88,7 +88,7 @@ def sizes(
     )
     for row in found:
         if common.as_json:
-            write(json.dumps(row._asdict()))
+            write(json.dumps(row.to_json()))
     if not common.as_json:
         write(str(found))
     common.say(f"measured on {size(found.held_out_bytes)}, {counted(len(found.tok.merges), 'merge')} learned")

@@ -129,12 +129,12 @@ class Drawing:
             at = before
         return "".join([*whole, *(pieces[look] for look in self.looks[at:])])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Returns the drawing as JSON-compatible objects, which the playground's page renders.
 
         Examples:
             >>> from jeton.drawing import draw
-            >>> draw([(7, b" a")]).to_dict()["table"]
+            >>> draw([(7, b" a")]).to_json()["table"]
             [{'id': 7, 'hue': 243, 'special': False, 'hex': '2061', \
 'parts': [['space', '·', ' '], ['text', 'a', 'a']]}]
         """

@@ -190,13 +190,13 @@ class Tree:
             heights.append(max((height + 1 for height in parts), default=0))
         return max(heights, default=0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Returns the tree as JSON-compatible objects.
 
         Examples:
             >>> import jeton
             >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
-            >>> tok.tree(256).to_dict()["nodes"][2]
+            >>> tok.tree(256).to_json()["nodes"][2]
             {'id': 256, 'rank': 0, 'start': 0, 'end': 2, 'left': 0, 'right': 1, 'hue': 282, 'shown': 'ab'}
         """
         nodes = [

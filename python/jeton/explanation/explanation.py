@@ -8,7 +8,6 @@ computed on first access.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ class TokenLike(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Steps from a text to its tokens. ``print`` it, or use `json`, `html` or `to_terminal`.
+    """Steps from a text to its tokens. ``print`` it, or use `to_json`, `html` or `to_terminal`.
 
     Attributes:
         text: bytes of the text.
@@ -111,9 +110,10 @@ class Explanation:
         """Returns the merge forest of one pretoken, one tree for each of its tokens."""
         return Tree.of(pretoken, self.describe)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the content of `json` as Python objects; text that is not UTF-8 is decoded with U+FFFD and also given
-        as ``bytes_hex``.
+    def to_json(self) -> dict[str, Any]:
+        """The complete explanation as JSON; merges are in order of application.
+
+        Text that is not UTF-8 is decoded with U+FFFD and also given as ``bytes_hex``.
         """
         data: dict[str, Any] = {"text": _readable(self.text)}
         if data["text"].encode() != self.text:
@@ -170,11 +170,6 @@ class Explanation:
                 "is_too_long": attempts.is_too_long,
             }
         return facts
-
-    @cached_property
-    def json(self) -> str:
-        """The complete explanation as one line of JSON; merges are in order of application."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @cached_property
     def html(self) -> str:

@@ -70,7 +70,7 @@ def train_with_preset(
             raise TrainingError("the corpus holds no text to learn from")
         run = checkpointed_run(
             counts,
-            {"preset": preset.name, "options": preset.facts(), "asked": request.facts()},
+            {"preset": preset.name, "options": preset.to_json(), "asked": request.to_json()},
             limits,
             num_threads(threads),
             lambda done: report(ProgressEvent("merge", done, request.vocab_size, recipe.unit)),
@@ -91,7 +91,7 @@ def train_with_preset(
         or why_stopped(num_merges, recipe.num_merges(learned.num_symbols), recipe.min_frequency),
         algorithm=recipe.algorithm,
         preset=preset.name,
-        preset_options=preset.facts() or None,
+        preset_options=preset.to_json() or None,
         tie_break=recipe.tie_break,
         min_frequency=recipe.min_frequency,
         vocab_size=request.vocab_size,

@@ -84,7 +84,7 @@ def _learn_inside(
     counts: Counts, plan: Plan, max_entries: int, first: int, limits: Limits, threads: int, report: Reporter
 ) -> LearnedMerges:
     """Learns the merges inside pretokens."""
-    rules = plan.rules.to_json(by_character=plan.level == "char")
+    rules = plan.rules.core_json(by_character=plan.level == "char")
     how = {
         "level": plan.level,
         "end_of_word": plan.end_of_word,
@@ -123,7 +123,7 @@ def _learn_across(
     done = len(learned.columns[0])
     known = Tokenizer(Definition(Bpe(level=plan.level)), learned.vocabulary)
     rules = replace(plan.rules, max_words=superwords.max_words if superwords else None)
-    rules_json = rules.to_json(by_character=plan.level == "char")
+    rules_json = rules.core_json(by_character=plan.level == "char")
     how = {
         "first": known.fingerprint,
         "tie_break": plan.tie_break,

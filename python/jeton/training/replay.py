@@ -172,7 +172,7 @@ class Replay:
     def __repr__(self) -> str:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
@@ -197,7 +197,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, t
     """Replays a training run.
 
     Args:
-        tok: the trained tokenizer. `jeton.prefix` reduces a large one to its first merges.
+        tok: the trained tokenizer. `jeton.prune` reduces a large one to its first merges.
         corpus: its training corpus, up to 10,000 bytes. The merges can be replayed on another text, too; then a merge
             need not be the most frequent pair.
         top: number of most frequent pairs listed in each step.
@@ -255,7 +255,7 @@ def replay_texts(
     if len(tok.merges) > MAX_MERGES:
         raise ConfigError(
             f"{len(tok.merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
-            "jeton.prefix(tok, vocab_size) is a tokenizer with the first ones",
+            "jeton.prune(tok, size=) is a tokenizer with the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))

@@ -101,12 +101,12 @@ class Rules:
         switched_on: dict[str, Any] = dict.fromkeys(names, True)
         return cls(**switched_on)
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The rules that are set, as saved with the tokenizer."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
-    def to_json(self, *, by_character: bool) -> str | None:
+    def core_json(self, *, by_character: bool) -> str | None:
         """The constraints on pairs in the core's form; None if there are none."""
         constraints: Mapping[str, Any] = {
             "whole_characters": self.whole_characters,
@@ -129,7 +129,7 @@ class Rules:
         given = items(tokens, "tokens", "a list of bytes")
         for index, token in enumerate(given):
             instance(token, f"tokens[{index}]", bytes, "bytes")
-        rules = self.to_json(by_character=flag(by_character, "by_character"))
+        rules = self.core_json(by_character=flag(by_character, "by_character"))
         return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:

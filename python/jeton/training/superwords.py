@@ -59,7 +59,7 @@ class Superwords:
             return cls() if superwords else None
         return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The options, as saved with the tokenizer."""
         return asdict(self)
 

@@ -60,7 +60,7 @@ def test_a_drawing_is_that_of_the_tokenizer(vocabs: Catalog, id: str) -> None:
     for panel in answer(vocabs, {"id": id})["panels"]:
         tok = vocabs.get(panel["key"])
         encoding = tok.tokenize(panel["text"], special="all" if panel["special"] else "none")
-        assert panel["drawing"] == encoding.drawing().to_dict()
+        assert panel["drawing"] == encoding.drawing().to_json()
         assert panel["num_tokens"] == len(encoding)
 
 

@@ -26,7 +26,7 @@ def test_it_is_what_the_library_says() -> None:
     for special in (False, True):
         facts = compare.answer(SHELF, {"tokenizers": list(toks), "text": text, "special": special})
         found = jeton.compare(toks, text, special="all" if special else "none")
-        assert facts["cuts"] == found.to_dict()["cuts"]
+        assert facts["cuts"] == found.to_json()["cuts"]
         assert [entry["own"] for entry in facts["tokenizers"]] == found.own
         assert [entry["tokens"] for entry in facts["tokenizers"]] == found.counts
         assert facts["spread"] == found.spread

@@ -230,7 +230,7 @@ class TestRightToLeft:
                 pane.replaceChildren(drawTokens(drawing, { label: "Tokens" }));
                 return [...pane.querySelectorAll(".t")].map((token) => token.getBoundingClientRect().left);
             }""",
-            drawing.to_dict(),
+            drawing.to_json(),
         )
         say, first, last, now = lefts
         assert say < last < first < now

@@ -43,7 +43,7 @@ class TestSplits:
     def test_the_part_of_the_pattern_that_made_one(self, open_page: Open) -> None:
         page = open_page(view="why", tokenizer="small", text=TEXT)
         page.wait_for_selector(".split")
-        explanation = SMALL.explain(TEXT).to_dict()
+        explanation = SMALL.explain(TEXT).to_json()
         for index, pretoken in enumerate(explanation["pretokens"]):
             page.locator(".split").nth(index).click()
             page.get_by_text(f"Matched by regex alternative {pretoken['part'] + 1}:").wait_for()

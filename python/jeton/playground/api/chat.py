@@ -61,7 +61,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **facts,
         "text": chat.text,
-        "drawing": drawing.head(MAX_DRAWN).to_dict(),
+        "drawing": drawing.head(MAX_DRAWN).to_json(),
         "num_tokens": len(chat.ids),
         "num_bytes": drawing.text_bytes,
         "num_chars": drawing.text_chars,

@@ -87,7 +87,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
         "key": key,
         "recorded": key is None,
         "num_tokens": len(tokens),
-        "drawing": drawing.to_dict(),
+        "drawing": drawing.to_json(),
         "state": None if key is None else state,
     }
 

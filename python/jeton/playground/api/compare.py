@@ -37,7 +37,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     toks, failed = tokenizers(catalog, request, lambda tok: tok.count(text, special=special))
     found = compare({key: tok for key, (tok, _) in toks.items()}, text[:MAX_COMPARED_CHARS], special=special)
     counts = [count for _, count in toks.values()]
-    facts = found.to_dict()
+    facts = found.to_json()
     num_bytes = len(text.encode())
     for entry, (tok, count), encoding in zip(facts["tokenizers"], toks.values(), found.encodings, strict=True):
         entry["tokens"] = count
@@ -49,7 +49,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         "num_chars": len(text),
         "compared_chars": min(len(text), MAX_COMPARED_CHARS),
         "spread": max(counts) / min(counts) - 1 if min(counts) else 0.0,
-        "drawings": [encoding.drawing().to_dict() for encoding in found.encodings],
+        "drawings": [encoding.drawing().to_json() for encoding in found.encodings],
     }
     return facts
 

@@ -30,6 +30,6 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         "spelling": tok.id_to_token(id),
         "special": id in special,
         "rank": next((node.rank for node in tree.nodes[-1:] if node.id == id), None),
-        "tree": tree.to_dict(),
-        "look": draw([(id, data)], special=special).to_dict()["table"][0],
+        "tree": tree.to_json(),
+        "look": draw([(id, data)], special=special).to_json()["table"][0],
     }

@@ -35,7 +35,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """
     drawing, num_tokens = drawn(catalog, request)
     return {
-        "drawing": drawing.to_dict(),
+        "drawing": drawing.to_json(),
         "num_tokens": num_tokens,
         "num_bytes": drawing.text_bytes,
         "num_chars": drawing.text_chars,

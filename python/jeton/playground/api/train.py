@@ -26,7 +26,7 @@ MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_dict` of the run with looks instead of bytes, and the known patterns.
+    """Returns `Replay.to_json` of the run with looks instead of bytes, and the known patterns.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -59,7 +59,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
             option="vocab_size",
         )
     run = replay(tok, [text])
-    facts = run.to_dict()
+    facts = run.to_json()
     facts["table"] = _looks(run, facts.pop("tokens"))
     facts["alphabet_size"] = tok.vocab_size - len(tok.merges)
     facts["vocab_size"] = tok.vocab_size
@@ -69,5 +69,5 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _looks(run: Replay, tokens: Mapping[int, str]) -> dict[str, Any]:
     """Returns id -> look, each drawn without neighbors."""
-    drawn = {id: draw([(id, bytes.fromhex(data))]).to_dict()["table"][0] for id, data in tokens.items()}
+    drawn = {id: draw([(id, bytes.fromhex(data))]).to_json()["table"][0] for id, data in tokens.items()}
     return {str(id): look for id, look in drawn.items()}

@@ -122,7 +122,7 @@ class _Index:
     def entry(self, place: int) -> dict[str, Any]:
         id, data = self.ids[place], self[place]
         kind, shown = KINDS[self.kinds[place]], data[:MAX_SHOWN_BYTES]
-        look = draw([(id, shown)], special={id: shown} if kind == "special" else {}).to_dict()["table"][0]
+        look = draw([(id, shown)], special={id: shown} if kind == "special" else {}).to_json()["table"][0]
         return {**look, "spelling": self.spell(id)[:MAX_SHOWN_BYTES], "kind": kind, "num_bytes": len(data)}
 
 

@@ -28,7 +28,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     text = request_fields.text(request, "text")
     explained = text[:MAX_CHARS]
     explanation = tok.explain(explained, special="all" if request_fields.flag(request, "special") else "none")
-    facts = explanation.to_dict()
+    facts = explanation.to_json()
     for pretoken, dictionary in zip(explanation.pretokens, facts["pretokens"], strict=True):
         dictionary["shown"] = visible(pretoken.text)
         dictionary["hex"] = pretoken.text.hex()

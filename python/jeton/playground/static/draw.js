@@ -1,4 +1,4 @@
-// DOM renderer of `Drawing.to_dict()`.
+// DOM renderer of `Drawing.to_json()`.
 //
 // Each distinct look is created once and cloned for each token. Tokens are grouped in blocks, whose layout the browser
 // skips while they are off-screen (`content-visibility`); a block begins a line, so it ends at a line end if possible.
@@ -34,7 +34,7 @@ function markSame(root, rule) {
 /**
  * Draws tokens.
  *
- * @param {Object} drawing  result of `Drawing.to_dict()`
+ * @param {Object} drawing  result of `Drawing.to_json()`
  * @param {Object} options
  * @param {string} options.label  label for screen readers: "Tokens"
  * @param {"text"|"ids"|"bytes"} [options.as]  content of each token

@@ -6,7 +6,7 @@ const MOST_COLUMNS = 64; // bytes; wider trees are only listed
 const MOST_ROWS = 40; // merges that are listed
 
 /**
- * @param {{nodes: Array<Object>, roots: Array<number>, note: string}} tree  as `Tree.to_dict()` has it
+ * @param {{nodes: Array<Object>, roots: Array<number>, note: string}} tree  as `Tree.to_json()` has it
  * @returns {Array<Node>}
  */
 export function mergeTree({ nodes, roots, note }) {

@@ -39,7 +39,7 @@ class TrainingRequest:
     end_of_word: str | None = None
     end_of_word_style: EndOfWordStyle | None = None
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The arguments that determine the merges, without the vocabulary size."""
         return {name: value for name, value in asdict(self).items() if name != "vocab_size"}
 
@@ -154,12 +154,12 @@ class Preset:
         """
         raise NotImplementedError
 
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The options that differ from the defaults, as saved with the tokenizer.
 
         Examples:
             >>> from jeton.training.presets import Hf
-            >>> Hf(max_token_length=8).facts()
+            >>> Hf(max_token_length=8).to_json()
             {'max_token_length': 8}
         """
         given = asdict(self)

@@ -1,4 +1,4 @@
-"""Reduction of a BPE tokenizer to its first merges.
+"""Pruning: a BPE tokenizer with a smaller vocabulary, the first merges.
 
 Merges are learned one at a time, so the first n are those that training a smaller vocabulary learns. One training run
 therefore serves every size.
@@ -14,21 +14,21 @@ from ..definition import Bpe
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 
-__all__ = ["prefix"]
+__all__ = ["prune"]
 
 
-def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
-    """The tokenizer with the first merges only, as many as fit into `vocab_size`.
+def prune(tok: Tokenizer, *, size: int) -> Tokenizer:
+    """The tokenizer with the first merges only, as many as fit into `size`.
 
     Added tokens after the merges follow the remaining merges in the same order, at new ids. All other ids stay the
     same.
 
     Args:
         tok: a BPE tokenizer with ids in the order of its merges, as training makes it.
-        vocab_size: total number of entries, as in `train`; at most `tok.vocab_size`.
+        size: total number of entries, as `vocab_size` of `train`; at most `tok.vocab_size`.
 
     Returns:
-        The tokenizer that training with this `vocab_size` yields.
+        The tokenizer that training with this size yields.
 
     Raises:
         ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that
@@ -37,21 +37,20 @@ def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], 262, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
-        >>> small = jeton.prefix(tok, 259)
+        >>> small = jeton.prune(tok, size=259)
         >>> small.merges == tok.merges[:2], small.special_tokens["<|end|>"]
         (True, 258)
     """
     model = instance(tok, "tok", Tokenizer, "a Tokenizer").definition.model
     if not isinstance(model, Bpe):
-        raise ConfigError(f"a {model.type} model has no merges; only BPE tokenizers have a prefix", option="tok")
-    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size > tok.vocab_size:
+        raise ConfigError(f"a {model.type} model has no merges; only BPE tokenizers can be pruned", option="tok")
+    if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:
         raise ConfigError(
-            f"vocab_size={vocab_size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer",
-            option="vocab_size",
+            f"size={size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer", option="size"
         )
-    limit = _limit(tok, vocab_size)
+    limit = _limit(tok, size)
     merges = tok.merges
-    _check(tok, merges, limit, vocab_size)
+    _check(tok, merges, limit, size)
     vocabulary = tok._core.vocabulary().prefix(limit)
     moved = [entry for entry in sorted(tok._core.added_tokens()) if entry[0] >= limit]
     if moved:
@@ -61,23 +60,23 @@ def prefix(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     definition = tok.definition
     if definition.training is not None:
         num_merges = sum(1 for *_, new in merges if new < limit)
-        facts = replace(definition.training, vocab_size=vocab_size, num_merges=num_merges, stopped=None, log=None)
+        facts = replace(definition.training, vocab_size=size, num_merges=num_merges, stopped=None, log=None)
         definition = replace(definition, training=facts)
     made = type(tok)(definition, vocabulary)
     made._defaults = tok._defaults
     return made
 
 
-def _limit(tok: Tokenizer, vocab_size: int) -> int:
+def _limit(tok: Tokenizer, size: int) -> int:
     """The first removed id; added tokens at or above it move down to it."""
     added = sorted(id for id, *_ in tok._core.added_tokens())
     moved = 0
-    while moved < len(added) and added[len(added) - 1 - moved] >= vocab_size - moved:
+    while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:
         moved += 1
-    return vocab_size - moved
+    return size - moved
 
 
-def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, vocab_size: int) -> None:
+def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, size: int) -> None:
     """Checks that only the last merges are removed.
 
     Raises:
@@ -87,11 +86,11 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
     if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
         raise ConfigError(
-            "the ids of this tokenizer are not in the order of its merges: it has no prefix", option="tok"
+            "the ids of this tokenizer are not in the order of its merges: it cannot be pruned", option="tok"
         )
     made, added = set(results), {id for id, *_ in tok._core.added_tokens()}
     alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
     if alphabet and max(alphabet) >= limit:
-        least = max(alphabet) + 1 + (vocab_size - limit)
-        message = f"vocab_size={vocab_size} is too small: the alphabet and the added tokens need {least}"
-        raise ConfigError(message, option="vocab_size")
+        least = max(alphabet) + 1 + (size - limit)
+        message = f"size={size} is too small: the alphabet and the added tokens need {least}"
+        raise ConfigError(message, option="size")

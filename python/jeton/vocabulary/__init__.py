@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .prefix import prefix
+from .prune import prune
 
-__all__ = ["prefix"]
+__all__ = ["prune"]
