@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +57,19 @@ def test_every_public_name_is_there() -> None:
     assert jeton.__version__.count(".") == 2
     visible = run("import jeton; print(*sorted(name for name in dir(jeton) if name[0].isupper()))").split()
     assert set(visible) <= set(jeton.__all__)
+
+
+def test_type_checkers_see_the_public_names() -> None:
+    stub = ast.parse(Path(jeton.__file__).with_suffix(".pyi").read_text("utf-8"))
+    found: dict[str, str | None] = {}  # name -> its module; None: the name is a module
+    for statement in stub.body:
+        if isinstance(statement, ast.ImportFrom):
+            assert statement.level == 1
+            found |= {each.name: statement.module for each in statement.names if each.asname == each.name}
+    assert sorted(name for name, module in found.items() if module) == jeton.__all__
+    for name, module in found.items():
+        imported = importlib.import_module(f"jeton.{module or name}")
+        assert getattr(jeton, name) is (getattr(imported, name) if module else imported)
 
 
 def test_warnings_at_import_are_none() -> None:

@@ -6,8 +6,7 @@ module holds the policy: permissions, defaults, errors. The core runs every loop
 Drawing and explaining are imported on first use: importing them takes as long as loading a vocabulary.
 
 Left out: spellings of tokens (`spelling`), validation of sampling options (`sampling`), contents of explanations
-(`explanation`), and files. `formats` is a layer above; on import it registers `save`, `to_bytes`, `from_bytes` and the
-pickle format in `FILES`.
+(`explanation`), and files (`formats`, a layer above: the named exception of the layer rules).
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib import import_module
 from itertools import chain
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar
 
 from . import _core
 from .arguments import instance, items, wrong
@@ -44,9 +42,8 @@ if TYPE_CHECKING:
     from .encoding import Encoding, TokenBatch
     from .explanation import ExplainedPretoken, Explanation
 
-__all__ = ["FILES", "Tokenizer"]
+__all__ = ["Tokenizer"]
 
-_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
@@ -55,18 +52,6 @@ MAX_ID = (1 << 24) - 1
 # Texts under this length never use a second thread; above it the core decides.
 LONG_TEXT = 1 << 18
 
-
-@dataclass
-class _Files:
-    """Functions that `formats` registers on import, which keeps this module independent of it."""
-
-    save: Callable[[Tokenizer, Any, str | None, Collection[str]], None] | None = None
-    to_bytes: Callable[[Tokenizer], bytes] | None = None
-    from_bytes: Callable[[bytes], Tokenizer] | None = None
-    to_pickle: Callable[[Tokenizer], bytes] | None = None
-
-
-FILES = _Files()
 
 # Kinds of entries that no merges build -> the note on their tree.
 _NOT_MERGED = {
@@ -860,7 +845,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> jeton.load(path).encode("h")
             [104]
         """
-        _need(_files().save)(self, path, format, accept_loss)
+        from .formats import save
+
+        save(self, path, format, accept_loss)
 
     def to_bytes(self) -> bytes:
         """The tokenizer as a `tokenizer.json` in bytes, for `from_bytes`. Defaults of `with_options` are not included.
@@ -870,7 +857,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(tok.to_bytes()).fingerprint == tok.fingerprint
             True
         """
-        return _need(_files().to_bytes)(self)
+        from .formats import to_bytes
+
+        return to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
@@ -880,10 +869,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
             [104]
         """
-        return _need(_files().from_bytes)(instance(data, "data", bytes, "bytes; jeton.load reads a path"))
+        from .formats import from_bytes
+
+        return from_bytes(instance(data, "data", bytes, "bytes; jeton.load reads a path"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (_need(_files().to_pickle)(self), self._defaults)
+        from .formats import to_pickle
+
+        return _restore, (to_pickle(self), self._defaults)
 
     def __copy__(self) -> Self:
         return self  # immutable
@@ -981,16 +974,3 @@ def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     tok = Tokenizer.from_bytes(data)
     tok._defaults = _NO_OPTIONS if defaults == _NO_OPTIONS else defaults
     return tok
-
-
-def _files() -> _Files:
-    if FILES.save is None:
-        # Unpickling imports this module alone. Imported by name: the layer above is not a static dependency.
-        import_module("jeton.formats")
-    return FILES
-
-
-def _need(hook: Callable[_P, _T] | None) -> Callable[_P, _T]:
-    if hook is None:
-        raise RuntimeError("jeton.formats did not register its functions for saving tokenizers")
-    return hook

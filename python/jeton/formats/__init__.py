@@ -15,14 +15,15 @@ from typing import Any
 from ..arguments import file_path
 from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..tokenizer import FILES, Tokenizer
+from ..tokenizer import Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .config import check_added, read_config
 from .error_context import LOSSES
 from .registry import REGISTRY
 from .remote_code import code_files, refuse_code
+from .tokenizer_json import from_bytes, to_bytes, to_pickle
 
-__all__ = ["FORMATS", "format_of", "load", "save"]
+__all__ = ["FORMATS", "format_of", "from_bytes", "load", "save", "to_bytes", "to_pickle"]
 
 # Limit of a file's size, above that of any tokenizer; checked before reading.
 MAX_FILE_BYTES = 1 << 30
@@ -222,9 +223,3 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
     _WRITERS[format](tok, path, accept_loss)
-
-
-FILES.save = save
-FILES.to_bytes = tokenizer_json.to_bytes
-FILES.from_bytes = tokenizer_json.from_bytes
-FILES.to_pickle = tokenizer_json.to_pickle

@@ -1,0 +1,54 @@
+# Public names for type checkers; `__init__.py` imports them on first use.
+from . import analysis as analysis
+from . import chat as chat
+from . import formats as formats
+from . import training as training
+from . import vocabulary as vocabulary
+from .analysis import (
+    Comparison as Comparison,
+    Measure as Measure,
+    Size as Size,
+    Sizes as Sizes,
+    compare as compare,
+    measure as measure,
+    sizes as sizes,
+)
+from .chat import Chat as Chat
+from .corpus import Source as Source
+from .definition import TrainingFacts as TrainingFacts
+from .encoding import (
+    Encoding as Encoding,
+    Token as Token,
+    TokenBatch as TokenBatch,
+)
+from .errors import (
+    ChatTemplateError as ChatTemplateError,
+    ConfigError as ConfigError,
+    DecodeError as DecodeError,
+    DownloadError as DownloadError,
+    FormatError as FormatError,
+    InvalidTextError as InvalidTextError,
+    JetonError as JetonError,
+    LossyConversionWarning as LossyConversionWarning,
+    MissingDependencyError as MissingDependencyError,
+    SpecialTokenError as SpecialTokenError,
+    TrainingError as TrainingError,
+    UnknownTokenError as UnknownTokenError,
+    UnsupportedFeatureError as UnsupportedFeatureError,
+)
+from .explanation import Explanation as Explanation
+from .formats import load as load
+from .progress import ProgressEvent as ProgressEvent
+from .tokenizer import Tokenizer as Tokenizer
+from .training import (
+    Counts as Counts,
+    Replay as Replay,
+    Rules as Rules,
+    Superwords as Superwords,
+    count_pretokens as count_pretokens,
+    replay as replay,
+    train as train,
+)
+from .vocabulary import prune as prune
+
+__version__: str
