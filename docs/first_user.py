@@ -1,7 +1,7 @@
-"""The story of a first user, from two text files to a chat turn, with all that Jeton asks a beginner to know.
+"""Introductory example, from two text files to the ids of a chat turn.
 
-Run it: ``python docs/first_user.py``. What it prints is kept beside it in ``first_user.txt``, and a test compares them.
-The last part runs in a process of its own, which knows nothing but the saved file.
+Run it with ``python docs/first_user.py``. A test compares its output with ``first_user.txt``. The last part runs in a
+new process, which loads the saved file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Makes docs/parity.md: ids, decoded text and offsets of every vocabulary against its own library.
+"""Generates docs/parity.md: ids, decoded text and offsets of each vocabulary compared with its original library.
 
     JETON_TEST_DATA=… python tools/parity_table.py [--vocab NAME…] [--corpus NAME…] [--generated N] [--processes 2]
         [--out docs/parity.md] [--json FILE]
 
-Each (vocabulary, corpus) is stored when it is done, under a name that says which engine, peers and comparison made it;
-a run that was stopped goes on where it was, and a page is always of one engine. The exit code is 4 where anything
-differs. On two free cores all corpora and a hundred thousand generated strings took twelve minutes, a million some
-twenty more (26 vocabularies).
+The result for each (vocabulary, corpus) is cached under a key of engine, peers and comparison, so an interrupted run
+resumes, and a page has results of one engine only. The exit code is 4 if anything differs. On two idle cores, all
+corpora and 100,000 generated strings take twelve minutes, a million about twenty more (26 vocabularies).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-# One thread a process: the processes are as many as the cores that may be used.
+# One thread for each process; there are as many processes as usable cores.
 os.environ.update(TOKENIZERS_PARALLELISM="false", RAYON_NUM_THREADS="1", HF_HUB_OFFLINE="1")
 
 from parity.compare import DEEP, Refusal  # noqa: E402
@@ -43,7 +42,7 @@ BEGUN = time.monotonic()
 
 
 def main() -> int:
-    """Compares what is asked for and writes the page."""
+    """Compares the selected vocabularies and writes the page."""
     options = _options()
     data = _data_folder()
     cache = options.cache / _engine(options.generated)
@@ -100,7 +99,7 @@ def _data_folder() -> Path:
 
 
 def _job(name: str, data: Path, corpora: list[str], generated: int, cache: Path) -> None:
-    """One vocabulary, in a process of its own: what it takes in memory goes with it."""
+    """Compares one vocabulary. Runs in a separate process, whose exit frees the memory."""
     missing = [corpus for corpus in corpora if not _stored(cache, name, corpus).exists()]
     about = _stored(cache, name, "about")
     if about.exists() and not missing:
@@ -158,7 +157,7 @@ def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache
 
 
 def _engine(generated: int) -> str:
-    """What the results depend on: the built engine, our Python, this comparison, the peers, how many strings."""
+    """Cache key: hash of the built engine, the package, these tools, versions of the peers and number of strings."""
     digest = hashlib.sha256(f"{generated} {list(_versions())}".encode())
     package = Path(jeton.__file__).parent
     files = [*package.glob("*.so"), *package.rglob("*.py"), *Path(__file__).parent.glob("parity/*.py")]

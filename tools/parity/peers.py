@@ -1,8 +1,8 @@
-"""The other libraries behind one face: batches of strings to ids, ids to text, and Hugging Face's offsets.
+"""Adapters for peer libraries: batches of strings to ids, ids to text, and Hugging Face's offsets.
 
-A `Mode` is one way to call a library and the options of ours that ask for the same. Nothing here corrects what a peer
-gives; where two numberings differ by a known rule (fairseq's on top of SentencePiece), the rule is applied to the
-peer's ids and named in the mode.
+A `Mode` is one way to call a library, with the corresponding options of Jeton. Results of peers are not corrected. If
+two numberings differ by a known rule (fairseq's and SentencePiece's), the rule is applied to the peer's ids and named
+in the mode.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Mode:
     """One way of encoding.
 
     Attributes:
-        name: what the table calls it.
-        encode: the peer's batch of strings -> ids.
-        special, template: our options for the same.
+        name: name in the table.
+        encode: batch of strings -> ids, by the peer.
+        special, template: corresponding options of Jeton.
     """
 
     name: str
