@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from .drawing import Drawing, described, to_html
 
@@ -20,6 +20,11 @@ __all__ = ["Encoding", "Token", "TokenBatch"]
 
 
 MAX_TOKENS_SHOWN = 5_000  # in a notebook
+
+_Spans: TypeAlias = list[tuple[int, int]]
+# Result of the core: columns, pretokens, dropped ranges.
+_Columns: TypeAlias = tuple[list[int], list[bytes], _Spans, _Spans, _Spans, list[int], list[bool], list[int | None]]
+TokenizeResult: TypeAlias = tuple[_Columns, list[tuple[int, int, int]], _Spans]
 
 
 class Token(NamedTuple):
@@ -86,6 +91,32 @@ class Encoding(Sequence[Token]):
     text: bytes
     pair_text: bytes
     special_tokens: Mapping[int, bytes]
+
+    @classmethod
+    def from_core(
+        cls, result: TokenizeResult, text: bytes, pair_text: bytes, special_tokens: Mapping[int, bytes], most: int
+    ) -> Encoding:
+        """Builds an encoding from the core's result, which is limited to about `most` tokens.
+
+        The `text` of a limited encoding ends up to 4 bytes after the last token, which completes a split character.
+        """
+        columns, pretokens, dropped = result
+        ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
+        return cls(
+            ids,
+            tokens,
+            byte_spans,
+            char_spans,
+            [(start, end) for start, end, _ in pretokens],
+            dropped,
+            type_ids,
+            special_tokens_mask,
+            sequence_ids,
+            hf_offsets,
+            text if len(ids) < most else text[: max(end for _, end in byte_spans) + 4],
+            pair_text,
+            special_tokens,
+        )
 
     def __len__(self) -> int:
         return len(self.ids)

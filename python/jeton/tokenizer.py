@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar
 
 from . import _core
 from .arguments import instance, items, wrong
-from .definition import Bpe, Definition, Pattern, Pieces, TrainingFacts
+from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, UnknownTokenError
 from .readonly import ReadOnlyDict
 from .sampling import sampling_options
 from .special import Special, permission, spell
 from .spelling import Spelling
 from .threads import num_threads
-from .vocab_view import ADDED, BYTE, SPECIAL, TOKEN, UNREACHABLE, UNUSED, VocabView
+from .vocab_view import TOKEN, VocabView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .chat import Chat
     from .drawing import Tree
     from .encoding import Encoding, TokenBatch
-    from .explanation import ExplainedPretoken, Explanation
+    from .explanation import Explanation
 
 __all__ = ["Tokenizer"]
 
@@ -51,16 +51,6 @@ MAX_ID = (1 << 24) - 1
 
 # Texts under this length never use a second thread; above it the core decides.
 LONG_TEXT = 1 << 18
-
-
-# Kinds of entries that no merges build -> the note on their tree.
-_NOT_MERGED = {
-    ADDED: "an added token: matched as a whole, not built by merges",
-    SPECIAL: "a special token: matched as a whole, not built by merges",
-    UNUSED: "an unused piece, which no text yields",
-    BYTE: "a byte token: it encodes part of a character that is not in the vocabulary",
-    UNREACHABLE: "its spelling has a character outside the byte alphabet, so no text yields it",
-}
 
 
 @dataclass(frozen=True)
@@ -347,35 +337,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None,
         most: int = sys.maxsize,
     ) -> Encoding:
-        """`tokenize`, limited to the pretokens that hold the first `most` tokens.
-
-        The `text` of a limited result ends up to 4 bytes after the last token, which completes a split character.
-        Tokens that the template appends follow the limited tokens, too.
-        """
+        """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
         from .encoding import Encoding
 
-        columns, pretokens, dropped = self._core.tokenize(
+        result = self._core.tokenize(
             text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
         )
-        ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
-        data = _bytes(text)
-        if len(ids) >= most:
-            data = data[: max(end for _, end in byte_spans) + 4]
-        return Encoding(
-            ids,
-            tokens,
-            byte_spans,
-            char_spans,
-            [(start, end) for start, end, _ in pretokens],
-            dropped,
-            type_ids,
-            special_tokens_mask,
-            sequence_ids,
-            hf_offsets,
-            data,
-            _bytes(pair or b""),
-            self._special_spelling,
-        )
+        return Encoding.from_core(result, _bytes(text), _bytes(pair or b""), self._special_spelling, most)
 
     def _tokenize_in_chunks(
         self,
@@ -443,27 +411,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
               no mergeable pair left: stop
               ids [256]
         """
-        from .explanation import Explanation, ExplanationTotals, LazySequence, explained, limits
+        from .explanation import explain
 
-        def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
-            parts, num_pretokens, num_merges, num_tokens, added = self._core.explain(
-                text, self._permission(special), most=most
-            )
-            told = [explained(*part, by_chars=self._covers_more) for part in parts]
-            return told, (num_pretokens, num_merges, num_tokens, added)
-
-        told, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
-        num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
-        shown = self._tokenize(text, None, special, None, num_shown)[:num_shown]
-        num_tokens += self._core.num_template_ids() if self._uses_template(None) else 0
-        return Explanation(
-            _bytes(text),
-            LazySequence(told, num_pretokens, lambda: pretokens(sys.maxsize)[0]),
-            LazySequence(shown, num_tokens, lambda: self.tokenize(text, special=special)),
-            Spelling(self),
-            self._core.alternatives(),
-            ExplanationTotals(num_merges, frozenset(added)),
-        )
+        return explain(self, text, special)
 
     def tree(self, id: int) -> Tree:
         """Merge tree of a token, from its bytes up, to walk, draw or take as JSON.
@@ -481,13 +431,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import entry_tree
 
-        self.id_to_bytes(id)
-        model = self._definition.model
-        merges = isinstance(model, Bpe | Pieces)
-        alone = _NOT_MERGED.get(self._core.kind(id), "" if merges else "this model has no merges")
-        merged = None if alone else self._core.explain_entry(id)
-        listed = self.merges if isinstance(model, Bpe) and merged is None and not alone else None
-        return entry_tree(id, Spelling(self), merged, listed, by_chars=self._covers_more, alone=alone)
+        self.id_to_bytes(id)  # raises
+        return entry_tree(self, id)
 
     def chat(
         self,
@@ -900,18 +845,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
 
     def _repr_html_(self) -> str:
-        from .drawing import to_card
+        from .explanation import tokenizer_card
 
-        pattern, model = self._definition.pattern, self._definition.model
-        special = list(self._special_tokens)
-        holes = f" up to id {self.vocab_size - 1:,}" if self.num_tokens != self.vocab_size else ""
-        rows = [
-            ("model", f"{'byte-level ' if self._definition.is_byte_level else ''}{model.type}"),
-            ("entries", f"{self.num_tokens:,}{holes}"),
-            ("special tokens", " ".join(special[:12]) + (f" … {len(special) - 12:,} more" if special[12:] else "")),
-        ]
-        rows += [("pattern", pattern.text)] if pattern else []
-        return to_card("Tokenizer", [*rows, ("fingerprint", self.fingerprint)])
+        return tokenizer_card(self)
 
     # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -921,12 +857,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
         return permission(self._defaults.special if special is None else special, self._special_tokens)
-
-    @property
-    def _covers_more(self) -> bool:
-        """True if an initial symbol may cover text that it does not spell: an unknown character."""
-        model = self._definition.model
-        return not isinstance(model, Bpe) or model.level == "char"
 
     def _uses_template(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens

@@ -4,7 +4,9 @@
 facts        steps within a pretoken: merges, a lattice, longest-match attempts
 lazy         lazily computed sequence
 explanation  explanation of a text, as JSON
+explain      its assembly from the core's results
 entry        merge tree of a vocabulary entry
+card         card of a tokenizer, for notebooks
 text_report  plain-text report
 page         HTML report
 ```
@@ -12,7 +14,9 @@ page         HTML report
 
 from __future__ import annotations
 
+from .card import tokenizer_card
 from .entry import entry_tree
+from .explain import explain
 from .explanation import Explanation
 from .facts import (
     Edge,
@@ -23,7 +27,6 @@ from .facts import (
     Lattice,
     Segmentation,
     WordPieceAttempts,
-    explained,
 )
 from .lazy import LazySequence
 
@@ -39,5 +42,6 @@ __all__ = [
     "Segmentation",
     "WordPieceAttempts",
     "entry_tree",
-    "explained",
+    "explain",
+    "tokenizer_card",
 ]

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
+from ..definition import Bpe, Pieces
 from ..drawing import Tree
-from .facts import MergeResult, explained
+from ..spelling import Spelling
+from ..vocab_view import ADDED, BYTE, SPECIAL, UNREACHABLE, UNUSED
+from .explain import TokenizerLike, covers_other_bytes
+from .facts import explained
 
 __all__ = ["entry_tree"]
 
+# Kinds of entries that no merges build -> the note on their tree.
+_NOT_MERGED = {
+    ADDED: "an added token: matched as a whole, not built by merges",
+    SPECIAL: "a special token: matched as a whole, not built by merges",
+    UNUSED: "an unused piece, which no text yields",
+    BYTE: "a byte token: it encodes part of a character that is not in the vocabulary",
+    UNREACHABLE: "its spelling has a character outside the byte alphabet, so no text yields it",
+}
 
-def entry_tree(
-    id: int,
-    describe: Callable[[int], bytes],
-    merged: MergeResult | None,
-    merges: Iterable[tuple[int, int, int]] | None,
-    *,
-    by_chars: bool,
-    alone: str = "",
-) -> Tree:
-    """Returns the merge tree of an entry.
 
-    Args:
-        id: id of the entry.
-        describe: id -> bytes of the token.
-        merged: result of merging the entry's bytes; None if the model's input would be other than these bytes.
-        merges: (left, right, new) by rank, used if `merged` is None; None if the model has no list of merges.
-        by_chars: whether initial symbols may cover other bytes than they spell.
-        alone: reason why the entry has no tree; empty if it has one.
-    """
-    if alone:
-        return Tree.listed(id, {}, describe, alone)
+def entry_tree(tok: TokenizerLike, id: int) -> Tree:
+    """Implements `Tokenizer.tree`. The id must be in the vocabulary."""
+    describe, model = Spelling(tok), tok.definition.model
+    if note := _NOT_MERGED.get(tok._core.kind(id)):
+        return Tree.listed(id, {}, describe, note)
+    if not isinstance(model, Bpe | Pieces):
+        return Tree.listed(id, {}, describe, "this model has no merges")
+    merged = tok._core.explain_entry(id)
     if merged is not None:
-        data = describe(id)
+        data, by_chars = describe(id), covers_other_bytes(tok.definition)
         pretoken = explained((0, len(data)), data, False, False, None, [], merged, None, None, by_chars=by_chars)
         tree = Tree.of(pretoken, describe)
         ids = [tree.nodes[root].id for root in tree.roots]
@@ -40,9 +38,9 @@ def entry_tree(
             return tree
         note = f"id {id} is not reachable by merges: its bytes merge into {len(ids)} tokens"
         return Tree.of(pretoken, describe, note)
-    if merges is None:
+    if not isinstance(model, Bpe):
         return Tree.listed(id, {}, describe, "this model has no list of merges")
     by_result: dict[int, tuple[int, int, int]] = {}
-    for rank, (left, right, new) in enumerate(merges):
+    for rank, (left, right, new) in enumerate(tok.merges):
         by_result.setdefault(new, (left, right, rank))
     return Tree.listed(id, by_result, describe)

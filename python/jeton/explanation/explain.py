@@ -1,0 +1,76 @@
+"""Assembly of an `Explanation` from the core's results.
+
+Of a long text, only the pretokens and tokens that the reports display are computed; the others on first access.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+from .._core import Tokenizer as Core
+from ..definition import Bpe, Definition
+from ..encoding import Encoding
+from ..special import Special
+from ..spelling import Spelling
+from . import limits
+from .explanation import Explanation
+from .facts import ExplainedPretoken, ExplanationTotals, explained
+from .lazy import LazySequence
+
+__all__ = ["TokenizerLike", "covers_other_bytes", "explain"]
+
+
+class TokenizerLike(Protocol):
+    """Members of a tokenizer that explanations use."""
+
+    _core: Core
+
+    @property
+    def definition(self) -> Definition: ...  # noqa: D102
+    @property
+    def merges(self) -> Sequence[tuple[int, int, int]]: ...  # noqa: D102
+    def tokenize(self, text: str | bytes, *, special: Special | None = None) -> Encoding: ...  # noqa: D102
+    @property
+    def _added(self) -> Mapping[bytes, int]: ...
+    def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None: ...
+    def _uses_template(self, add_special_tokens: bool | None) -> bool: ...
+    def _tokenize(
+        self,
+        text: str | bytes,
+        pair: str | bytes | None,
+        special: Special | None,
+        add_special_tokens: bool | None,
+        most: int = ...,
+    ) -> Encoding: ...
+
+
+def explain(tok: TokenizerLike, text: str | bytes, special: Special | None) -> Explanation:
+    """Implements `Tokenizer.explain`."""
+    by_chars = covers_other_bytes(tok.definition)
+
+    def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
+        found, num_pretokens, num_merges, num_tokens, added = tok._core.explain(
+            text, tok._permission(special), most=most
+        )
+        explained_pretokens = [explained(*pretoken, by_chars=by_chars) for pretoken in found]
+        return explained_pretokens, (num_pretokens, num_merges, num_tokens, added)
+
+    head, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
+    num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
+    shown = tok._tokenize(text, None, special, None, num_shown)[:num_shown]
+    num_tokens += tok._core.num_template_ids() if tok._uses_template(None) else 0
+    return Explanation(
+        str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text,
+        LazySequence(head, num_pretokens, lambda: pretokens(sys.maxsize)[0]),
+        LazySequence(shown, num_tokens, lambda: tok.tokenize(text, special=special)),
+        Spelling(tok),
+        tok._core.alternatives(),
+        ExplanationTotals(num_merges, frozenset(added)),
+    )
+
+
+def covers_other_bytes(definition: Definition) -> bool:
+    """True if an initial symbol may cover text that it does not spell: an unknown character."""
+    return not isinstance(definition.model, Bpe) or definition.model.level == "char"
