@@ -1,11 +1,11 @@
-"""Broken files through `jeton.load`: whatever the bytes, a tokenizer or an error of ours that says where.
+"""Fuzzer of `jeton.load`: any file must give a tokenizer, or a `JetonError` with a location.
 
     python fuzz/loaders.py run KIND --fuzzer target/release/jeton-fuzz --seconds 60 --seed 1 --findings FOLDER [--real]
     python fuzz/loaders.py replay KIND FILE…
 
-Sound files of a kind are made here; `jeton-fuzz mutants` changes them; each is loaded, used, written and read again.
-What must hold: no exception but `JetonError` and `OSError`, a `FormatError` has a place, 5 s and 2 GB are enough.
-``--real`` takes the vocabularies of the folder that ``JETON_TEST_DATA`` names.
+Valid files of each kind are generated here and mutated by `jeton-fuzz mutants`. Each mutant is loaded, used, saved and
+loaded again. Properties: only `JetonError` and `OSError` are raised, a `FormatError` has a location, and 5 s and 2 GB
+suffice. ``--real`` uses the vocabularies in the folder ``JETON_TEST_DATA``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ import jeton
 TEXTS = ("low lower 今天 ab", "", " a  b\n<unk><s>\u2581 É don't 123", "🙂" * 20 + "\u0301\x00", "ab" * 400)
 MOST_SECONDS = 5.0
 MOST_BYTES = 2 << 30
-BETWEEN = b"\n=====\n"  # two files in one input; as in fuzz/src/targets/formats.rs
+BETWEEN = b"\n=====\n"  # separates two files in one input; as in fuzz/src/targets/formats.rs
 CORPUS = ["low lower lowest 今天 newer wider é ab abc 123", "the old man told the old tale, don't we?"] * 3
 
-# kind -> (what jeton-fuzz calls the files, how they are named, options of load)
+# kind -> (format in jeton-fuzz, file names, options of load)
 KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "tokenizer_json": ("hf_json", "tokenizer.json", {}),
     "ranks": ("ranks", "some.tiktoken", {"pattern": "gpt2"}),
@@ -53,7 +53,7 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def hf_files() -> Iterator[bytes]:
-    """A tokenizer.json of every model, with many of the parts."""
+    """tokenizer.json files of all models, with many components."""
     for options in (
         {"pattern": "gpt2"},
         {"end_of_word": "</w>", "unk_token": "<unk>"},
@@ -180,7 +180,7 @@ def hf_files() -> Iterator[bytes]:
 
 
 def sentencepiece_files() -> Iterator[bytes]:
-    """Small models of every type, trained where the library is here."""
+    """Small models of all types, trained if sentencepiece is installed."""
     try:
         import sentencepiece
     except ImportError:
@@ -207,7 +207,7 @@ def sentencepiece_files() -> Iterator[bytes]:
 
 
 def tekken_files() -> Iterator[bytes]:
-    """A tekken.json of each version of the format."""
+    """tekken.json files of all versions of the format."""
     tokens = [bytes([i]) for i in range(256)] + [b"ab", b"lo", b"low", " 今".encode()]
     vocab = [
         {"rank": i, "token_bytes": base64.b64encode(token).decode(), "token_str": token.decode("utf-8", "replace")}
@@ -229,7 +229,7 @@ def tekken_files() -> Iterator[bytes]:
 
 
 def files(kind: str) -> list[bytes]:
-    """Sound files of a kind."""
+    """Valid files of a kind."""
     ranks = [
         b"%s %d" % (base64.b64encode(token), i)
         for i, token in enumerate([bytes([i]) for i in range(256)] + [b"ab", b"low"])
@@ -258,7 +258,7 @@ def files(kind: str) -> list[bytes]:
 
 
 def real_files(kind: str) -> list[bytes]:
-    """Vocabularies in use, of this kind."""
+    """Published vocabularies of a kind."""
     folder = Path(os.environ["JETON_TEST_DATA"]) / "vocabs"
     wanted = {
         "tokenizer_json": "*.tokenizer.json",
@@ -272,11 +272,11 @@ def real_files(kind: str) -> list[bytes]:
 
 
 class WrongError(Exception):
-    """What must hold does not."""
+    """A property is violated."""
 
 
 class Loader:
-    """Loads, uses and writes one input after the other."""
+    """Loads, uses and saves inputs, one after the other."""
 
     def __init__(self, kind: str) -> None:
         _, self.name, self.options = KINDS[kind]
@@ -291,7 +291,7 @@ class Loader:
         shutil.rmtree(self.folder)
 
     def load(self, data: bytes) -> jeton.Tokenizer:
-        """The tokenizer of an input."""
+        """Loads an input."""
         path = self.folder / self.name
         if self.kind == "gpt2_pair":
             data, _, merges = data.partition(BETWEEN)
@@ -302,7 +302,7 @@ class Loader:
         return jeton.load(self.folder if self.kind == "config" else path, **self.options)
 
     def check(self, data: bytes) -> tuple[str, str]:
-        """What an input did: fine, refused or wrong, and a message."""
+        """Outcome of an input: fine, refused or wrong, and a message."""
         began = time.thread_time()
         try:
             tok = self.load(data)
@@ -335,18 +335,18 @@ class Loader:
         return ("wrong", f"slow: use takes {used:.1f} s") if used > 2 * MOST_SECONDS else ("fine", "")
 
     def plain(self, error: BaseException) -> str:
-        """An error's message without the path."""
+        """Message of an error, without the path."""
         return str(error).replace(str(self.folder), "")
 
     def told(self, error: BaseException) -> str:
-        """An error that should not be, and where it comes from."""
+        """Message of an unexpected error, with its origin."""
         frames = traceback.extract_tb(error.__traceback__)
         ours = [frame for frame in frames if "jeton" in frame.filename and "loaders" not in frame.filename] or frames
         place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
         return f"{type(error).__name__} at {place}: {self.plain(error)[:300]}"
 
     def use(self, tok: jeton.Tokenizer) -> None:
-        """Encodes and decodes with it, writes it and reads it again."""
+        """Encodes, decodes, saves and loads again."""
         for text in TEXTS:
             for special in ("none", "all"):
                 with contextlib.suppress(jeton.JetonError):
@@ -371,15 +371,15 @@ class Loader:
 
 
 def signature(outcome: tuple[str, str]) -> str:
-    """A message without what differs from input to input."""
-    head = re.sub(r"(?<![:\w])(0x)?[0-9a-f]*[0-9][0-9a-f]*", "", outcome[1])  # but not the number of a line of Python
+    """Message without the parts that vary between inputs."""
+    head = re.sub(r"(?<![:\w])(0x)?[0-9a-f]*[0-9][0-9a-f]*", "", outcome[1])  # except line numbers of Python
     for quote in "'\"`":
         head = head.partition(quote)[0]
     return f"{outcome[0]} {head[:120]}"
 
 
 def smaller(data: bytes, is_same: Callable[[bytes], bool], seconds: float) -> bytes:
-    """Leaves out members and items of JSON, then bytes, as long as the outcome stays the same."""
+    """Minimizes an input: removes members and items of JSON, then bytes, while the outcome stays the same."""
     until = time.monotonic() + seconds
 
     def reduced(value: Any, rebuild: Callable[[Any], Any]) -> Any:
@@ -425,7 +425,7 @@ def smaller(data: bytes, is_same: Callable[[bytes], bool], seconds: float) -> by
 
 
 def mutants(fuzzer: str, kind: str, seeds: list[bytes], seed: int) -> Iterator[bytes]:
-    """Changed files without end; first the files as they are, then cut at every place of some."""
+    """Endless mutants: first the files themselves, then truncated files, then random changes."""
     yield from seeds
     rng = random.Random(seed)  # noqa: S311
     for file in seeds:
@@ -446,7 +446,7 @@ def mutants(fuzzer: str, kind: str, seeds: list[bytes], seed: int) -> Iterator[b
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Loads mutants until the time is over; the last line printed is JSON."""
+    """Loads mutants for a given time; the last line of output is JSON."""
     seeds = real_files(arguments.kind) if arguments.real else files(arguments.kind)
     arguments.findings.mkdir(parents=True, exist_ok=True)
     with Loader(arguments.kind) as loader:
@@ -493,7 +493,7 @@ def _run(arguments: argparse.Namespace, loader: Loader, seeds: list[bytes]) -> N
 
 
 def main() -> None:
-    """Reads the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")

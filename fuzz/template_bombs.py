@@ -1,4 +1,4 @@
-"""Chat templates that make much from little: variants of known bombs, by family."""
+"""Bombs: chat templates that create large values from small input, as variants of known ones, by family."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["FAMILIES", "bomb"]
 
 
 class Bombs:
-    """Variants of templates that are known to produce much from little: a method for each family."""
+    """Generator of bombs; one method for each family."""
 
     def __init__(self, seed: int | str) -> None:
-        """A generator whose bombs are the same for the same seed."""
+        """Seeds the generator."""
         self._random = random.Random(seed)
 
     def number(self, low: int = 4, high: int = 12) -> int:
-        """A large number, of some size between powers of ten."""
+        """Random large number; its logarithm is uniform."""
         return int(10 ** self._random.uniform(low, high))
 
     def text(self) -> str:
-        """An expression for a text, short or long, the template's or a message's."""
+        """Expression for a short or long text, of the template or of a message."""
         atom = self._random.choice(
             ["'a'", "'é'", "'今'", "'😀'", "messages[0].content", "messages[2].content", "'a\\tb\\n'"]
         )
@@ -119,7 +119,7 @@ class Bombs:
         ])  # fmt: skip
 
     def others(self) -> str:
-        """What was found while these were repaired."""
+        """Bombs that were found during the fixes of the other families."""
         n, m = self.number(), self.number(0, 7)
         return self._random.choice([
             f"(1).to_bytes({n}, 'big')", f"({self.text()} * {m})[1:]", f"('a' * {m}).rfind('b' ~ 'a' * {m})", f"{self.text()} | title",
@@ -135,7 +135,7 @@ class Bombs:
         ])  # fmt: skip
 
     def around(self, bomb: str) -> str:
-        """A template in which an expression is used in one of many ways."""
+        """Template that uses an expression in a random way."""
         return self._random.choice([
             "{{{{ ({0}) | length }}}}", "{{{{ {0} }}}}", "{{% set a = {0} %}}{{{{ a | length }}}}", "{{{{ [{0}, {0}] | length }}}}",
             "{{% for i in range(9999) %}}{{% set a = {0} %}}{{% endfor %}}", "{{% if ({0}) %}}yes{{% endif %}}", "{{{{ ({0}) == ({0}) }}}}",
@@ -161,6 +161,6 @@ FAMILIES = (
 
 
 def bomb(family: str, seed: int, number: int) -> str:
-    """The template of a family, a seed and a number."""
+    """Generates the template of a family, a seed and a number."""
     bombs = Bombs(f"{family} {seed} {number}")
     return bombs.around(getattr(bombs, family)())

@@ -1,4 +1,4 @@
-"""Chat templates from a grammar: literals, operators, filters, tests, methods, functions, loops, macros, namespaces."""
+"""Generator of chat templates from a grammar: literals, operators, filters, tests, methods, functions, statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = [
     "%Y", "%c", "%2000000000d", "%_999999Y", "upper", "list", "string", "odd", "in", "aaaaaaaaaaaaaaaa",
 ]  # fmt: skip
 SIZES = [0, 1, 2, 3, 9, 99, 999, 9999, 99_999, 10**6, 10**7]
-# What templates may use: (of, name, parameters, result). Kinds: t text, n number, l list, d dict, c condition, a any.
+# Operations of templates: (of, name, parameters, result). Kinds: t text, n number, l list, d dict, c condition, a any.
 FILTERS = """
     n abs - n|l batch linecount:n,fill_with:a l|t capitalize - t|t center width:n t|l count - n|a default default_value:a,boolean:c a
     d dictsort case_sensitive:c,by:t,reverse:c l|t e - t|n filesizeformat binary:c t|l first - a|t float default:n n|t format a:a,b:n t
@@ -55,7 +55,7 @@ NAMES = {
 
 
 class Operation(NamedTuple):
-    """A filter or a method: of which kind of value, with which parameters, and what it gives."""
+    """Filter or method: kind of the value it applies to, parameters, kind of the result."""
 
     of: str
     name: str
@@ -76,14 +76,14 @@ FILTER_TABLE, METHOD_TABLE = _table(FILTERS), _table(METHODS)
 
 
 class Grammar:
-    """Templates at random: most expressions have the types that what they are given to expects, some have others."""
+    """Random templates. Most expressions have the expected types, some have others."""
 
     def __init__(self, seed: int | str) -> None:
-        """A generator whose templates are the same for the same seed."""
+        """Seeds the generator."""
         self._random = random.Random(seed)
 
     def template(self) -> str:
-        """A template."""
+        """Random template."""
         head = "{% set ns = namespace(x='ab', l=[1]) %}{% set x = 'a-b c' %}{% set n = 3 %}{% set l = ['b', 'a'] %}"
         head += "{% set d = {'a': x, 'content': 'b'} %}{% macro m(a, b=1) %}{{ a }}" + self._random.choice(
             ["", self.statement(1)]
@@ -91,7 +91,7 @@ class Grammar:
         return head + "{% endmacro %}" + "".join(self.statement(2) for _ in range(self._random.randint(1, 3))) + "\n"
 
     def statement(self, depth: int) -> str:
-        """One statement."""
+        """Random statement."""
         any, of = self._random, self.expression
         name = any.choice("tnld")
         variable = {"t": any.choice(["x", "ns.x"]), "n": "n", "l": any.choice(["l", "ns.l"]), "d": "d"}[name]
@@ -105,7 +105,7 @@ class Grammar:
             )
         body = self.statement(depth - 1) + (self.statement(depth - 1) if any.random() < 0.3 else "")
         kind = any.randrange(10)
-        if kind < 4:  # a loop, in which something may grow
+        if kind < 4:  # a loop whose values may grow
             grown = any.choice([
                 "ns.x = ns.x ~ ns.x", "ns.x = ns.x + x", "ns.l = [ns.l, ns.l]", "ns.l = ns.l + ns.l", "ns.l = ns.l * 9", "ns.l = (ns.l,)",
                 "ns.x = " + of("t", 2), "ns.l = " + of("l", 2), "ns.l = {'a': ns.l, 'b': ns.l}", "ns.x = ns.x | replace('a', ns.x)",
@@ -126,7 +126,7 @@ class Grammar:
         return "{% with x = " + of("t", 3) + " %}" + body + "{% endwith %}"
 
     def expression(self, kind: str, depth: int) -> str:
-        """One expression of a kind."""
+        """Random expression of a kind."""
         any = self._random
         if any.random() < 0.02:
             return self.wild(depth)
@@ -149,7 +149,7 @@ class Grammar:
         return self.made(kind, depth)
 
     def operated(self, kind: str, depth: int) -> str:
-        """An operator between two values."""
+        """Random operator with two values."""
         any, inner = self._random, partial(self.expression, depth=depth - 1)
         if kind == "n":
             return f"({inner('n')} {any.choice(['+', '-', '*', '/', '//', '%', '**'])} {inner('n')})"
@@ -170,7 +170,7 @@ class Grammar:
         return f"({inner('t')} {any.choice(['+ ' + inner('t'), '~ ' + inner('a')])})"
 
     def applied(self, table: list[Operation], kind: str, depth: int) -> str:
-        """A filter or a method."""
+        """Random filter or method."""
         operation = self.operation(table, gives=kind)
         value = self.expression(operation.of, depth - 1)
         called = self.call(operation, depth - 1)
@@ -180,14 +180,14 @@ class Grammar:
         return text
 
     def operation(self, table: list[Operation], of: str | None = None, gives: str | None = None) -> Operation:
-        """One of a table; those that are left out of Jinja are rare."""
+        """Random operation of a table; unsupported ones are rare."""
         rows = [row for row in table if of in (None, row.of) and gives in (None, row.gives)]
         refused = "pprint random urlencode urlize xmlattr encode to_bytes as_integer_ratio maketrans append update hex"
         common = [row for row in rows if row.name not in refused.split()]
         return self._random.choice(common if common and self._random.random() < 0.98 else rows or table)
 
     def call(self, operation: Operation, depth: int) -> str:
-        """A name with its arguments, by position and by name."""
+        """Call with positional and keyword arguments."""
         any = self._random
         if operation.name == "map" and any.random() < 0.7:
             other = self.operation(FILTER_TABLE, any.choice("tl"))
@@ -195,7 +195,7 @@ class Grammar:
         return f"{operation.name}({', '.join(self.arguments(operation, depth))})"
 
     def arguments(self, operation: Operation, depth: int) -> list[str]:
-        """Some of an operation's arguments."""
+        """Arguments for some of the parameters."""
         any = self._random
         parameters = operation.parameters[: any.choice([1, 2, 9])]
         given, named = [], False
@@ -205,7 +205,7 @@ class Grammar:
         return given
 
     def made(self, kind: str, depth: int) -> str:
-        """A value from its values, or from a function."""
+        """Literal of a collection, or a call of a function."""
         any, inner = self._random, partial(self.expression, depth=depth - 1)
         return any.choice({
             "t": ["m({0}, b={1})", "strftime_now('%d %B')", "({0} ~ {1})", "cycler({2}, {2}).next()", "joiner({2})()"],
@@ -215,7 +215,7 @@ class Grammar:
         }[kind]).format(inner("a"), inner("a"), inner("t"), inner("l"), inner("d"), inner("n"))  # fmt: skip
 
     def condition(self, depth: int) -> str:
-        """A comparison or a test."""
+        """Random comparison or test."""
         any = self._random
         kind = any.choice("tnlda")
         value = self.expression(kind, depth - 1)
@@ -230,7 +230,7 @@ class Grammar:
         return f"({value} {any.choice(operators)} {self.expression(kind, depth - 1)})"
 
     def wild(self, depth: int) -> str:
-        """Anything of anything."""
+        """Random operation on a value of any type."""
         any, value = self._random, self.expression("a", depth - 1)
         arguments = ", ".join(self.expression("a", depth - 1) for _ in range(any.randrange(3)))
         return any.choice([
@@ -240,7 +240,7 @@ class Grammar:
         ])  # fmt: skip
 
     def atom(self, kind: str) -> str:
-        """A literal or a name."""
+        """Random literal or name."""
         any = self._random
         if any.random() < 0.4:
             return any.choice(NAMES[kind])

@@ -1,17 +1,16 @@
-"""Hostile chat templates through `Tokenizer.chat`: text within limits, or an error of ours, whatever the template.
+"""Fuzzer of `Tokenizer.chat`: any template must give text within the limits, or a `JetonError`.
 
     python fuzz/templates.py run --minutes 10 --seed 1
     python fuzz/templates.py bombs --each 200 --seed 1
     python fuzz/templates.py show --seed 1 --number 17
 
-``run`` generates templates from a grammar: literals, operators, filters, tests, methods and functions with arguments by
-position and by name, loops, macros, blocks and namespaces. ``bombs`` generates variants of templates that are known to
-produce much from little. Each runs in a process of its own, forked from this one (so not on Windows), whose address
-space is limited and whose processor time and peak memory are measured. What must hold: no exception but `JetonError`,
-10 s (30 s until it is killed), 512 MB above the start, and no special token, for no template here spells one and each
-message does.
+``run`` generates templates from a grammar: literals, operators, filters, tests, methods and functions with positional
+and keyword arguments, loops, macros, blocks and namespaces. ``bombs`` generates variants of templates that create large
+values. Each template runs in a forked process (so not on Windows) with limited address space, whose CPU time and peak
+memory are measured. Properties: no exception except `JetonError`; at most 10 s (killed after 30 s) and 512 MB of
+additional memory; and no special token in the output, since all messages spell one and no template does.
 
-A finding is printed with its template; ``show`` prints the template of a seed and a number.
+Findings are printed with their templates; ``show`` prints the template of a seed and a number.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from jeton.chat import limits
 
 MOST_SECONDS = 10.0
 MOST_BYTES = 512 << 20
-RESERVED = 512 << 20  # of address space for stacks and arenas, beside the bytes that are used
+RESERVED = 512 << 20  # address space for stacks and arenas, in addition to used memory
 
 TOK = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [], special_tokens={"<s>": 256})
 MESSAGES = [
@@ -49,20 +48,20 @@ TOOLS = [{"type": "function", "function": {"name": "<s>", "parameters": {"a": [1
 
 
 class Outcome(NamedTuple):
-    """What became of a template."""
+    """Outcome of a template."""
 
     finding: str  # empty: none
     kind: str  # "text", or the name of the error
-    seconds: float  # of the processor's time, so that other processes do not count
-    peak: int  # bytes above the start
+    seconds: float  # CPU time
+    peak: int  # additional bytes
 
 
 def attempt(template: str) -> tuple[str, str]:
-    """Renders and encodes: a finding, and what came out."""
+    """Renders and encodes; returns a finding (or an empty string) and the kind of the result."""
     try:
         chat = TOK.chat(MESSAGES, template=template, tools=TOOLS)
     except jeton.JetonError as error:
-        # An error of ours that stands for one of Python's: the limits did not see it coming.
+        # A Jeton error caused by a Python error that the limits failed to prevent.
         missed = isinstance(error.__cause__, MemoryError | SystemError)
         finding = repr(error.__cause__) if missed else "a long message" if len(str(error)) > 2000 else ""
         return finding, type(error).__name__
@@ -74,7 +73,7 @@ def attempt(template: str) -> tuple[str, str]:
 
 
 def forked(template: str) -> Outcome:
-    """The same in a process of its own, under limits."""
+    """Calls `attempt` in a forked process with limits."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -116,7 +115,7 @@ def _work(template: str, writing: int) -> None:
 
 
 def check(templates: Iterator[tuple[str, str]], quiet: bool) -> tuple[list[Outcome], int]:
-    """The outcomes of templates by name, and how many are findings."""
+    """Runs named templates; returns their outcomes and the number of findings."""
     outcomes, found = [], 0
     for name, template in templates:
         outcome = forked(template)
@@ -130,7 +129,7 @@ def check(templates: Iterator[tuple[str, str]], quiet: bool) -> tuple[list[Outco
 
 
 def row(name: str, outcomes: list[Outcome], found: int) -> str:
-    """A line of the table."""
+    """Row of the table."""
     texts = sum(outcome.kind == "text" for outcome in outcomes)
     seconds = sorted(outcome.seconds for outcome in outcomes)
     median = seconds[len(seconds) // 2]
@@ -140,7 +139,7 @@ def row(name: str, outcomes: list[Outcome], found: int) -> str:
 
 
 def main() -> int:
-    """Runs what was asked for; 1 if anything was found."""
+    """Runs the command; returns 1 if there are findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("command", choices=["run", "bombs", "show"])
     parser.add_argument("--minutes", type=float, default=1, help="run: how long")

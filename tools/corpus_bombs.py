@@ -1,9 +1,8 @@
-"""Decompression bombs: generated files of some kilobytes that hold gigabytes, each trained on in a process of its own.
+"""Decompression bombs: generated files of some kilobytes that contain gigabytes; each is trained on in a new process.
 
-Each has to end in an error of Jeton's, in a MemoryError or in a tokenizer, within 10 seconds and 512 MB above what the
-process had before, under an address space of 4 GB. Seconds are those of the processor, user and system together, so
-that other work on the machine does not count; two minutes on the clock are the end. What kills the process, runs longer
-or takes more is printed, and the exit code is 1.
+Each run must end with a Jeton error, a MemoryError or a tokenizer, within 10 seconds and 512 MB of additional memory,
+with an address space of 4 GB. Seconds are CPU time (user and system), which other load does not affect; after two
+minutes of wall time a run is killed. Violations and crashes are printed, and the exit code is 1.
 
     python tools/corpus_bombs.py --variants 200        # of each of the three families: about 20 minutes on two cores
     python tools/corpus_bombs.py --family nul --seed 7 --variants 1
@@ -31,11 +30,11 @@ from typing import NamedTuple
 
 FAMILIES = ("nul", "lines", "string")
 MOST_SECONDS, MOST_MB, ADDRESS_SPACE = 10.0, 512, 4 << 30
-UNIT = 1 << 20  # bytes of a part that is compressed once and repeated
+UNIT = 1 << 20  # bytes of a unit that is compressed once and repeated
 
 
 class Variant(NamedTuple):
-    """One bomb: its file, how it is read, and what it is."""
+    """One bomb: file, reading options and description."""
 
     path: Path
     options: dict[str, object]
@@ -52,7 +51,7 @@ def zstd_zeros(byte: bytes, num_bytes: int) -> bytes:
 
 
 def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> bytes:
-    """`head`, `unit` so many times, and `tail`, as members or frames that follow each other."""
+    """Compresses `head`, `repeat` times `unit`, and `tail`, as consecutive members or frames."""
     if codec == "zst":
         import zstandard
 
@@ -65,7 +64,7 @@ def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> by
 
 
 def make(family: str, seed: int, folder: Path) -> Variant:
-    """The bomb of a seed."""
+    """Generates the bomb of a seed."""
     rng = random.Random(f"{family}-{seed}")  # noqa: S311
     codec = rng.choice(["gz", "bz2", "xz", "zst"])
     num_mb = rng.choice([5, 15, 17, 64, 300, 800, 1000, 3000, 5000])
@@ -115,7 +114,7 @@ print(json.dumps([time.process_time() - began, peak() - before, said]))
 
 
 def run(variant: Variant) -> tuple[float, int, str, bool]:
-    """Seconds, megabytes above the start, what came of it, and whether that is allowed."""
+    """Trains on a bomb; returns seconds, additional megabytes, the outcome, and whether it is permitted."""
     command = [sys.executable, "-c", WORKER, str(variant.path), json.dumps(variant.options), str(ADDRESS_SPACE)]
     began = time.monotonic()
     try:
@@ -129,7 +128,7 @@ def run(variant: Variant) -> tuple[float, int, str, bool]:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--variants", type=int, default=20, help="of each family")
     parser.add_argument("--seed", type=int, default=0, help="of the first variant")

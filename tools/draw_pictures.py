@@ -1,9 +1,9 @@
-"""Draws the pictures of docs/pictures/ that show tokens: five texts in a terminal and in a notebook, a tree of merges.
+"""Draws the pictures of tokens in docs/pictures/: five texts in a terminal and in a notebook, and a merge tree.
 
     python tools/draw_pictures.py VOCABS [--browser /usr/bin/chromium]
 
-VOCABS is a folder with ``r50k_base.tiktoken`` and ``o200k_base.tiktoken``. Needs playwright and Chromium. Widths of
-letters are the machine's fonts', so pictures made elsewhere differ a little.
+VOCABS is a folder with ``r50k_base.tiktoken`` and ``o200k_base.tiktoken``. Needs playwright and Chromium. Text
+widths depend on the installed fonts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TEXTS = {
 CELL = 10  # pixels
 WORD = " tokenization"
 
-# The 256 colors of a terminal, from the 17th on: a cube, then greys.
+# Terminal colors 16 to 255: a color cube, then grays.
 LEVELS = (0, 95, 135, 175, 215, 255)
 
 
 def rgb(code: int) -> str:
-    """One of the 256 colors."""
+    """RGB value of one of the 256 terminal colors."""
     if code >= 232:
         return "#" + f"{8 + 10 * (code - 232):02x}" * 3
     if code < 16:
@@ -46,7 +46,7 @@ def rgb(code: int) -> str:
 
 
 def screen(ansi: str) -> str:
-    """What a terminal shows, as HTML: one box a cell, for a terminal neither joins letters nor turns them round."""
+    """Renders terminal output as HTML, one box for each cell: terminals neither join nor reorder letters."""
     lines = []
     for line in ansi.split("\n"):
         boxes = []
@@ -62,7 +62,7 @@ def screen(ansi: str) -> str:
 
 
 def characters(run: str) -> Iterator[str]:
-    """Letters with the marks on them."""
+    """Splits into letters with their combining marks."""
     held = ""
     for character in run:
         if held and cells(character) and character != "\ufe0f":
@@ -74,7 +74,7 @@ def characters(run: str) -> Iterator[str]:
 
 
 def look(codes: list[int]) -> str:
-    """The style of an escape sequence, of those that drawings have."""
+    """CSS for the parameters of an escape sequence."""
     ink, ground, style = "", "", ""
     while codes:
         code = codes.pop(0)
@@ -100,7 +100,7 @@ h2 {{ font-size: 14px; margin: 16px 0 4px; font-weight: 600 }} h2:first-child {{
 
 
 def photograph(browser: Browser, name: str, body: str, *, dark: bool, width: int = 860) -> None:
-    """Draws a page and keeps it as a picture."""
+    """Renders a page and saves a picture of it."""
     scheme = "dark" if dark else "light"
     page = browser.new_page(viewport={"width": width + 44, "height": 400}, device_scale_factor=1.5, color_scheme=scheme)
     colors = {"ground": "#16181d", "ink": "#e8e8e8"} if dark else {"ground": "#ffffff", "ink": "#1a1a1a"}
@@ -110,7 +110,7 @@ def photograph(browser: Browser, name: str, body: str, *, dark: bool, width: int
 
 
 def main() -> None:
-    """Draws all of them."""
+    """Draws all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabs", type=Path)
     parser.add_argument("--browser", default="/usr/bin/chromium")

@@ -1,19 +1,19 @@
-"""Fuzzes every reader, encode and decode, one target after the other, on the stable toolchain.
+"""Fuzzes all readers, encoding and decoding, one target after the other, on the stable toolchain.
 
     python tools/fuzz.py --minutes 60
     python tools/fuzz.py --minutes 5 --target pipeline --seed 7
     python tools/fuzz.py --coverage --minutes 60 --target pipeline
 
-Builds `fuzz/` (a crate of its own, in no wheel), runs each of its targets, and each kind of file through `jeton.load`
-(`fuzz/loaders.py`, for which Jeton has to be installed), as processes with limited memory, and prints a table. A
-finding is made small and written to ``fuzz/findings/``, which git ignores; one that was worth a repair moves to
-``testdata/fuzz/``, where tests replay it for ever (see ``testdata/fuzz/index.toml``).
+Builds the crate in `fuzz/`, runs each of its targets, and each file format with `jeton.load` (`fuzz/loaders.py`, which
+needs Jeton installed), in processes with limited memory, and prints a table. Findings are minimized and written to
+``fuzz/findings/``, which git ignores. Findings that were fixed are moved to ``testdata/fuzz/``, where tests replay them
+(see ``testdata/fuzz/index.toml``).
 
-With ``--coverage``, libFuzzer guides the same targets by the branches that inputs reach, in a build with
-AddressSanitizer, debug assertions and overflow checks; minutes are those of the processor there. Python's loaders are
-left out. Its corpus, in ``fuzz/corpus/``, starts from the targets' seeds, ``testdata/fuzz/`` and
-``testdata/hostile/``, and grows with each run; git ignores it. The build needs Linux, a C++ compiler, and the stable
-toolchain with ``RUSTC_BOOTSTRAP=1``, which this script sets.
+With ``--coverage``, libFuzzer runs the same targets guided by branch coverage, in a build with AddressSanitizer, debug
+assertions and overflow checks; minutes are CPU time, and Python's loaders are left out. Its corpus in
+``fuzz/corpus/``, which git ignores, starts from the targets' seeds, ``testdata/fuzz/`` and ``testdata/hostile/``, and
+grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which
+this script sets.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from sanitize import instrumented
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
-# Targets that do more in one run, and have more to find, get more time.
+# Targets with slow runs and many features get more time.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
-# Compared values are not traced (`-sanitizer-coverage-trace-compares`): that took half of the pipeline's time, and the
-# mutations of `fuzz/src/mutate` know the words of each format.
+# Comparisons are not traced (`-sanitizer-coverage-trace-compares`): that took half of the pipeline's time, and the
+# mutations of `fuzz/src/mutate` have a dictionary for each format.
 COVERAGE = (
     "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cdebug-assertions=yes", "-Coverflow-checks=yes",
 )  # fmt: skip
-# Bytes of an input: the pipeline's time grows with its input, and its generator makes 24 kB at most.
+# Maximum bytes of an input: the pipeline's time grows with its input, and its generator yields at most 24 kB.
 LONGEST = {"pipeline": 1 << 14}
 # Files of `testdata/hostile/` that are inputs of a target.
 HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
@@ -61,12 +61,12 @@ def build(coverage: bool) -> dict[str, Path]:
 
 
 def limit() -> None:
-    """Memory that a run cannot pass; runs in the child."""
+    """Limits the memory of a run; called in the child process."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
 def once(command: list[str], target: str, seconds: float, seed: int, findings: Path) -> dict[str, Any]:
-    """One process; what it reports, or what is left of it when it died."""
+    """Runs one process; returns its report, or a finding if it crashed."""
     options = ["--seconds", str(seconds), "--seed", str(seed), "--findings", str(findings)]
     try:
         done = subprocess.run(
@@ -91,7 +91,7 @@ def once(command: list[str], target: str, seconds: float, seed: int, findings: P
 
 
 def fuzz(target: str, fuzzer: Path, seconds: float, seed: int) -> dict[str, Any]:
-    """Runs a target until its time is over, again with another seed where a process died."""
+    """Runs a target for a given time, with another seed after each crash."""
     findings = ROOT / "fuzz" / "findings" / target
     findings.mkdir(parents=True, exist_ok=True)
     if target.startswith("load-"):
@@ -113,7 +113,7 @@ def fuzz(target: str, fuzzer: Path, seconds: float, seed: int) -> dict[str, Any]
 
 
 def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> dict[str, Any]:
-    """Runs a target under libFuzzer until it has used so many seconds of the processor, or has found something."""
+    """Runs a target under libFuzzer for `seconds` of CPU time, or until a finding."""
     corpus, findings = ROOT / "fuzz" / "corpus" / target, ROOT / "fuzz" / "findings" / target
     findings.mkdir(parents=True, exist_ok=True)
     if not corpus.exists():
@@ -125,7 +125,7 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
     row: dict[str, Any] = {"target": target, "executions": 0, "fine": 0, "findings": []}
     log = findings / "libfuzzer.log"
     began = processor_seconds()
-    # libFuzzer counts wall time, and this process may get a part of a processor: it runs again until the time is used.
+    # libFuzzer limits wall time, which may be more than CPU time on a shared machine, so it runs repeatedly.
     while (left := seconds - (processor_seconds() - began)) > 10 or not row["executions"]:
         options = {
             "max_total_time": max(int(left), 1), "seed": seed, "timeout": 300, "rss_limit_mb": MOST_BYTES >> 20,
@@ -147,13 +147,13 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
 
 
 def processor_seconds() -> float:
-    """What the processes that ended have used, user and system together."""
+    """CPU time (user and system) of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def main() -> int:
-    """Runs what was asked for; 1 if anything was found."""
+    """Runs the selected targets; returns 1 if there are findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=10, help="for all targets together")
     parser.add_argument("--target", action="append", help="only this one; may be given again")

@@ -1,9 +1,9 @@
-"""Records what the real tokenizers make of the playground's classics.
+"""Records the tokens of real vocabularies for the playground's Classics view.
 
-    python tools/record_classics.py FOLDER      FOLDER holds cl100k_base.tiktoken and the like
+    python tools/record_classics.py FOLDER      FOLDER contains cl100k_base.tiktoken and other vocabularies
 
-Writes recorded.json beside the stories, which the page shows, marked as recorded, where a vocabulary is not on the
-machine. A test compares it with the real files.
+Writes recorded.json. The page displays these results, marked as recorded, if a vocabulary is not on the machine. A test
+compares them with the real files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[1] / "python/jeton/playground/data"
 
 
 def main(folder: str) -> None:
-    """Answers every panel of every classic, and writes the answers."""
+    """Computes and writes the results of all panels."""
     toks: dict[str, jeton.Tokenizer] = {"bytes": Catalog(cached=False).get("bytes")}
     recorded = {}
     for classic in read("classics.json"):

@@ -1,9 +1,9 @@
-"""Takes the pictures of the playground in docs/pictures/.
+"""Takes the screenshots of the playground in docs/pictures/.
 
     python tools/screenshots.py VOCABS [NAME]... [--into FOLDER]
 
 VOCABS is a folder with ``o200k_base.tiktoken``, ``cl100k_base.tiktoken``, ``r50k_base.tiktoken`` and
-``t5-small.tokenizer.json``. Needs the extra ``play``, playwright and Chromium. Without a NAME it takes all of them.
+``t5-small.tokenizer.json``. Needs the extra ``play``, playwright and Chromium. Default: all pictures.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 def press(place: int) -> Callable[[Page], None]:
-    """Presses a token."""
+    """Returns an action that clicks on a token."""
     return lambda page: page.locator(".pane .t").nth(place).click()
 
 
 def nothing(page: Page) -> None:
-    """Leaves the page as it opens."""
+    """No action."""
 
 
 def to_the_languages(page: Page) -> None:
-    """Scrolls down to the chart."""
+    """Scrolls to the chart of languages."""
     page.locator(".costs").evaluate("one => one.scrollIntoView()")
 
 
 class Shot(NamedTuple):
-    """One picture."""
+    """One screenshot."""
 
     state: dict[str, Any]
     wait: str
@@ -56,7 +56,7 @@ class Shot(NamedTuple):
 
 
 def everywhere(name: str, state: dict[str, Any], wait: str) -> dict[str, Shot]:
-    """A view in light, in dark, and on a narrow screen."""
+    """Screenshots of a view: light, dark, narrow."""
     return {
         name: Shot(state, wait),
         f"{name}-dark": Shot(state, wait, scheme="dark"),
@@ -92,7 +92,7 @@ SHOTS = {
 
 
 def main() -> None:
-    """Opens a playground, goes through the pictures, closes it."""
+    """Starts a playground and takes the screenshots."""
     parser = argparse.ArgumentParser(description="Take the pictures of the playground.")
     parser.add_argument("vocabs", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(SHOTS))
@@ -114,7 +114,7 @@ def main() -> None:
                 page.goto(f"http://127.0.0.1:{port}/#{urlencode(pairs)}")
                 page.locator(shot.wait).first.wait_for()
                 shot.act(page)
-                page.wait_for_timeout(700)  # what follows a press, and fonts
+                page.wait_for_timeout(700)  # for the request after a click, and for fonts
                 page.screenshot(path=args.into / f"{name}.png")
                 page.close()
                 print(name)

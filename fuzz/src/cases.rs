@@ -1,14 +1,13 @@
-//! Texts and parts of tokenizers made at random, as JSON.
+//! Generators of random texts and pipeline components, as JSON.
 //!
-//! Random tokens glued together find more than random text; so texts are made of the vocabulary's contents, of
-//! characters that the stages treat in their own ways, of runs of one thing, and now and then of bytes that are no
-//! text.
+//! Concatenated random tokens find more defects than random text. Texts therefore consist of the vocabulary's contents,
+//! of characters that some stage handles specially, of runs, and sometimes of invalid UTF-8.
 
 use serde_json::{json, Value};
 
 use crate::rng::Rng;
 
-/// Characters and short texts that some stage treats in its own way.
+/// Characters and short texts that some stage handles specially.
 pub const SNIPPETS: &[&str] = &[
     "a",
     "b",
@@ -110,7 +109,7 @@ pub const SNIPPETS: &[&str] = &[
     "\u{1100}\u{1161}\u{11a8}",
 ];
 
-/// A text of up to some 100 snippets, mostly short; `own` are the contents of the vocabulary at hand.
+/// Generates a text of up to about 100 snippets, mostly fewer; `own` are the contents of the vocabulary.
 pub fn text(rng: &mut Rng, own: &[&str]) -> String {
     let mut out = String::new();
     for _ in 0..rng.length(100) {
@@ -125,7 +124,7 @@ pub fn text(rng: &mut Rng, own: &[&str]) -> String {
     out
 }
 
-/// Reads text, with bytes that are no UTF-8 now and then.
+/// Generates a text, sometimes with invalid UTF-8.
 pub fn bytes(rng: &mut Rng, own: &[&str]) -> Vec<u8> {
     let mut out = text(rng, own).into_bytes();
     if rng.once_in(4) {
@@ -147,7 +146,7 @@ pub fn bytes(rng: &mut Rng, own: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Bytes in JSON: a text, or `{"hex": "ff00"}`.
+/// Converts bytes to JSON: a text, or `{"hex": "ff00"}`.
 pub fn to_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),
@@ -158,7 +157,7 @@ pub fn to_json(bytes: &[u8]) -> Value {
 /// Length limit of a repeated text; lower where instrumentation makes every byte slower.
 const LONGEST: usize = if cfg!(feature = "coverage") { 1 << 18 } else { 1 << 22 };
 
-/// And back; also `{"repeat": "ab", "times": 1000}`.
+/// Converts JSON to bytes; also `{"repeat": "ab", "times": 1000}`.
 pub fn from_json(value: &Value) -> Option<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Some(text.as_bytes().to_vec());
@@ -172,7 +171,7 @@ pub fn from_json(value: &Value) -> Option<Vec<u8>> {
     hex.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// A short text of the kind that options take.
+/// Generates a short text for an option.
 pub fn word(rng: &mut Rng) -> String {
     match rng.below(4) {
         0 => rng.pick(SNIPPETS).to_string(),
@@ -186,7 +185,7 @@ fn character(rng: &mut Rng) -> String {
     word(rng).chars().next().unwrap_or('\u{2581}').to_string()
 }
 
-/// A regex that is sound, mostly.
+/// Generates a regex, mostly a valid one.
 pub fn regex(rng: &mut Rng) -> String {
     match rng.below(3) {
         0 => any_regex(rng),
@@ -209,7 +208,7 @@ pub fn regex(rng: &mut Rng) -> String {
     }
 }
 
-/// A regex put together from what regexes are made of.
+/// Generates a regex from random syntax elements.
 pub fn any_regex(rng: &mut Rng) -> String {
     const ATOMS: &[&str] = &[
         "a",
@@ -283,7 +282,7 @@ pub fn any_regex(rng: &mut Rng) -> String {
     out
 }
 
-/// One of HF's or SentencePiece's normalizers.
+/// Generates a normalizer of HF or SentencePiece.
 pub fn normalizer(rng: &mut Rng) -> Value {
     let flag = |rng: &mut Rng| rng.once_in(2);
     match rng.below(14) {
@@ -306,7 +305,7 @@ pub fn normalizer(rng: &mut Rng) -> Value {
     }
 }
 
-/// One of HF's pre-tokenizers, or a pattern.
+/// Generates a pre-tokenizer of HF, or a pattern.
 pub fn splitter(rng: &mut Rng) -> Value {
     let flag = |rng: &mut Rng| rng.once_in(2);
     let behavior = rng.pick(&["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"]).to_string();
@@ -329,7 +328,7 @@ pub fn splitter(rng: &mut Rng) -> Value {
     }
 }
 
-/// One of HF's or SentencePiece's decoders.
+/// Generates a decoder of HF or SentencePiece.
 pub fn decoder(rng: &mut Rng) -> Value {
     let flag = |rng: &mut Rng| rng.once_in(2);
     match rng.below(14) {
@@ -353,7 +352,7 @@ pub fn decoder(rng: &mut Rng) -> Value {
     }
 }
 
-/// A list of decoders; SentencePiece's stands alone.
+/// Generates a list of decoders; SentencePiece's is the only one of its list.
 pub fn decoders(rng: &mut Rng) -> Value {
     let mut parts: Vec<Value> = (0..rng.length(5)).map(|_| decoder(rng)).collect();
     if let Some(at) = parts.iter().position(|part| part["type"] == "SentencePiece").filter(|_| !rng.once_in(20)) {
@@ -362,7 +361,7 @@ pub fn decoders(rng: &mut Rng) -> Value {
     json!(parts)
 }
 
-/// A template for texts and pairs.
+/// Generates a template for texts and pairs.
 pub fn template(rng: &mut Rng, num_ids: usize) -> Value {
     let list = |rng: &mut Rng, both: bool| {
         let mut items = Vec::new();
@@ -376,9 +375,9 @@ pub fn template(rng: &mut Rng, num_ids: usize) -> Value {
     json!({"single": list(rng, false), "pair": list(rng, true), "trim_offsets": rng.once_in(2), "add_prefix_space": rng.once_in(2)})
 }
 
-/// A precompiled charsmap in base64, made of random rules, now and then damaged.
+/// Generates a precompiled character map in base64, with random rules, sometimes corrupt.
 ///
-/// The form is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves point to.
+/// The format is SentencePiece's: the length of a double-array trie, the trie, and the texts that its leaves refer to.
 /// Units are those of Darts-clone (S. Yata): offset, label, leaf bit.
 pub fn charsmap(rng: &mut Rng) -> String {
     let mut map = charsmap_bytes(rng);
@@ -388,11 +387,11 @@ pub fn charsmap(rng: &mut Rng) -> String {
     base64::Engine::encode(&base64::prelude::BASE64_STANDARD, map)
 }
 
-/// A charsmap of one-byte and two-byte rules.
+/// Builds a character map of one-byte and two-byte rules.
 pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
     let mut texts: Vec<u8> = Vec::new();
     let mut units = vec![0u32; 1024];
-    // The root's children are at 256 ^ label, each with a block of its own for its leaf, or a further child.
+    // The root's children are at 256 ^ label; each has a separate block for its leaf, or for a further child.
     units[0] = unit_offset(0, 256);
     let mut block = 512;
     for _ in 0..rng.length(12).max(1) {
@@ -405,7 +404,7 @@ pub fn charsmap_bytes(rng: &mut Rng) -> Vec<u8> {
         texts.extend(word(rng).bytes().filter(|&byte| byte != 0));
         texts.push(0);
         units.resize(units.len().max(block + 256), 0);
-        // A leaf hangs at label 0 of the node's block.
+        // A leaf is stored at label 0 of the node's block.
         units[node] = unit_offset(node, block) | u32::from(label) | (1 << 8);
         units[block] = at | (1 << 31);
         block += 256;

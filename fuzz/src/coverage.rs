@@ -1,14 +1,13 @@
-//! libFuzzer's entry points: the targets of this crate, guided by coverage.
+//! Entry points for libFuzzer: the targets of this crate, guided by coverage.
 //!
-//! `tools/fuzz.py --coverage` builds and runs this. The environment variable `JETON_FUZZ_TARGET` names the target; the rest of the
-//! command line is libFuzzer's own (<https://llvm.org/docs/LibFuzzer.html>). An input that violates what a target checks ends in a
-//! panic, which libFuzzer reports with a stack trace and keeps as `crash-…`.
+//! `tools/fuzz.py --coverage` builds and runs this. The environment variable `JETON_FUZZ_TARGET` names the target; the command line is
+//! libFuzzer's (<https://llvm.org/docs/LibFuzzer.html>). A violated property panics; libFuzzer reports it with a stack trace and saves the
+//! input as `crash-…`.
 //!
-//! Mutations are half those of [`mutate`], which know JSON, protobuf and lines, and half libFuzzer's own, which know
-//! the compared values that the instrumented code has seen.
+//! Half of the mutations are those of [`mutate`], which understand JSON, protobuf and lines, and half are libFuzzer's.
 
 #![no_main]
-// Errors end the process: libFuzzer reports a finding in no other way.
+// Errors abort the process, as libFuzzer requires for a finding.
 #![allow(clippy::panic)]
 
 use std::sync::OnceLock;
@@ -18,10 +17,10 @@ use jeton_fuzz::rng::Rng;
 use jeton_fuzz::targets::{self, Outcome, Target};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-/// Environment variable with the target's name.
+/// Environment variable with the name of the target.
 const VARIABLE: &str = "JETON_FUZZ_TARGET";
 
-/// The target, and its seeds for mutations that splice two inputs.
+/// The target, with its seeds for mutations that splice two inputs.
 fn target() -> &'static (&'static Target, Vec<Vec<u8>>) {
     static TARGET: OnceLock<(&'static Target, Vec<Vec<u8>>)> = OnceLock::new();
     TARGET.get_or_init(|| {
@@ -48,7 +47,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
         (1..=8, _) => mutate::mutate(&data[..size], seeds, target.shape, target.words, &mut rng),
         _ => return fuzzer_mutate(data, size, max_size),
     };
-    // libFuzzer takes no empty input from a mutator.
+    // libFuzzer does not accept an empty input from a mutator.
     if changed.is_empty() || changed.len() > max_size {
         return fuzzer_mutate(data, size, max_size);
     }

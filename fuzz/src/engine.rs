@@ -1,8 +1,7 @@
-//! The loop: choose an input, change it, run the target, look at the outcome.
+//! The fuzzing loop: choose an input, mutate it, run the target, classify the outcome.
 //!
-//! Before each run the input is written to a file, so that what ends the process (a stack overflow, memory, a run that
-//! does not end) leaves its cause behind. Time is the thread's own, and the least of three runs: others may be using
-//! the machine.
+//! Each input is written to a file before the run, so it is available if the process crashes or hangs. Time is the CPU
+//! time of the thread, the minimum of three runs, because the machine may be shared.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -19,21 +18,21 @@ use crate::mutate;
 use crate::rng::Rng;
 use crate::targets::{Outcome, Target};
 
-/// Time limit of a run: this long for each byte of input, and [`FLOOR`] more: a hundred times the usual.
+/// Time limit of a run for each byte of input, in addition to [`FLOOR`]: a hundred times the usual time.
 const PER_BYTE: Duration = Duration::from_micros(20);
 const FLOOR: Duration = Duration::from_millis(400);
 
-/// Factor of all limits on time: instrumented code with AddressSanitizer is several times slower, and
-/// libFuzzer has a limit of its own.
+/// Factor of all time limits: instrumented code with AddressSanitizer is several times slower, and libFuzzer has its own
+/// limit.
 pub const SLOWDOWN: u32 = if cfg!(feature = "coverage") { 10 } else { 1 };
 
-/// After this long a run is taken to have no end, and the process stops.
+/// Timeout of a run, after which the process exits.
 const ENDLESS: Duration = Duration::from_secs(20);
 
-/// The status of the process when a run does not end.
+/// Exit code after a timeout.
 pub const STATUS_ENDLESS: i32 = 70;
 
-/// Largest pool: novelty is judged by messages, and a message may hold parts of the input.
+/// Maximum size of the pool: novelty is judged by messages, which may contain parts of the input.
 const MOST_KEPT: usize = 5000;
 
 /// Options of a run.
@@ -41,7 +40,7 @@ const MOST_KEPT: usize = 5000;
 pub struct Limits {
     /// Time limit.
     pub time: Duration,
-    /// The first input's seed.
+    /// Seed of the first input.
     pub seed: u64,
     /// Folder for findings, and the file `current`.
     pub findings: PathBuf,
@@ -52,11 +51,11 @@ pub struct Limits {
 pub struct Report {
     /// Inputs run.
     pub executions: u64,
-    /// Of these, inputs that were fine.
+    /// Inputs that were accepted.
     pub fine: u64,
     /// Inputs kept because their outcome was new.
     pub kept: usize,
-    /// The other kinds of outcome, and how often each was seen, the most frequent first.
+    /// Other kinds of outcomes with their frequencies, in descending order.
     pub outcomes: Vec<(String, u64)>,
     /// One line for each kind of finding.
     pub findings: Vec<String>,
@@ -77,7 +76,7 @@ pub fn outcome(target: &Target, input: &[u8]) -> Outcome {
     }
 }
 
-/// The least time that two runs take.
+/// Minimum time of two runs.
 pub fn least(run: impl Fn()) -> Duration {
     let timed = |_| {
         let began = cpu_time();
@@ -87,7 +86,7 @@ pub fn least(run: impl Fn()) -> Duration {
     (0..2).map(timed).min().unwrap_or_default()
 }
 
-/// Processor time of this thread; where the system does not say, the time of day.
+/// CPU time of this thread; wall time if the system does not support it.
 pub fn cpu_time() -> Duration {
     static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -99,7 +98,7 @@ thread_local! {
     static PANIC: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
 }
 
-/// Panics are remembered instead of printed.
+/// Records panics instead of printing them.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
@@ -117,13 +116,13 @@ fn caught(target: &Target, input: &[u8]) -> Outcome {
         .unwrap_or_else(|_| Outcome::Wrong(format!("panic: {}", PANIC.with(|message| message.borrow().clone()))))
 }
 
-/// A message without what differs from input to input: numbers, and everything from the first quotation on.
+/// Removes the parts of a message that vary between inputs: numbers, and everything from the first quotation mark on.
 pub fn signature(message: &str) -> String {
     let end = message.find(['"', '`', '\'']).unwrap_or(message.len());
     message[..end].chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }
 
-/// Runs a target on changed inputs until the time is over.
+/// Runs a target on mutated inputs until the time limit.
 ///
 /// # Errors
 /// Files that cannot be written.
@@ -177,7 +176,7 @@ pub fn run(target: &Target, corpus: Vec<Vec<u8>>, limits: &Limits) -> std::io::R
     Ok(report)
 }
 
-/// The next input: made anew, or one of the pool changed.
+/// Returns the next input: a generated one, or a mutant of one in the pool.
 pub fn choose(target: &Target, pool: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     match target.generate {
         Some(generate) if pool.is_empty() || !rng.once_in(3) => generate(rng),
@@ -189,7 +188,7 @@ pub fn choose(target: &Target, pool: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Writes a finding, as found and minimized, with its outcome.
+/// Writes a finding, original and minimized, with its outcome.
 fn record(
     target: &Target,
     input: &[u8],
@@ -213,14 +212,14 @@ fn record(
     Ok(path)
 }
 
-/// Start of the current run, if there is one.
+/// Start of the current run, if any.
 type Clock = Arc<Mutex<Option<Instant>>>;
 
 fn clock(watch: &Clock) -> std::sync::MutexGuard<'_, Option<Instant>> {
     watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Starts the thread that ends the process when the present run began long ago.
+/// Starts the watchdog thread, which exits the process after a timeout.
 fn watchdog() -> Clock {
     let watch = Clock::default();
     let watched = Arc::clone(&watch);

@@ -1,19 +1,18 @@
-//! Fuzzing: seeds, mutations that know the shape of a file, and what must hold of every outcome.
+//! Structure-aware fuzzing: seeds, mutations, generators, and properties of every outcome.
 //!
 //! ```text
-//! rng       a seeded generator, so that a run can be repeated
-//! mutate    bytes, lines, JSON and protobuf, changed at random
-//! cases     tokenizers and texts, made at random, as JSON
-//! targets   the code under test, and its properties
-//! engine    the loop: choose, change, run, look
-//! minimize  a finding, made small
-//! coverage  libFuzzer's loop in place of the engine's: a program of its own, with the feature of that name
+//! rng       seeded random numbers: runs are reproducible
+//! mutate    mutations of bytes, lines, JSON and protobuf
+//! cases     generators of tokenizers and texts, as JSON
+//! targets   code under test, and its properties
+//! engine    the fuzzing loop
+//! minimize  minimization of findings
+//! coverage  libFuzzer's loop instead of the engine's: a separate program, with the feature of that name
 //! ```
 //!
-//! An input whose outcome has a message not seen before joins the pool, which stands in for coverage. A run ends in one
-//! of three ways: the input is fine, it is refused by one of our errors, or something is wrong. A panic, a stack
-//! overflow, too much memory or time are found by the engine or by `tools/fuzz.py`, which runs this as a process of its
-//! own.
+//! An input whose outcome has a new message joins the pool; messages replace coverage as feedback. An input is accepted,
+//! refused with an error of ours, or violates a property. The engine detects panics and timeouts; `tools/fuzz.py`, which
+//! runs it as a child process, detects stack overflows and excessive memory.
 
 pub mod cases;
 pub mod engine;

@@ -3,10 +3,10 @@
 //!     jeton-fuzz list
 //!     jeton-fuzz run TARGET --seconds 60 --seed 1 --findings FOLDER [--show 20] [FILE…]
 //!     jeton-fuzz replay TARGET FILE…
-//!     jeton-fuzz seeds TARGET --findings FOLDER               writes the target's seeds, and inputs that its generator makes
-//!     jeton-fuzz mutants TARGET --seed 1 [FILE…]      changed files without end, each behind its length (4 bytes, little endian)
+//!     jeton-fuzz seeds TARGET --findings FOLDER               writes the target's seeds and generated inputs
+//!     jeton-fuzz mutants TARGET --seed 1 [FILE…]      endless mutants, each after its length (4 bytes, little endian)
 //!
-//! `run` prints one JSON line at its end, and before it the most frequent outcomes if asked to. Files are more seeds.
+//! `run` prints one JSON line at its end, after the most frequent outcomes (`--show`). Files are additional seeds.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -90,10 +90,10 @@ fn run(given: Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Generated inputs that `seeds` writes.
+/// Number of generated inputs that `seeds` writes.
 const NUM_GENERATED: usize = 500;
 
-/// Writes a corpus for coverage-guided fuzzing to start from.
+/// Writes the initial corpus of coverage-guided fuzzing.
 fn seeds(given: Arguments) -> Result<(), Failure> {
     std::fs::create_dir_all(&given.findings)?;
     let mut inputs = (given.target.seeds)();

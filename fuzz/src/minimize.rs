@@ -1,7 +1,7 @@
-//! A finding made small: parts are left out as long as the outcome stays the same.
+//! Minimization of findings: removes parts while the outcome stays the same.
 //!
-//! Bytes are reduced by halves, quarters and so on (Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing input"),
-//! JSON by members and items first, so that what is left is still a file one can read.
+//! Delta debugging: bytes are removed in halves, quarters and so on (Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing
+//! input"); of JSON, members and items are removed first, so that the result stays readable.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::mutate::{nodes, Shape};
 
-/// A small input for which `same` holds, as it does for `input`.
+/// Returns a minimal input for which `same` holds, as it does for `input`.
 pub fn minimize(input: &[u8], shape: Shape, time: Duration, same: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let began = Instant::now();
     let goes_on = || began.elapsed() < time;
@@ -50,7 +50,7 @@ fn by_value(input: Vec<u8>, same: &impl Fn(&[u8]) -> bool, goes_on: &impl Fn() -
     value.to_string().into_bytes()
 }
 
-/// Smaller values to put in a value's place, the smallest first.
+/// Smaller replacements of a value, the smallest first.
 fn candidates(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(items) => {

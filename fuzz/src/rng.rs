@@ -1,11 +1,11 @@
-//! A seeded generator: SplitMix64 (Steele, Lea, Flood 2014), small and good enough for choosing mutations.
+//! Seeded pseudorandom generator: SplitMix64 (Steele, Lea, Flood 2014).
 
 /// Pseudorandom numbers from a seed.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,7 +19,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 where `end` is 0.
+    /// Random number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 {
             return 0;
@@ -27,27 +27,27 @@ impl Rng {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// A number from `start` to `end`, both included.
+    /// Random number from `start` to `end`, inclusive.
     pub fn between(&mut self, start: usize, end: usize) -> usize {
         start + self.below(end + 1 - start)
     }
 
-    /// True once in `n` times.
+    /// True with probability 1/`n`.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of `items`, which are not empty.
+    /// Random element of `items`, which is not empty.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 
-    /// Chooses a value that is not copied.
+    /// Random element of `items`, by reference.
     pub fn any<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// A small length, mostly: half of them 0 or 1, rarely up to `most`.
+    /// Random length, mostly small: half of them 0 or 1, rarely up to `most`.
     pub fn length(&mut self, most: usize) -> usize {
         let shift = self.below(usize::BITS as usize - most.leading_zeros() as usize + 1);
         self.below((1 << shift) + 1).min(most)

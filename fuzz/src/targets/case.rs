@@ -1,7 +1,7 @@
-//! A tokenizer and texts as one JSON object, so that a finding can be read, made smaller and kept.
+//! A tokenizer and texts as one JSON object, so that findings are readable and can be minimized.
 //!
 //! ```text
-//! options   parts of a tokenizer
+//! options   components of a tokenizer
 //! bytes     ids 0…255 are the bytes
 //! fallback  "token" or "byte": 256 entries "<0x00>"… of that kind, from the id 300 on
 //! entries   [id, kind, content]
@@ -17,9 +17,9 @@ use serde_json::{json, Value};
 use crate::cases;
 use crate::rng::Rng;
 
-/// First id of the fallback's entries.
+/// First id of the byte-fallback entries.
 pub const FALLBACK: u32 = 300;
-/// First id of the others.
+/// First id of other entries.
 pub const OTHERS: u32 = 600;
 
 const KINDS: [(&str, Kind); 6] = [
@@ -39,7 +39,7 @@ fn numbers(value: &Value) -> Vec<u32> {
     value.as_array().into_iter().flatten().filter_map(|number| u32::try_from(number.as_u64()?).ok()).collect()
 }
 
-/// Builds the tokenizer of a case; `None` if it is no case.
+/// Builds the tokenizer of a case; `None` for an invalid case.
 pub fn tokenizer(case: &Value) -> Option<Result<Tokenizer>> {
     let mut entries: Vec<(u32, Kind, Vec<u8>)> = Vec::new();
     if case["bytes"] == true {
@@ -101,7 +101,7 @@ impl Making {
     }
 }
 
-/// A case at random: a model of any type that fits its vocabulary, mostly; parts around it; texts.
+/// Generates a case: a model of any type, mostly consistent with its vocabulary, with components and texts.
 pub fn make(rng: &mut Rng) -> Value {
     let mut making = Making { entries: Vec::new(), merges: Vec::new(), next: OTHERS };
     let model_type = rng.pick(&[

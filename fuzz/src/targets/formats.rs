@@ -1,4 +1,4 @@
-//! The readers of files.
+//! Targets of the file formats.
 
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::format::{layout, merges_txt, sentencepiece, tekken, vocab_txt};
@@ -7,10 +7,10 @@ use jeton_core::vocab::{Kind, Vocab};
 use super::{refused, wrong, Outcome, Target};
 use crate::mutate::Shape;
 
-/// Ids above this make large tables.
+/// Maximum id: larger ones need large tables.
 const HIGH: u32 = 1 << 18;
 
-/// Between the two files of a format that has two.
+/// Separator of the two files of a format that has two.
 const BETWEEN: &[u8] = b"\n=====\n";
 
 pub const TARGETS: &[Target] = &[

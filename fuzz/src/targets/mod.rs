@@ -1,7 +1,7 @@
-//! Targets of fuzzing, and the properties that every input must keep.
+//! Fuzz targets and their properties.
 //!
-//! Every reader: a value, or an error of ours that says where. What is read and written again reads alike. Nothing is
-//! `Internal`.
+//! Every reader returns a value, or an error of ours with a location. Reading, writing and reading again yields an equal
+//! value. No error is `Internal`.
 
 mod case;
 mod formats;
@@ -18,9 +18,9 @@ use crate::rng::Rng;
 pub enum Outcome {
     /// Accepted, with a remark.
     Fine(String),
-    /// It was refused, with this message.
+    /// Refused, with a message.
     Refused(String),
-    /// A property that does not hold.
+    /// Violated property.
     Wrong(String),
 }
 
@@ -42,11 +42,11 @@ pub struct Target {
     pub name: &'static str,
     /// Format of its inputs.
     pub shape: Shape,
-    /// Words that its inputs may hold.
+    /// Dictionary of its inputs.
     pub words: &'static [&'static str],
-    /// Sound inputs to begin with.
+    /// Valid inputs to start from.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Makes an input at random, where that is better than changing one.
+    /// Generates an input, for formats in which that is better than mutation.
     pub generate: Option<fn(&mut Rng) -> Vec<u8>>,
     /// Runs one input.
     pub run: fn(&[u8]) -> Outcome,
@@ -62,10 +62,10 @@ pub fn by_name(name: &str) -> Option<&'static Target> {
     targets().into_iter().find(|target| target.name == name)
 }
 
-/// Messages longer than this repeat the input.
+/// Maximum length of a message; longer ones repeat the input.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// A refusal; `with_place`: it must be a format error that says where.
+/// Checks a refusal; `with_place`: it must be a format error with a location.
 fn refused(error: &Error, with_place: bool) -> Outcome {
     let message = error.to_string();
     if message.len() > LONGEST_MESSAGE {

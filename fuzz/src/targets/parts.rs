@@ -1,7 +1,7 @@
-//! The parts of a pipeline, each alone: an object with the part and the texts it works on.
+//! Targets of single pipeline components: an object with the component and its input texts.
 //!
-//! A draft's pieces stay in order, disjoint, not empty, on character boundaries; its origins stay in the input, one for
-//! each byte.
+//! Properties: the chunks of an aligned text are ascending, disjoint, not empty and on character boundaries; each byte
+//! has an origin within the input.
 
 use jeton_core::aligned_text::AlignedText;
 use jeton_core::pretokenize::Pretokenizer;
@@ -129,7 +129,7 @@ fn case(part: Value, rng: &mut Rng) -> Vec<u8> {
     json!({"part": part, "texts": texts}).to_string().into_bytes()
 }
 
-/// The part as JSON text, and the texts.
+/// The component as JSON text, and the texts.
 fn read(input: &[u8]) -> Option<(String, Vec<String>)> {
     let case: Value = serde_json::from_slice(input).ok()?;
     let texts = case["texts"].as_array().into_iter().flatten();

@@ -1,8 +1,7 @@
-//! Encode and decode, of tokenizers made at random.
+//! Encoding and decoding with random tokenizers.
 //!
-//! What must hold: encode, its batch, its count, its spans and its explanation agree; a special token comes out by
-//! permission alone; byte spans are in order and tile the text together with what was dropped; what comes out can be
-//! decoded; time is linear.
+//! Properties: encode, batch, count, spans and explanation agree; special tokens require permission; byte spans are
+//! ascending and, with dropped ranges, tile the text; all ids can be decoded; time is linear.
 
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ pub const TARGETS: &[Target] = &[Target {
     run,
 }];
 
-/// Most time for encoding a text under a megabyte once.
+/// Maximum time for encoding a text of less than a megabyte.
 const MOST_TIME: Duration = Duration::from_secs(2 * SLOWDOWN as u64);
 
 type Check = std::result::Result<(), String>;
@@ -90,7 +89,7 @@ fn encode(tok: &Tokenizer, text: &[u8], permission: &Permission) -> Result<Vec<u
     Ok(ids)
 }
 
-/// All that is asked of one text.
+/// Checks all properties of one text.
 fn one_text(
     tok: &Tokenizer,
     text: &[u8],
@@ -170,7 +169,7 @@ fn one_text(
     Ok(Outcome::Fine(String::new()))
 }
 
-/// Byte level, one pattern that keeps all, no unknown token, nothing that decodes otherwise.
+/// True if decoding must restore the text: byte level, one lossless pattern, no unknown token, no rewriting decoder.
 fn is_lossless(tok: &Tokenizer, case: &Value) -> bool {
     let options = &case["options"];
     let empty = |name: &str| options[name].as_array().is_some_and(Vec::is_empty);
@@ -234,7 +233,7 @@ fn tiles(encoding: &Encoding, text: &[u8]) -> Check {
     Ok(())
 }
 
-/// Special tokens come by permission, or are the unknown token.
+/// Checks that special tokens are permitted, or the unknown token.
 fn permitted(tok: &Tokenizer, ids: &[u32], permission: &Permission, case: &Value) -> Check {
     if !matches!(permission, Permission::None | Permission::Raise) {
         return Ok(());
