@@ -1,7 +1,7 @@
-"""Texts to measure on: the corpora of JETON_TEST_DATA where it is set, else text that a program makes up.
+"""Corpora for benchmarks: those of JETON_TEST_DATA if it is set, else generated text.
 
-Made-up words repeat less evenly than a language does, so figures from the two are not comparable; the record says
-which it was.
+Generated words have another frequency distribution than a language, so their figures are not comparable; the record
+names the source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
 
 
 def write_corpora(folder: Path, megabytes: float) -> str:
-    """Writes the corpora, each at most so large, and says whence they are."""
+    """Writes the corpora, each limited to `megabytes`, and returns their source."""
     limit = int(megabytes * MEGABYTE)
     data = os.environ.get("JETON_TEST_DATA")
     for name in CORPORA:
@@ -48,7 +48,7 @@ def write_corpora(folder: Path, megabytes: float) -> str:
 
 
 def corpus(name: str, limit: int) -> bytes:
-    """All of a corpus; where text is made up, so much of it."""
+    """Returns a whole corpus; of generated text, `limit` bytes."""
     if data := os.environ.get("JETON_TEST_DATA"):
         return lzma.decompress(Path(data, "corpora", f"{name}.txt.xz").read_bytes())
     return generated_text(min(limit, 35 * MEGABYTE), CORPORA.index(name)).encode()
@@ -59,7 +59,7 @@ def whole_characters(raw: bytes, limit: int) -> bytes:
 
 
 def generated_text(size: int, seed: int) -> str:
-    """Words of made-up syllables, as unevenly frequent as the words of a language."""
+    """Generates words of random syllables with a skewed frequency distribution."""
     choose = random.Random(seed)
     syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "er")]
     words = ["".join(choose.choices(syllables, k=choose.randint(1, 4))) for _ in range(50_000)]
@@ -73,7 +73,7 @@ def generated_text(size: int, seed: int) -> str:
 
 
 def write_documents(source: Path, folder: Path) -> None:
-    """The same documents as files, a thousand lines each."""
+    """Writes documents of a thousand lines as files."""
     if folder.is_dir():
         return
     folder.mkdir()
@@ -82,7 +82,7 @@ def write_documents(source: Path, folder: Path) -> None:
 
 
 def documents(path: Path, *, whole: bool) -> list[str]:
-    """The same documents for everybody: the whole text, or a thousand lines each."""
+    """Returns documents of a thousand lines, or the whole text as one."""
     with open(path, encoding="utf-8", newline="\n") as file:
         if whole:
             return [file.read()]

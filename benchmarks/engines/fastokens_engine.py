@@ -1,4 +1,4 @@
-"""fastokens: flat buffers for many, an encoding for one."""
+"""fastokens: flat buffers for many texts, an encoding for one."""
 
 from __future__ import annotations
 

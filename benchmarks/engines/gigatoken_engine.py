@@ -1,4 +1,4 @@
-"""gigatoken: numpy for one text, an awkward array for many. Its Python layer is stepped over where calls are short."""
+"""gigatoken: numpy array for one text, awkward array for many. Short calls bypass its Python layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import Base, Ids, form
 
 __all__ = ["Engine"]
 
-# of rank files; those of Llama 3 hold entries that no merges reach, which only its tokenizer.json may
+# of rank files; Llama 3 has unreachable entries, which only its tokenizer.json format permits
 SCHEMES = {"r50k_base": "gpt2", "cl100k_base": "gpt4", "o200k_base": "o200k"}
 
 

@@ -1,4 +1,4 @@
-"""splintr: lists, or bytes that numpy reads."""
+"""splintr: lists, or bytes for numpy."""
 
 from __future__ import annotations
 

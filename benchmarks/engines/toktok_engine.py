@@ -1,4 +1,4 @@
-"""toktok: two vocabularies inside the wheel; the encoder behind its private door, as its own benchmark has it."""
+"""toktok: two vocabularies in the wheel; calls its private encoder, as its own benchmark does."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The encoding benchmark behind encoding.py: what is measured, on what, by whom, and what is said of it."""
+"""Harness of the encoding benchmark: cases, texts, engines, worker processes, comparison and report."""

@@ -1,4 +1,4 @@
-"""Which measurements there are: who does what on which text, with which vocabulary, against whom."""
+"""Cases of the benchmark: operation, text, vocabulary and engines of each measurement."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Case", "Turn", "cases"]
 RANKS = ("cl100k_base", "o200k_base", "llama3")
 RANK_ENGINES = (JETON, "gigatoken", HF_RC, "fastokens", "toktok", "splintr", "tiktoken")
 PIECES = ("mistral-v1", "phi-3-mini")
-SMALL_STACK = 256  # KiB; who recurses with the text does not come back from it
+SMALL_STACK = 256  # KiB; overflows if an engine recurses over the text
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one process does.
+    """Work of one process.
 
     Attributes:
-        engine: who.
-        text: which text, as texts.py names them.
-        threads: how many.
-        label: what distinguishes turns of one engine.
-        same: turns with one word here must give the same ids.
-        job: more for the worker.
+        engine: name of the engine.
+        text: name of the text in texts.py.
+        threads: number of threads.
+        label: distinguishes turns of one engine.
+        same: turns with an equal value must give the same ids.
+        job: further options for the worker.
     """
 
     engine: str
@@ -46,16 +46,16 @@ class Turn:
 
 @dataclass(frozen=True)
 class Case:
-    """Turns that belong together.
+    """Turns that are compared with each other.
 
     Attributes:
-        name: "what: vocabulary, text".
-        row: of the table of targets.
-        vocab, text: as the record has them.
+        name: "operation: vocabulary, text".
+        row: row in the table of targets.
+        vocab, text: their names in the record.
         unit: "MB/s", "µs", "ms/MB", "ms" or "MiB".
-        clock: "cpu" of all threads, which a busy machine disturbs least, or "wall" where threads are compared.
-        kind: of the worker's job.
-        once: whether one round is enough: four lengths of one text stand beside each other.
+        clock: "cpu", time of all threads, which other load affects least; or "wall", to compare numbers of threads.
+        kind: kind of the worker's job.
+        once: whether one round suffices, because four lengths of one text are measured.
     """
 
     name: str
@@ -74,46 +74,46 @@ class Case:
 
 
 def cases(threads: int, cores: int) -> Iterator[Case]:
-    """All of them; `threads` is for everybody where threads are not the question."""
+    """All cases; `threads` is used by all engines, except in the cases that compare numbers of threads."""
     clock = "cpu" if threads == 1 else "wall"
     split, whole = {"split": True}, {"split": False}
 
-    def everybody(names: tuple[str, ...], text: str, job: dict[str, Any]) -> tuple[Turn, ...]:
+    def turns_of(names: tuple[str, ...], text: str, job: dict[str, Any]) -> tuple[Turn, ...]:
         return tuple(Turn(name, text, threads, job=job) for name in names)
 
     for vocab in RANKS:
         for kind in KINDS:
             row = "english and code" if kind in ("english", "code") else "other scripts"
-            turns = everybody(RANK_ENGINES, f"halves: {kind}", split)
+            turns = turns_of(RANK_ENGINES, f"halves: {kind}", split)
             yield Case(f"documents: {vocab}, {kind}", row, vocab, kind, "MB/s", turns, clock)
         for kind in ("english", "code", "chinese"):
             row = "other scripts" if kind == "chinese" else "english and code"
-            turns = everybody(RANK_ENGINES[:5], f"long: {kind}", whole)
+            turns = turns_of(RANK_ENGINES[:5], f"long: {kind}", whole)
             yield Case(f"one document: {vocab}, {kind}", row, vocab, kind, "MB/s", turns, clock)
     for vocab in PIECES:
         for kind in KINDS:
-            turns = everybody((JETON, "gigatoken", "sentencepiece", HF_RC, "fastokens", HF), f"halves: {kind}", split)
+            turns = turns_of((JETON, "gigatoken", "sentencepiece", HF_RC, "fastokens", HF), f"halves: {kind}", split)
             yield Case(f"documents: {vocab}, {kind}", "sentencepiece bpe", vocab, kind, "MB/s", turns, clock)
     for vocab in ("t5", "t5 .model", "mbart", "mbart .model", "bert"):
         names = (JETON, "sentencepiece") if vocab.endswith(".model") else (JETON, HF, HF_RC)
         for kind in KINDS:
-            turns = everybody(names, f"halves: {kind}", split)
+            turns = turns_of(names, f"halves: {kind}", split)
             yield Case(f"documents: {vocab}, {kind}", "unigram, wordpiece", vocab, kind, "MB/s", turns, clock)
 
     for call, size, row in (("list", "13 bytes", "list of 13 bytes"), ("array", "1 KB", "array of 1 KB")):
         for vocab in RANKS[:2]:
-            turns = everybody(RANK_ENGINES, f"calls: {size}", {"call": call})
+            turns = turns_of(RANK_ENGINES, f"calls: {size}", {"call": call})
             yield Case(f"calls: {vocab}, {call} of {size}", row, vocab, size, "µs", turns, clock, "calls")
     for vocab in RANKS[:2]:
         for kind in ("english", "chinese"):
-            turns = everybody((JETON, "tiktoken", "gigatoken", HF_RC, "toktok"), f"long: {kind}", {})
+            turns = turns_of((JETON, "tiktoken", "gigatoken", HF_RC, "toktok"), f"long: {kind}", {})
             yield Case(f"decode: {vocab}, {kind}", "decode", vocab, kind, "MB/s", turns, clock, "decode")
-            turns = everybody((JETON, "tiktoken", "gigatoken", "toktok"), f"halves: {kind}", {"call": "count"})
+            turns = turns_of((JETON, "tiktoken", "gigatoken", "toktok"), f"halves: {kind}", {"call": "count"})
             yield Case(f"count: {vocab}, {kind}", "count", vocab, kind, "MB/s", turns, clock, "counts")
 
     for vocab in MODELS:
         for row in WORST:
-            turns = everybody(worst_engines(vocab), f"worst: {row} × 1", {**whole, "tables": True})
+            turns = turns_of(worst_engines(vocab), f"worst: {row} × 1", {**whole, "tables": True})
             yield Case(f"worst: {vocab}, {row}", "worst", vocab, row, "ms/MB", turns)
     for vocab in MODELS:
         for row in WORST:
@@ -136,16 +136,16 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
             )
             yield Case(f"threads: {vocab}, {name}", "threads", vocab, name, "MB/s", turns, "wall")
 
-    turns = everybody((JETON, "gigatoken", HF_RC, "fastokens"), "much", {})
+    turns = turns_of((JETON, "gigatoken", HF_RC, "fastokens"), "much", {})
     yield Case("memory: o200k_base", "memory", "o200k_base", "1 GB", "MiB", turns, "cpu", "memory")
     for vocab in RANKS[:2]:
-        turns = everybody(RANK_ENGINES, "", {})
+        turns = turns_of(RANK_ENGINES, "", {})
         yield Case(f"load: {vocab}", "load", vocab, "", "ms", turns, clock, "load")
     yield Case("import: jeton", "import", "", "", "ms", (Turn(JETON, ""),), "cpu", "import")
 
 
 def worst_engines(vocab: str) -> tuple[str, ...]:
-    """Everybody for one vocabulary, and for the others its own library, which says what the ids are."""
+    """All engines for one vocabulary; for others the original library, which defines the ids."""
     if vocab == "o200k_base":
         return RANK_ENGINES
     kind = VOCABULARIES[vocab].kind

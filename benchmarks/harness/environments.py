@@ -1,7 +1,7 @@
-"""The engines' own environments: virtual environments with pinned packages, made when first needed, kept for later.
+"""Virtual environments of the engines, with pinned packages, created on first use.
 
-A folder's name has a digest of the interpreter and the pins, and a file inside says that it was finished, so a changed
-pin or an interrupted installation makes a new one.
+The name of an environment's folder contains a digest of interpreter and pins, and a marker file is written at the end
+of the installation, so a changed pin or an interrupted installation creates a new one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JETON = "jeton"
 
 @dataclass(frozen=True)
 class EngineSetup:
-    """An engine's name, its adapter's module, and the pins of its environment (none: the interpreter at hand)."""
+    """Name of an engine, module of its adapter, and pins of its environment (none: the current interpreter)."""
 
     name: str
     adapter: str
@@ -31,12 +31,12 @@ class EngineSetup:
 
     @property
     def distribution(self) -> str:
-        """The package whose version is the engine's."""
+        """Package that defines the version of the engine."""
         return self.packages[0].partition("==")[0] if self.packages else self.name
 
 
 def engines() -> dict[str, EngineSetup]:
-    """All of them, Jeton first."""
+    """All engines, Jeton first."""
     found = {JETON: EngineSetup(JETON, "jeton_engine")}
     for name, facts in tomllib.loads(FILE.read_text("utf-8")).items():
         found[name] = EngineSetup(name, facts["adapter"], tuple(facts["packages"]))
@@ -44,10 +44,10 @@ def engines() -> dict[str, EngineSetup]:
 
 
 def interpreter(engine: EngineSetup, folder: Path) -> Path:
-    """The Python that has the engine; installs it on first use.
+    """Returns the Python interpreter of an engine; installs the engine on first use.
 
     Raises:
-        RuntimeError: the installation failed; with the end of what pip said.
+        RuntimeError: the installation failed; with the end of pip's output.
     """
     if not engine.packages:
         return Path(sys.executable)

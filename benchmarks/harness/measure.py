@@ -1,4 +1,4 @@
-"""Starts workers one at a time and reads what they found. Nothing of them outlives the benchmark."""
+"""Runs workers one at a time and reads their results. No worker outlives the benchmark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKER = Path(__file__).resolve().parent / "worker.py"
 
 @dataclass(frozen=True)
 class Found:
-    """What one worker found: phases by name, or why there are none."""
+    """Result of a worker: figures of each phase, or an error."""
 
     phases: dict[str, dict[str, Any]]
     version: str = ""
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Machinery:
-    """Where the engines' interpreters are, and what is the same for all workers."""
+    """Interpreters of the engines, and settings common to all workers."""
 
     pythons: dict[str, Path]
     setups: dict[str, EngineSetup]
@@ -39,7 +39,7 @@ class Machinery:
     limit: float
 
     def run(self, engine: str, job: dict[str, Any], threads: int) -> Found:
-        """One measurement. Whoever takes longer than the limit is ended, and that is what was found."""
+        """Runs one measurement. A worker that exceeds the time limit is killed, which is its result."""
         setup = self.setups[engine]
         given = {**job, "adapter": setup.adapter, "distribution": setup.distribution, "threads": threads}
         environment = {
@@ -80,7 +80,7 @@ class Machinery:
 
 
 def startup_seconds(python: Path, code: str) -> dict[str, float]:
-    """How long Python takes with this code, its own start included."""
+    """Time of a Python process that runs this code, including startup."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([python, "-c", code], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

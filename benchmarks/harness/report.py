@@ -1,4 +1,4 @@
-"""From what workers found to figures, comparisons, a table and the rows of the record."""
+"""Converts results to figures, comparisons, a table and rows of the record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One of Jeton's figures beside what it is compared with."""
+    """A figure of Jeton with the figures it is compared with."""
 
     turn: Turn
     phase: str
@@ -75,7 +75,7 @@ def phases(results: Results) -> list[str]:
 
 
 def judged(case: Case, results: Results, simd: str | None) -> Iterator[Judged]:
-    """Every figure of Jeton's that can be compared."""
+    """All figures of Jeton that can be compared."""
     median = {
         (turn, phase): statistics.median(values)
         for turn, rounds in results.items()
@@ -110,7 +110,7 @@ def judged(case: Case, results: Results, simd: str | None) -> Iterator[Judged]:
 
 
 def problems(results: Results) -> dict[str, str]:
-    """Who gave no figure, and why."""
+    """Engines without a figure, with the reason."""
     return {
         turn.name: " ".join(found.problem.split())
         for turn, rounds in results.items()
@@ -123,7 +123,7 @@ def problems(results: Results) -> dict[str, str]:
 
 
 def table(case: Case, results: Results, simd: str | None, threads_note: str) -> Iterator[str]:
-    """What is printed of a case: a block, or for the many worst cases a line."""
+    """Output for a case: a block, or a line for each worst case."""
     if case.row in ("worst", "length"):
         yield line(case, results, simd)
         return
@@ -169,7 +169,7 @@ def short(value: float) -> str:
 
 
 def rows(case: Case, results: Results, simd: str | None) -> Iterator[dict[str, Any]]:
-    """The record's rows: one a turn and phase, and one for each turn without figures."""
+    """Rows of the record: one for each turn and phase, and one for each turn without figures."""
     compared = {(one.turn, one.phase): one for one in judged(case, results, simd)}
     for turn, rounds in results.items():
         common = {

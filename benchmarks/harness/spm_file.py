@@ -1,8 +1,8 @@
-"""Writes the SentencePiece model that a `tokenizer.json` was converted from, for engines that read only that.
+"""Reconstructs the SentencePiece model of a converted `tokenizer.json`, for engines that read only models.
 
-Covers what Phi-3's and T5's files hold. Phi-3: BPE pieces, merges in order of the scores they had, byte fallback, a
-dummy prefix and no other normalization. T5: Unigram pieces and their scores in 32 bits, the character map, white space
-collapsed. The wire format is protobuf's; fields as in sentencepiece_model.proto.
+Supports the features of Phi-3's and T5's files. Phi-3: BPE pieces, merges in the order of their original scores, byte
+fallback, and a dummy prefix as the only normalization. T5: Unigram pieces with 32-bit scores, the character map, and
+collapsing of white space. The wire format is protobuf; fields as in sentencepiece_model.proto.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTROLS = ("<s>", "</s>", "<pad>")
 
 
 def write_model(source: Path, made: Path) -> Path:
-    """The model of `source`'s vocabulary, without what was added to it later."""
+    """Writes the model of the vocabulary of `source`, without added tokens."""
     facts = json.loads(source.read_text("utf-8"))
     is_bpe = "merges" in facts["model"]
     pieces = of_merges(facts["model"]) if is_bpe else of_scores(facts["model"])
@@ -55,7 +55,7 @@ def of_merges(model: dict[str, Any]) -> Iterator[tuple[str, float, int]]:
 
 def of_scores(model: dict[str, Any]) -> Iterator[tuple[str, float, int]]:
     for id, (piece, score) in enumerate(model["vocab"]):
-        if not piece.startswith("<extra_id_"):  # T5's own, at the end
+        if not piece.startswith("<extra_id_"):  # added by T5 at the end
             special = UNKNOWN if id == model["unk_id"] else CONTROL
             yield piece, score, special if id == model["unk_id"] or piece in CONTROLS else NORMAL
 

@@ -1,4 +1,4 @@
-"""The table of bounds, filled in from a record: for every row how many figures there are, and what the lowest is."""
+"""Summary of a record by the table of targets: number of figures in each row, and the lowest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLD = {
 
 
 def summary(record: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for every row and phase; below them every figure under what it has to reach."""
+    """A line for each row and phase, then all figures that miss their bound."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in record:
         if row.get("ratio"):

@@ -1,7 +1,6 @@
-"""What is to be reached, row by row: figures against the best of named peers, or against a bound.
+"""Targets of the encoder, by row: figures relative to the best of named peers, or absolute bounds.
 
-Rows and bounds are those of the goal that the encoder was built for; "at least" and "goal" beside each figure in the
-table come from here.
+The columns "at least" and "goal" of the table come from here.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Target:
     Attributes:
         kind: "faster" (times as fast as the best peer), "share" (of the best peer's time), "at most" (the figure
             itself), "threads" (one thread's time over that of more), "linear" (time per MB, longest over shortest).
-        least, goal: what has to be reached, and what is wished for.
+        least, goal: required and desired value.
     """
 
     kind: str
@@ -28,7 +27,7 @@ class Target:
     goal: float | None = None
 
     def verdict(self, value: float) -> str:
-        """ "goal", "yes" or "UNDER"; nothing where nothing is asked."""
+        """ "goal", "yes" or "UNDER"; empty without a bound."""
         if self.least is None or self.goal is None:
             return ""
         rising = self.kind in ("faster", "threads")
@@ -72,7 +71,7 @@ LESS_SIMD = Target("faster", 1.0, 1.5)  # peers keep their full width
 
 
 def target(row: str, phase: str, simd: str | None) -> Target:
-    """The bound for a figure; without one, how it is to be compared."""
+    """Target of a figure; without a bound, the kind of comparison."""
     if simd not in (None, "avx512") and row in ("english and code", "other scripts") and phase in ("unseen", "warm"):
         return LESS_SIMD
     return TARGETS.get((row, phase), Target("faster"))

@@ -1,7 +1,7 @@
-"""The texts of all cases, as files that workers read.
+"""Texts of the cases, written to files for the workers.
 
-A corpus that is cut to a size is cut in sixteen places of the whole, and then in two halves; the second is never seen
-before it is timed. Lines that spell a special token are left out: some engines always match those, others never do.
+A corpus is reduced to a size by taking sixteen ranges of it, which are split into two halves; the second half is not
+encoded before it is timed. Lines with special tokens are removed, because engines treat them differently.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALLS = {"13 bytes": 13, "1 KB": 1_000}
 PIECES = 16
 SPECIAL = re.compile(r"</?s>|<unk>|<pad>|<mask>|<\|\w|\[(?:UNK|CLS|SEP|PAD|MASK)\]|<extra_id_|<0x[0-9A-F]{2}>")
 
-Make = Callable[[int, random.Random], str]  # about so many bytes, by chance
+Make = Callable[[int, random.Random], str]  # (number of bytes, random generator) -> text
 
 
 def repeated(unit: str) -> Make:
@@ -39,7 +39,7 @@ def span(first: int, last: int) -> str:
     return "".join(map(chr, range(first, last + 1)))
 
 
-# The inputs on which encoders of today take seconds, overflow the stack or give other ids.
+# Inputs on which some encoders take seconds, overflow the stack or give other ids.
 WORST: dict[str, Make] = {
     "letter a": repeated("a"),
     "spaces": repeated(" "),
@@ -64,12 +64,12 @@ WORST: dict[str, Make] = {
 
 
 class Texts:
-    """Writes a text when it is first asked for.
+    """Texts, written on first use.
 
     Args:
-        data: the folder JETON_TEST_DATA names.
-        folder: where to write.
-        megabytes: the size of a corpus; what is not cut from a corpus keeps its proportion to it.
+        data: the folder JETON_TEST_DATA.
+        folder: output folder.
+        megabytes: size of a corpus; other texts scale with it.
     """
 
     def __init__(self, data: Path, folder: Path, megabytes: float) -> None:
@@ -79,7 +79,7 @@ class Texts:
         self.phases = cache(self._phases)
 
     def _phases(self, spec: str) -> list[tuple[str, str]]:
-        """What `spec` names: phases in their order, each with its file."""
+        """Phases of `spec` in order, each with its file."""
         what, _, which = spec.partition(": ")
         if what == "halves":
             first, second = self.halves(which)
@@ -111,7 +111,7 @@ class Texts:
         return first, self.written(f"half B of {kind}", lambda: "".join(lines[at:]))
 
     def cut(self, kind: str, size: int) -> str:
-        """So much of a corpus, from all over it, in whole lines."""
+        """Whole lines from all parts of a corpus, `size` bytes in total."""
         raw = self.whole(kind)
         step = len(raw) // PIECES
         parts = [raw] if size >= len(raw) else [raw[i * step :][: size // PIECES] for i in range(PIECES)]
@@ -125,12 +125,12 @@ class Texts:
         return corpus(kind, 4 * self.limit)
 
     def unspaced(self) -> str:
-        """Chinese without anything of ASCII, white space above all."""
+        """Chinese text without ASCII characters, in particular without white space."""
         text = re.sub(r"[\x00-\x7f\s]+", "", self.whole("chinese").decode("utf-8"))
         return text[: self.limit // 2]  # three bytes a character
 
     def calls(self, size: int) -> tuple[str, str]:
-        """Two lists of short texts, all different."""
+        """Two lists of short, distinct texts."""
         text = self.cut("english", self.limit).encode("ascii", "ignore").decode()
         texts = list(dict.fromkeys(text[i : i + size] for i in range(0, len(text) - size, size)))
         texts = texts[: min(100_000, 8 * MEGABYTE // size)]

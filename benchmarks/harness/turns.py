@@ -1,4 +1,4 @@
-"""Taking turns: everybody once a round, in a process of its own, and equal ids before any figure."""
+"""Alternating rounds: each engine once in each round, in a new process; ids are compared before figures are used."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .vocabularies import Vocabularies
 
 __all__ = ["Bench", "Different"]
 
-STARTS = 5  # of Python, with and without the import, in one round
+STARTS = 5  # starts of Python, with and without the import, in one round
 
 
-class Different(Exception):  # noqa: N818 - it is what is looked for
-    """Two engines gave different ids; the message says where."""
+class Different(Exception):  # noqa: N818 - a result, not an error
+    """Two engines gave different ids; the message has the location."""
 
 
 @dataclass
 class Bench:
-    """What all cases need."""
+    """Context of all cases."""
 
     machinery: Machinery
     texts: Texts
@@ -42,15 +42,15 @@ class Bench:
     done: int = 0
 
     def take_turns(self, case: Case) -> Results:
-        """All rounds of a case.
+        """Runs all rounds of a case.
 
         Raises:
-            Different: as soon as two disagree, or one with itself.
+            Different: two engines differ, or one engine in two rounds.
         """
         results: Results = {}
         dropped: set[Turn] = set()
         for turn_number in range(self.rounds_of(case)):
-            shift = turn_number % len(case.turns)  # nobody is always first
+            shift = turn_number % len(case.turns)  # the order rotates
             for turn in (*case.turns[shift:], *case.turns[:shift]):
                 self.done += 1
                 if turn in dropped:
@@ -82,7 +82,7 @@ class Bench:
         return {**turn.job, "kind": case.kind, "vocab": vocab, "texts": texts, "total": self.texts.much}
 
     def start_often(self, turn: Turn) -> Found:
-        """What an import adds to starting Python: medians of both, taken in turns."""
+        """Import time: medians of starting Python with and without the import, alternating."""
         python = self.machinery.pythons[turn.engine]
         with_it, without = [], []
         for _ in range(STARTS):
@@ -97,7 +97,7 @@ class Bench:
     # ── equal ids ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def compare(self, case: Case, results: Results, turn: Turn) -> None:
-        """The newest result with everybody's first."""
+        """Compares the newest result with the first result of each engine."""
         newest = results[turn][-1]
         for phase, facts in newest.phases.items():
             if facts.get("exact") is False and turn.engine == JETON and lossless(case.vocab):
@@ -108,7 +108,7 @@ class Bench:
                     raise Different(self.difference(case, other, turn, phase))
 
     def difference(self, case: Case, one: Turn, other: Turn, phase: str) -> str:
-        """Where two turns differ: both once more, with their ids."""
+        """Repeats two turns with ids, and describes their first difference."""
         head = f"{case.name}: {one.name} and {other.name} differ, {phase}"
         if case.kind not in ("texts", "calls", "counts"):
             return head
@@ -131,7 +131,7 @@ def lossless(vocab: str) -> bool:
 
 
 def first_difference(one: tuple[Any, Any], other: tuple[Any, Any], decode: Callable[[list[int]], bytes]) -> str:
-    """The first document, and the first place in it."""
+    """Describes the first difference: document, position and tokens."""
     documents = min(len(one[1]), len(other[1]))
     if len(one[1]) != len(other[1]):
         return f"{len(one[1])} documents and {len(other[1])}"

@@ -1,8 +1,8 @@
-"""The vocabularies that are measured, in every form that an engine reads.
+"""Vocabularies of the benchmark, in the formats that the engines read.
 
-What one engine needs and the data folder lacks is written here from what is there: a `tokenizer.json` for a rank file,
-with the split and the flags under which such files are published, and a SentencePiece model for a `tokenizer.json`
-that was converted from one. Special tokens are left out of rank files: nobody then looks for them.
+Formats that the data folder lacks are written here: a `tokenizer.json` for a rank file, with the split and the flags of
+published ones, and a SentencePiece model for a `tokenizer.json` that was converted from one. Rank files are used
+without special tokens.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ O200K = "|".join(
         r"\s+",
     ]
 )
-# meta-llama/llama3 llama/tokenizer.py; the published tokenizer.json of GPT-4's vocabulary has it as well
+# meta-llama/llama3 llama/tokenizer.py; also in the published tokenizer.json of GPT-4's vocabulary
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 # QwenLM/Qwen tokenization_qwen.py
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
-# openai/gpt-2 src/encoder.py; what Hugging Face's `ByteLevel` splits by
+# openai/gpt-2 src/encoder.py; the pattern of Hugging Face's `ByteLevel`
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A vocabulary: its file in the data folder, and what makes the other forms.
+    """A vocabulary: its file in the data folder, and options for other formats.
 
     Attributes:
-        name: as the tables call it.
-        file: in `vocabs/`.
+        name: name in the tables.
+        file: file in `vocabs/`.
         kind: "ranks", "json", "model" or "vocab.txt".
-        pattern: of a rank file, in tiktoken's dialect.
-        hf_pattern: the same in the published `tokenizer.json`.
-        jeton_options: for `jeton.load`.
-        as_json: whether the file is to be written as `tokenizer.json`, too.
-        as_model: whether a `tokenizer.json` is to be written as the SentencePiece model that it was, too.
-        only_model: whether everybody reads that model: Hugging Face adds a Unigram model's scores in more digits.
+        pattern: pattern of a rank file, in tiktoken's dialect.
+        hf_pattern: the pattern in the published `tokenizer.json`.
+        jeton_options: options of `jeton.load`.
+        as_json: whether to convert the file to `tokenizer.json`.
+        as_model: whether to convert a `tokenizer.json` to its original SentencePiece model.
+        only_model: whether all engines use that model; Hugging Face adds Unigram scores in higher precision.
     """
 
     name: str
@@ -102,11 +102,11 @@ MODELS = tuple(VOCABULARIES)  # every pattern and every model, for worst cases
 
 
 class Vocabularies:
-    """The forms, made when first asked for.
+    """Formats of the vocabularies, converted on first use.
 
     Args:
-        data: the folder JETON_TEST_DATA names.
-        folder: where made forms go.
+        data: the folder JETON_TEST_DATA.
+        folder: output folder of conversions.
     """
 
     def __init__(self, data: Path, folder: Path) -> None:
@@ -114,7 +114,7 @@ class Vocabularies:
         self.made: dict[str, dict[str, Any]] = {}
 
     def forms(self, name: str) -> dict[str, Any]:
-        """What a worker is handed: paths by form, and how a rank file is split."""
+        """Options for a worker: paths by format, and the pattern of a rank file."""
         if name not in self.made:
             vocab = VOCABULARIES[name]
             path = self.data / vocab.file
@@ -143,7 +143,7 @@ class Vocabularies:
 
 
 def rank_json(vocab: Vocabulary, path: Path, made: Path) -> str:
-    """The rank file as the `tokenizer.json` that engines know by its split, without special tokens."""
+    """Writes a rank file as `tokenizer.json`, with the split that engines recognize and without special tokens."""
     jeton.load(path, **{**vocab.jeton_options, "special_tokens": {}}).save(made)
     facts = json.loads(made.read_text("utf-8"))
     facts["added_tokens"] = []

@@ -1,11 +1,10 @@
-"""One measurement, in a process of its own and in the engine's own environment: a job on stdin, a result on stdout.
+"""Worker process of one measurement, in the engine's environment: a job on stdin, a result on stdout.
 
-Outside the clock: starting Python, imports, loading (unless that is what is measured), reading texts, one sentence that
-everybody encodes first by the call that is measured, so threads and lazy tables are there, and putting results into
-one form. Inside: from `str` objects in memory to ids as the engine gives them. Every phase makes its own `str` objects,
-since CPython keeps the UTF-8 of a string that was converted once.
+Timed: from `str` objects in memory to ids in the engine's form. Not timed: startup, imports, loading (unless measured),
+reading of texts, encoding of a first sentence with the measured call, which starts threads and builds lazy tables, and
+conversion of results. Each phase creates new `str` objects, since CPython caches the UTF-8 of a string.
 
-Left out: comparing. The result has a digest of all ids; the parent compares.
+Left out: comparison. The result has a digest of all ids, which the parent process compares.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def main() -> int:
         answer = in_thread(job) if job.get("stack_kib") else work(job)
     except Unsupported as reason:
         answer = {"unsupported": str(reason)}
-    except BaseException as error:  # a Rust panic is no Exception
+    except BaseException as error:  # a Rust panic is not an Exception
         answer = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
@@ -50,7 +49,7 @@ def main() -> int:
 
 
 def in_thread(job: dict[str, Any]) -> dict[str, Any]:
-    """The job on a small stack: who recurses with the text does not come back."""
+    """Runs the job with a small stack, which overflows if an engine recurses over the text."""
     answers: list[dict[str, Any]] = []
 
     def run() -> None:
@@ -68,7 +67,7 @@ def in_thread(job: dict[str, Any]) -> dict[str, Any]:
 
 def work(job: dict[str, Any]) -> dict[str, Any]:
     if job.get("tables"):
-        os.environ["JETON_TABLES"] = "always"  # a service's setting: tables are made before the first text
+        os.environ["JETON_TABLES"] = "always"  # setting of a server: tables are built before the first text
     adapter = importlib.import_module(f"engines.{job['adapter']}")
     clock = Clock()
     engine = adapter.Engine(job["vocab"], job["threads"])
@@ -85,7 +84,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class Clock:
-    """CPU time of all threads, and the wall's."""
+    """CPU time of all threads, and wall time."""
 
     def __init__(self) -> None:
         self.cpu, self.wall = time.process_time(), time.perf_counter()
@@ -98,7 +97,7 @@ class Clock:
 
 
 def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Each phase is a text: as documents of about 2 KB in one batch, or as one document."""
+    """Encodes texts, one for each phase: as a batch of documents of about 2 KB, or as one document."""
     phases = {}
     if job["split"]:
         engine.encode_batch([SENTENCE])
@@ -117,7 +116,7 @@ def encode_texts(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Each phase is a list of texts, short ones or documents of 2 KB, and the call is made once for each."""
+    """Encodes lists of texts, one list for each phase, with one call for each text."""
     call: Callable[[str], Any] = {
         "list": engine.list_call,
         "array": engine.array_call,
@@ -146,7 +145,7 @@ def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def decode(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """The ids of a text, which have to give its bytes; a few first, so tables are there."""
+    """Decodes the ids of a text and checks the bytes. A few ids are decoded before, to build tables."""
     data = Path(job["texts"][0][1]).read_bytes()
     ids, _ = one(engine.encode_one(data.decode("utf-8")))
     engine.decode_call(ids[:10])()
@@ -160,7 +159,7 @@ def decode(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def much_text(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Resident memory after so many bytes of text that is never the same twice, read block by block."""
+    """Measures resident memory after encoding text without repetition, block by block."""
     clock, digest, total, num_ids, early = Clock(), hashlib.sha256(), 0, 0, 0.0
     start = resident_mib()
     for text, size in unlike_blocks([path for _, path in job["texts"]], job["total"]):
@@ -187,7 +186,7 @@ def read(path: str) -> str:
 
 
 def documents(text: str) -> list[str]:
-    """Whole lines, until they are 2 KB."""
+    """Splits into documents of whole lines, each of at least 2 KB."""
     found: list[str] = []
     lines: list[str] = []
     size = 0
@@ -201,7 +200,7 @@ def documents(text: str) -> list[str]:
 
 
 def unlike_blocks(paths: list[str], total: int) -> Iterator[tuple[str, int]]:
-    """Blocks of the texts over and over, each time with other letters: every letter moves on in its alphabet."""
+    """Blocks of the texts, repeated with other letters: each repetition shifts letters in their alphabet."""
     done = turn = 0
     while done < total:
         tables = str.maketrans(moved(ALPHABET, turn) | moved(ALPHABET.upper(), turn) | moved(map(chr, HAN), 37 * turn))
@@ -236,7 +235,7 @@ def resident_mib() -> float:
 
 
 def peak_mib() -> float:
-    """MiB at most so far. On Linux `ru_maxrss` starts with the parent's peak, so it is not asked there."""
+    """Peak memory in MiB. On Linux `ru_maxrss` includes the parent's peak, so it is not used there."""
     return from_status("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2  # bytes, on macOS
 
 
