@@ -2,91 +2,91 @@
 
     python tools/check_layers.py
 
-Each module of `jeton-core` may use only what stands below it, and siblings do not know each other. The binding is the
-only crate that knows Python.
+Each package of `jeton-core` may use only those named here, siblings do not know each other, and no modules import each
+other in a cycle, in the core or in the Python package (`tools/import_graph.py`). The binding is the only crate that
+knows Python.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CORE = ROOT / "crates" / "jeton-core"
+from import_graph import CORE, ROOT, cycles, python_graph, rust_graph
 
-# module -> the modules it may use
-SHARED = {"alloc", "atomic_cell", "buffer_pool", "cancel", "error", "hash", "huge_pages", "simd", "spill"}
-BASE = SHARED | {"alphabet", "byte_alphabet", "merge_boundaries", "utf8", "vocab"}
+# Package, or module of `util` and `vocab` → what it may use: packages, or modules of these two.
+UTIL = {
+    f"util::{name}" for name in ("alloc", "atomic_cell", "buffer_pool", "cancel", "hash", "huge_pages", "simd", "spill")
+}
+SHARED = UTIL | {"error"}
+BASE = SHARED | {"util::utf8", "vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::merge_boundaries"}
 MAY_USE = {
-    "alloc": {"error"},
     "error": set(),
-    "hash": {"atomic_cell"},
-    "cancel": {"error"},
-    "spill": {"alloc", "error", "huge_pages"},
-    "huge_pages": {"error"},
-    "simd": {"atomic_cell"},
-    "atomic_cell": set(),
-    "buffer_pool": {"atomic_cell"},
-    "utf8": {"simd", "buffer_pool"},
-    "byte_alphabet": SHARED,
+    "util": set(),
+    "util::alloc": {"error"},
+    "util::atomic_cell": set(),
+    "util::buffer_pool": {"util::atomic_cell"},
+    "util::cancel": {"error"},
+    "util::classes": SHARED,
+    "util::hash": {"util::atomic_cell"},
+    "util::huge_pages": {"error"},
+    "util::simd": {"util::atomic_cell"},
+    "util::spill": {"util::alloc", "error", "util::huge_pages"},
+    "util::utf8": {"util::simd", "util::buffer_pool"},
     "vocab": SHARED,
-    "alphabet": SHARED | {"vocab"},
-    "classes": SHARED,
-    "merge_boundaries": SHARED | {"alphabet", "utf8", "vocab"},
-    "regex": SHARED | {"classes"},
+    "vocab::alphabet": SHARED | {"vocab"},
+    "vocab::byte_alphabet": SHARED,
+    "vocab::merge_boundaries": SHARED | {"vocab::alphabet", "util::utf8", "vocab"},
+    "regex": SHARED | {"util::classes"},
     "aligned_text": SHARED,
     "special": SHARED | {"aligned_text"},
-    "normalize": SHARED | {"aligned_text", "byte_alphabet", "regex"},
-    "pretokenize": SHARED | {"aligned_text", "byte_alphabet", "classes", "regex", "merge_boundaries"},
+    "normalize": SHARED | {"aligned_text", "vocab::byte_alphabet", "regex"},
+    "pretokenize": SHARED
+    | {"aligned_text", "vocab::byte_alphabet", "util::classes", "regex", "vocab::merge_boundaries"},
     "model": BASE,
     "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
-    "jsonl": SHARED,
     "tokenizer": BASE
     | {"aligned_text", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
-    "train": BASE | {"classes", "aligned_text", "special", "normalize", "pretokenize", "parallel"},
+    "train": BASE | {"util::classes", "aligned_text", "special", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
 # What the core must never name: Python, files and the network.
 FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")
 
 
-def modules() -> dict[str, list[Path]]:
-    """Top-level module -> its files."""
-    found: dict[str, list[Path]] = {}
-    for path in sorted((CORE / "src").rglob("*.rs")):
-        top = path.relative_to(CORE / "src").parts[0].removesuffix(".rs")
-        found.setdefault(top, []).append(path)
-    return found
+def package(module: str) -> str:
+    """Returns the key of `MAY_USE` that a module belongs to."""
+    parts = module.split("::")
+    return "::".join(parts[: 2 if parts[0] in ("util", "vocab") else 1])
 
 
 def problems() -> list[str]:
-    """Every arrow that points the wrong way."""
+    """Returns a line for every import that is not allowed, and every cycle."""
     found = []
-    for module, paths in modules().items():
-        for path in paths:
-            text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
-            name = path.relative_to(ROOT)
-            for match in FORBIDDEN.finditer(text):
-                found.append(f"{name}: the core does not know {match[0]}")
-            if module == "lib":
-                continue
-            if module not in MAY_USE:
-                found.append(f"{name}: the module {module!r} has no place in tools/check_layers.py")
-                continue
-            for used in re.findall(r"\bcrate::(\w+)", text):
-                if used != module and used not in MAY_USE[module]:
-                    found.append(f"{name}: {module} may not use {used}")
-    if "pyo3" in (CORE / "Cargo.toml").read_text(encoding="utf-8"):
+    for path in sorted(CORE.rglob("*.rs")):
+        for match in FORBIDDEN.finditer(re.sub(r"//.*", "", path.read_text(encoding="utf-8"))):
+            found.append(f"{path.relative_to(ROOT)}: the core does not know {match[0]}")
+    core = rust_graph()
+    for module, imports in core.items():
+        user = package(module)
+        if user not in MAY_USE and module != "crate":
+            found.append(f"{module}: no entry {user!r} in tools/check_layers.py")
+            continue
+        for used in sorted({package(other) for other in imports} - {user}):
+            if module != "crate" and used not in MAY_USE[user]:
+                found.append(f"{module}: {user} may not use {used}")
+    for graph in (core, python_graph()):
+        found += [f"import cycle: {', '.join(cycle)}" for cycle in cycles(graph)]
+    if "pyo3" in (CORE.parent / "Cargo.toml").read_text(encoding="utf-8"):
         found.append("crates/jeton-core/Cargo.toml: the core does not know pyo3")
     return found
 
 
 def main() -> int:
-    """Prints what is wrong."""
+    """Prints what is wrong; 1 if something is."""
     found = problems()
     for line in found:
         print(line)

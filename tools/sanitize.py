@@ -7,7 +7,7 @@
 ``address`` is AddressSanitizer with debug assertions and overflow checks: reads and writes outside of an allocation, or
 after it was freed, and leaks. ``thread`` is ThreadSanitizer: data races. The standard library is not instrumented, so
 ``tools/tsan.supp`` names what it can't see there, each entry with its reason. ``loom`` runs the models of
-``crates/jeton-core/src/atomic_cell.rs``: every interleaving of their threads that the C11 memory
+``crates/jeton-core/src/util/atomic_cell.rs``: every interleaving of their threads that the C11 memory
 model allows, up to a bound.
 
 Sanitizers are unstable options of rustc. They work on the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which this

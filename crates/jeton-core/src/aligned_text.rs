@@ -14,9 +14,9 @@
 
 use std::ops::Range;
 
-use crate::alloc;
-use crate::cancel::most_bytes;
 use crate::error::{Error, Result};
+use crate::util::alloc;
+use crate::util::cancel::most_bytes;
 
 /// Chunks of a batch; few in tests, so that short texts have many batches.
 const BATCH: usize = if cfg!(test) { 3 } else { 1 << 10 };

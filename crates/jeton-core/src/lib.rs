@@ -10,24 +10,8 @@
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
 //! [`train`] and [`format`] are beside it. `tools/check_layers.py` enforces these layers.
 
-pub mod alloc;
-mod atomic_cell;
-pub mod buffer_pool;
-pub mod cancel;
 pub mod error;
-pub mod hash;
-pub mod huge_pages;
-pub mod parallel;
-pub mod simd;
-pub mod spill;
-pub mod utf8;
-
-// What both flows share
-pub mod alphabet;
-pub mod byte_alphabet;
-mod classes;
-mod merge_boundaries;
-mod regex;
+pub mod util;
 pub mod vocab;
 
 // text → ids, ids → text
@@ -36,13 +20,14 @@ pub mod decode;
 pub mod encode;
 pub mod model;
 pub mod normalize;
+pub mod parallel;
 pub mod postprocess;
 pub mod pretokenize;
+mod regex;
 pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges
-pub mod jsonl;
 pub mod train;
 
 // vocabularies ↔ files

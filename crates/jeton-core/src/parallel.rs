@@ -23,9 +23,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on
 /// Chinese, code and mixed text, 32 leaves nothing to redo.

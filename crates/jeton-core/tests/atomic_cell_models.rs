@@ -8,7 +8,7 @@
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../src/atomic_cell.rs"]
+#[path = "../src/util/atomic_cell.rs"]
 mod atomic_cell;
 
 use loom::cell::UnsafeCell;

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::spill::MemoryLimit;
 use jeton_core::train::count::{merge, Counter, Counts, Reader, Source, Stages, Writer};
+use jeton_core::util::spill::MemoryLimit;
 use proptest::prelude::*;
 
 type Items = Vec<(Vec<u8>, u64)>;

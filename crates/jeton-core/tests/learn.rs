@@ -6,15 +6,17 @@ mod storage;
 
 use std::collections::HashMap;
 
-use jeton_core::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::error::Result;
 use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
-use jeton_core::spill::MemoryLimit;
 use jeton_core::train::count::Counts;
-use jeton_core::train::learn::{learn, learn_more, Known, Merge, Options, TieBreak, Tuning};
+use jeton_core::train::learn::{learn, learn_more};
+use jeton_core::train::merge::Merge;
+use jeton_core::train::options::{Known, LearnOptions, TieBreak, Tuning};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::sequences::{symbols, Order};
+use jeton_core::util::spill::MemoryLimit;
+use jeton_core::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 use storage::limited;
@@ -172,7 +174,7 @@ proptest! {
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
         let memory = if is_tight { limited(1, usize::MAX).0 } else { MemoryLimit::unlimited() };
-        let options = Options { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
+        let options = LearnOptions { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();
         let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
@@ -181,14 +183,14 @@ proptest! {
         // So does learning that takes up the merges of an earlier run, whatever their number.
         for done in [1, merges.len() / 2, merges.len()] {
             let done = &merges[..done.min(merges.len())];
-            let again = learn(&counts, &symbols, &Options { done, ..options }, &mut |_| true).unwrap();
+            let again = learn(&counts, &symbols, &LearnOptions { done, ..options }, &mut |_| true).unwrap();
             prop_assert_eq!(&again, &merges);
         }
 
         // Learning that goes on from the first half of the merges learns the second half.
         let half = merges.len() / 2;
         let known = Half::new(&merges[..half]);
-        let rest = learn_more(&counts, &known, &Options { num_merges: 60 - half, ..options }, &mut |_| true).unwrap();
+        let rest = learn_more(&counts, &known, &LearnOptions { num_merges: 60 - half, ..options }, &mut |_| true).unwrap();
         prop_assert_eq!(&rest, &merges[half..]);
 
         // Encoding each word with the merges gives the sequence that training ended with.

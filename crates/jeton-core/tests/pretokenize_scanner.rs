@@ -7,7 +7,7 @@ mod pretokenize_texts;
 use std::time::{Duration, Instant};
 
 use jeton_core::pretokenize::{names, oniguruma, published, Pretokenizer, Span};
-use jeton_core::simd::Level;
+use jeton_core::util::simd::Level;
 use pretokenize_texts::{oracle, pieces, rounds, spans_from, Random};
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ mod storage;
 
 use std::sync::atomic::Ordering;
 
-use jeton_core::spill::{MemoryLimit, SpillVec};
+use jeton_core::util::spill::{MemoryLimit, SpillVec};
 use proptest::prelude::*;
 use storage::limited;
 

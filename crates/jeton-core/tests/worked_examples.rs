@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use jeton_core::alphabet::{EndOfWord, Level};
 use jeton_core::train::count::Counts;
-use jeton_core::train::learn::{learn, Merge, Options, TieBreak};
+use jeton_core::train::learn::learn;
+use jeton_core::train::merge::Merge;
+use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::sequences::{symbols, Order};
+use jeton_core::vocab::alphabet::{EndOfWord, Level};
 use toml::{Table, Value};
 
 fn hex(text: &str) -> Vec<u8> {
@@ -46,14 +48,14 @@ fn training_gives_the_merges_of_the_worked_examples() {
     for case in cases.iter().map(|case| case.as_table().unwrap()) {
         let (counts, level, end, end_of_word) = corpus(case);
         let symbols = symbols(&counts, level, end, Order::Natural, 0).unwrap();
-        let options = Options {
+        let options = LearnOptions {
             tie_break: tie_break(case["tie_break"].as_str().unwrap()),
             num_merges: case["num_merges"].as_integer().unwrap() as usize,
             min_frequency: case["min_frequency"].as_integer().unwrap() as u64,
             level,
             end,
             end_of_word,
-            ..Options::default()
+            ..LearnOptions::default()
         };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let expected = case["merges"].as_array().unwrap();

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use jeton_core::buffer_pool;
 use jeton_core::error::Error;
-use jeton_core::huge_pages;
 use jeton_core::pretokenize::Pretokenizer;
 use jeton_core::tokenizer::{Input, Permission};
-use jeton_core::utf8;
+use jeton_core::util::buffer_pool;
+use jeton_core::util::huge_pages;
+use jeton_core::util::utf8;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};

@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use jeton_core::buffer_pool;
+use jeton_core::util::buffer_pool;
 use pyo3::buffer::PyBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;

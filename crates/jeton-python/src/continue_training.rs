@@ -4,7 +4,9 @@ use std::cell::RefCell;
 
 use jeton_core::error::{Error, Result};
 use jeton_core::model::{Out, Scratch};
-use jeton_core::train::learn::{self, Known, Merge};
+use jeton_core::train::learn;
+use jeton_core::train::merge::Merge;
+use jeton_core::train::options::{Known, LearnOptions};
 use jeton_core::train::rules::{named::Named, Rule};
 use jeton_core::vocab::{Kind, Vocab, MAX_BYTES};
 use pyo3::prelude::*;
@@ -88,7 +90,7 @@ pub fn learn_more(
     run: &Run,
 ) -> PyResult<Learned> {
     let rules = read_rules(py, rules_json)?;
-    let options = learn::Options {
+    let options = LearnOptions {
         tie_break: read_tie_break(tie_break)?,
         num_merges,
         min_frequency,

@@ -1,6 +1,6 @@
 //! Reading a corpus: the loops over rows.
 
-use jeton_core::jsonl;
+use jeton_core::train::jsonl;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

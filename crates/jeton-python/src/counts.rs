@@ -5,11 +5,13 @@ use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use jeton_core::alphabet::{EndOfWord, Level};
-use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
+use jeton_core::train::merge::{Merge, OnMerge};
+use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
+use jeton_core::util::cancel::KeepGoing;
+use jeton_core::vocab::alphabet::{EndOfWord, Level};
 use jeton_core::vocab::Kind;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -185,14 +187,14 @@ impl Counts {
         let tie_break = read_tie_break(tie_break)?;
         let rules = read_rules(py, rules_json)?;
         let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
-        let learn = |watch: &mut learn::OnMerge<'_>| {
+        let learn = |watch: &mut OnMerge<'_>| {
             let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
             let num_symbols = symbols.symbols.len();
             if num_symbols > vocab_size {
                 return Ok((symbols, None));
             }
             let num_merges = vocab_size - num_symbols;
-            let options = learn::Options {
+            let options = LearnOptions {
                 tie_break,
                 num_merges,
                 min_frequency,
@@ -243,7 +245,7 @@ impl Counts {
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// The entries that symbols and merges make.
-fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) -> Result<Vocabulary, Error> {
+fn spell(symbols: &sequences::Symbols, level: Level, merges: &[Merge]) -> Result<Vocabulary, Error> {
     let mut vocabulary = Vocabulary::default();
     let mut content = Vec::new();
     for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {
@@ -270,12 +272,12 @@ fn spell(symbols: &sequences::Symbols, level: Level, merges: &[learn::Merge]) ->
 }
 
 /// The name of a tie rule.
-pub fn read_tie_break(name: &str) -> PyResult<learn::TieBreak> {
+pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
     match name {
-        "first" => Ok(learn::TieBreak::First),
-        "lowest_ids" => Ok(learn::TieBreak::LowestIds),
-        "highest_pair" => Ok(learn::TieBreak::HighestPair),
-        "shortest" => Ok(learn::TieBreak::Shortest),
+        "first" => Ok(TieBreak::First),
+        "lowest_ids" => Ok(TieBreak::LowestIds),
+        "highest_pair" => Ok(TieBreak::HighestPair),
+        "shortest" => Ok(TieBreak::Shortest),
         other => Err(error::ConfigError::new_err(format!("there is no tie rule named {other:?}"))),
     }
 }

@@ -1,8 +1,8 @@
 //! Reading `tokenizer.json`, and what patterns are called in files.
 
-use jeton_core::byte_alphabet;
 use jeton_core::format::hf_json;
 use jeton_core::pretokenize;
+use jeton_core::vocab::byte_alphabet;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

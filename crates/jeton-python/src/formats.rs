@@ -1,12 +1,12 @@
 //! The formats beside `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
-use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
+use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use jeton_core::error::{Error, ErrorKind, Result};
-use jeton_core::spill::{Mapping, MemoryLimit, Resident, Storage, PAGE};
+use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, Storage, PAGE};
 use memmap2::MmapRaw;
 use pyo3::prelude::*;
 

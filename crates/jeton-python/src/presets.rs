@@ -2,7 +2,7 @@
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
-use jeton_core::train::learn::Merge;
+use jeton_core::train::merge::Merge;
 use jeton_core::train::{hf, sentencepiece, sequences};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ pub fn learn_hf(
     keeps_merges: bool,
     run: &Run,
 ) -> PyResult<Learned> {
-    let asked = hf::Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+    let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let found = run.learn(py, |watch| hf::learn(&counts.0, &asked, &run.options(), watch))?;
     let hf::Learned { entries, num_symbols, merges } = found;
     let mut vocabulary = Vocabulary { entries: entries.into_iter().collect(), ..Vocabulary::default() };
@@ -80,7 +80,8 @@ pub fn learn_sentencepiece(
     reserved: Vec<Reserved>,
     run: &Run,
 ) -> PyResult<Learned> {
-    let asked = sentencepiece::Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+    let asked =
+        sentencepiece::SentencePieceOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let found = run.learn(py, |watch| sentencepiece::learn(&counts.0, &asked, &run.options(), watch))?;
     py.detach(|| Ok(numbered(found, reserved)))
 }

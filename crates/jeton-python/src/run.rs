@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::{Error, Result};
-use jeton_core::spill::MemoryLimit;
-use jeton_core::train::learn::{self, Merge};
+use jeton_core::train::merge::{Merge, OnMerge};
+use jeton_core::train::options::LearnOptions;
+use jeton_core::util::spill::MemoryLimit;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -53,8 +54,8 @@ impl Run {
 
 impl Run {
     /// Returns the options of learning for this run.
-    pub fn options(&self) -> learn::Options<'_> {
-        learn::Options { memory: &self.memory, threads: self.threads, done: &self.done, ..learn::Options::default() }
+    pub fn options(&self) -> LearnOptions<'_> {
+        LearnOptions { memory: &self.memory, threads: self.threads, done: &self.done, ..LearnOptions::default() }
     }
 
     /// Learns without the interpreter.
@@ -64,7 +65,7 @@ impl Run {
     pub fn learn<R: Send>(
         &self,
         py: Python<'_>,
-        learn: impl FnOnce(&mut learn::OnMerge<'_>) -> Result<R> + Send,
+        learn: impl FnOnce(&mut OnMerge<'_>) -> Result<R> + Send,
     ) -> PyResult<R> {
         let mut watch = SignalCheck::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
         let (mut saved, failed) = (Instant::now(), Mutex::new(None));

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use jeton_core::cancel::KeepGoing;
 use jeton_core::error::Error;
+use jeton_core::util::cancel::KeepGoing;
 use pyo3::prelude::*;
 
 use crate::callback;

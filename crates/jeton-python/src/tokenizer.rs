@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use jeton_core::cancel::KeepGoing;
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::Ranks;
 use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
+use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use jeton_core::train::unigram::{self, Model, Options};
+use jeton_core::train::unigram::{self, Model, UnigramOptions};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 
@@ -24,7 +24,7 @@ pub fn learn_unigram(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vocabulary, usize)> {
-    let options = Options::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+    let options = UnigramOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let mut watch = SignalCheck::new(progress);
     let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.keep_going(left)));
     let model = watch.finish(learned, |failed| error::plain(py, failed))?;

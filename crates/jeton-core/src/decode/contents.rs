@@ -4,7 +4,7 @@
 //! The second copies sixteen bytes whatever the length, for a copy of as many as the content has would branch on it;
 //! the next content overwrites the surplus.
 
-use super::unknown;
+use super::entries::unknown;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 

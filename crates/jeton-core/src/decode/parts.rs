@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::chain::Chain;
 use super::sentence::Sentence;
 use super::steps::{Alphabet, Finder, Step};
-use super::Chain;
-use crate::byte_alphabet;
 use crate::error::{Error, Result};
+use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
 /// Decoder: ids to bytes.

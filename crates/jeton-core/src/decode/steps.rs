@@ -10,8 +10,8 @@
 use aho_corasick::AhoCorasick;
 
 use super::pieces::Pieces;
-use crate::byte_alphabet::stand_in;
 use crate::error::{Error, Result};
+use crate::vocab::byte_alphabet::stand_in;
 
 /// One decoder.
 #[derive(Debug, Clone)]

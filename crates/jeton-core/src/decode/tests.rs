@@ -43,7 +43,7 @@ fn without_parts_contents_are_put_together() {
     let decoder = Decoder::from_json("null", &vocab, true, None).unwrap();
     assert_eq!(decoder.decode(&vocab, &[2, 1], true).unwrap().into_vec(), b"c");
     let error = decoder.decode(&vocab, &[1, 7], true).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::UnknownId { id: 7, position: 1, .. }));
+    assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
 /// Contents of every length around that of a step, spaces after some, holes between: as one by one.
@@ -78,7 +78,7 @@ fn contents_of_all_lengths_are_put_together() {
     let highest = vocab.len() as u32 - 1;
     for hole in [1, 2, highest - 1, highest + 1, u32::MAX] {
         let error = decoder.decode(&vocab, &[3, hole], false).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::UnknownId { id, position: 1, .. } if *id == hole));
+        assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id, position: 1, .. } if *id == hole));
     }
 }
 

@@ -7,10 +7,12 @@
 
 use super::pretoken_cache::{self, PretokenCache};
 use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
-use super::BATCH;
-use crate::simd::{self, Detected};
+use crate::util::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::{HasAvx2, HasAvx512};
+
+/// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
+pub(super) const BATCH: usize = 256;
 
 /// Buffers for up to [`BATCH`] pretokens.
 pub(super) struct Batch {
@@ -85,7 +87,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Bucket, Probe, ShortKey};
-    use crate::simd::{HasAvx2, HasAvx512};
+    use crate::util::simd::{HasAvx2, HasAvx512};
 
     /// Lookup table: two bits a key, one for each equal half → index of the first key with both halves equal, else 3.
     /// The two highest bits do not matter.

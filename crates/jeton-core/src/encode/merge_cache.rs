@@ -4,8 +4,8 @@
 //! many entries as it has doubles, within the caller's memory limit; doubling sooner costs more than it gains. Keys are
 //! exact. The slow path is to merge again; no result depends on the cache.
 
-use super::GrowableCache;
-use crate::simd;
+use super::growable_cache::GrowableCache;
+use crate::util::simd;
 
 /// Key in words of 8 bytes and its ids. The last byte of the key is the length of the text, 0 in a free entry; the byte
 /// before it the number of ids.

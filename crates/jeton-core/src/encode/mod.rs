@@ -25,6 +25,7 @@
 //! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
+mod growable_cache;
 mod merge_cache;
 mod pretoken_cache;
 mod token_table;
@@ -33,24 +34,22 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use self::batch::Batch;
+use self::batch::{Batch, BATCH};
+use self::growable_cache::GrowableCache;
 use self::merge_cache::{LongKey, MergeCache};
 use self::pretoken_cache::PretokenCache;
 use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
-use crate::atomic_cell::made_once;
-use crate::atomic_cell::AtomicCell;
-use crate::buffer_pool;
-use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::merge_boundaries::MergeBoundaries;
-use crate::merge_boundaries::SplitPoints;
 use crate::model::fast::{Bench, Fast, Found, Job};
 use crate::model::{Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
+use crate::util::atomic_cell::made_once;
+use crate::util::atomic_cell::AtomicCell;
+use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::merge_boundaries::MergeBoundaries;
+use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
-
-/// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
-const BATCH: usize = 256;
 
 /// Pending ids, gaps included, that trigger a flush.
 const WAITING: usize = 1 << 12;
@@ -175,16 +174,6 @@ pub struct Worker {
     long_merges: LongMergeCache,
     growth: usize, // bytes by which the caches have grown
     merged: usize, // bytes merged without tables
-}
-
-/// Bounded cache that can double its capacity.
-trait GrowableCache {
-    /// Bytes that doubling takes; 0 if too few entries were evicted to double.
-    fn growth_bytes(&self) -> usize;
-    /// Doubles the capacity and keeps the entries.
-    fn grow(&mut self);
-    /// Keeps the capacity and counts evictions anew.
-    fn keep_size(&mut self);
 }
 
 impl std::fmt::Debug for Worker {

@@ -7,9 +7,9 @@
 //! Token lists are stored in a ring buffer that overwrites the oldest. Each list begins with the hash of its pretoken,
 //! so that the key of an overwritten list is found and removed.
 
+use super::growable_cache::GrowableCache;
 use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
-use super::GrowableCache;
-use crate::simd;
+use crate::util::simd;
 
 /// Most tokens of a pretoken: one for each byte.
 pub(super) const MAX_TOKENS: usize = 15;

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::simd;
+use crate::util::simd;
 
 /// Longest text of a key, in bytes.
 pub(super) const MAX_BYTES: usize = 15;

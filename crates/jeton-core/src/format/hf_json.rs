@@ -14,9 +14,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::numbers;
-use crate::byte_alphabet;
 use crate::error::{Error, Result};
-use crate::hash::Hash;
+use crate::util::hash::Hash;
+use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
 /// Content of a `tokenizer.json`.

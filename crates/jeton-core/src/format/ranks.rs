@@ -4,10 +4,10 @@
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
-use crate::alphabet::{Alphabet, EndOfWord, Level};
-use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
 use crate::model::bpe::Bpe;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
 /// Reads a rank file into tokens whose ids are their ranks, in the file's order.

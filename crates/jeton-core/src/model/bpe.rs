@@ -15,14 +15,14 @@ use std::sync::OnceLock;
 
 use super::added_entries::AddedEntries;
 use super::merging::{Look, Merger};
+use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
-use super::Out;
-pub use super::Scratch;
-use crate::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
-use crate::cancel::KeepGoing;
+use super::scratch::Scratch;
 use crate::error::{Error, Result};
-use crate::merge_boundaries::SplitPoints;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
+use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{show, Kind, Vocab};
 
 /// Source of the ranks.

@@ -9,10 +9,11 @@ use std::cmp::Reverse;
 
 use super::bpe::Bpe;
 use super::merging::{join, write};
+use super::output::Out;
 use super::sampling::Sampler;
-use super::{Out, Scratch};
-use crate::cancel::{CancelCheck, KeepGoing};
+use super::scratch::Scratch;
 use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
 impl Bpe {

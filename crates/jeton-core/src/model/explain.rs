@@ -12,13 +12,15 @@ use std::collections::{BTreeMap, BinaryHeap};
 use hashbrown::HashMap;
 
 use super::bpe::Bpe;
-use super::merging::{join, Merger, Node, NONE};
+use super::linked_symbols::{Node, NONE};
+use super::merging::{join, Merger};
 use super::pairs::Pairs;
 use super::pieces::Pieces;
-use super::{Model, Scratch};
-use crate::alphabet::EndOfWord;
-use crate::cancel::{CancelCheck, KeepGoing};
+use super::scratch::Scratch;
+use super::Model;
 use crate::error::{ErrorKind, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::EndOfWord;
 use crate::vocab::{Kind, Vocab};
 
 /// Number of competing pairs that a step names. Three fit a line of a terminal.

@@ -18,12 +18,13 @@ use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
+use super::best_paths::NO_ID;
+use super::output::{Out, Segmentation, Specials};
 use super::sampling::{Sampler, Scaled};
-use super::unigram::{check_len, Unigram, NO_ID};
+use super::unigram::{check_len, Unigram};
 use super::unknown::{char_len, utf8};
-use super::{Out, Segmentation, Specials};
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// The most segmentations one may ask for (SentencePiece's limit).
 pub const MOST: usize = 1024;

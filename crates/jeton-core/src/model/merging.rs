@@ -13,11 +13,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::linked_symbols::{Node, NONE};
+use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::rank_queue::RankQueue;
-use super::{Out, Scratch};
-use crate::cancel::{CancelCheck, KeepGoing};
+use super::scratch::Scratch;
 use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways
 /// cost the same within noise, and almost no pretoken is longer.
@@ -29,17 +31,6 @@ const STRETCH: usize = if cfg!(test) { 70 } else { 1 << 12 };
 
 /// Tokens that a stretch may give back.
 const MOST_BACK: usize = 64;
-
-/// No symbol, no rank, no place.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A symbol in a linked list.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub(super) id: u32,
-    pub(super) prev: u32,
-    pub(super) next: u32,
-}
 
 /// Lookup of merges.
 pub(super) trait Look {

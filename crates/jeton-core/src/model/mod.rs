@@ -8,27 +8,28 @@
 //! model. Where a text cannot be encoded without a loss because there is no unknown token, it is refused, also where HF
 //! drops characters.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use crate::cancel::KeepGoing;
 use crate::error::{Error, Result};
-use crate::merge_boundaries::SplitPoints;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::Vocab;
 
 mod added_entries;
+mod best_paths;
 pub mod bpe;
 mod dropout;
 pub mod explain;
 pub mod fast;
 mod lattice;
+mod linked_symbols;
 mod merging;
 mod options;
+mod output;
 pub mod pairs;
 pub mod pieces;
 mod rank_queue;
 mod reconstruct;
 mod sampling;
+mod scratch;
 mod trie;
 pub mod unigram;
 mod unknown;
@@ -37,15 +38,11 @@ pub mod words;
 
 pub use added_entries::AddedEntries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
+pub use output::{Out, Segmentation, Specials};
 pub use sampling::Sampler;
+pub use scratch::Scratch;
 pub use trie::Trie;
 pub use unknown::Unknown;
-
-/// A segmentation: its ids and the sum of its scores.
-pub type Segmentation = (Vec<u32>, f64);
-
-/// (rank << 32 | place, bytes of the pair), the lowest on top.
-type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
 
 /// A model.
 #[derive(Debug, Clone)]
@@ -65,113 +62,6 @@ pub enum Model {
     Words(words::Words),
     /// SentencePiece's character model.
     Chars(words::Chars),
-}
-
-/// Memory that encoding reuses from pretoken to pretoken.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    symbols: Vec<u32>,
-    ranks: Vec<u32>,
-    starts: Vec<usize>,
-    nodes: Vec<merging::Node>,
-    queue: rank_queue::RankQueue,
-    joint: (Vec<merging::Node>, rank_queue::RankQueue), // of two tokens
-    heap: BinaryHeap<Reverse<u64>>,                     // rank << 32 | place, where chance plays a part
-    agenda: Agenda,
-    ways: unigram::Ways,
-    ids: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl Scratch {
-    /// Shrinks buffers that a long pretoken has grown, so that pooled memory has a bound.
-    pub fn forget_large(&mut self) {
-        const MOST: usize = 1 << 16; // elements of each list
-        let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, ways, ids, ends } = self;
-        let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
-        let more = [
-            queue.capacity(),
-            joint.0.capacity(),
-            joint.1.capacity(),
-            agenda.capacity(),
-            ways.capacity(),
-            ids.capacity(),
-            ends.capacity(),
-        ];
-        if sizes.iter().chain(&more).any(|&capacity| capacity > MOST) {
-            *self = Self::default();
-        }
-    }
-}
-
-/// The special tokens that text may become.
-#[derive(Debug, Clone, Copy, Default)]
-pub enum Specials<'a> {
-    /// None.
-    #[default]
-    None,
-    /// All.
-    All,
-    /// Those with these ids, ascending.
-    Only(&'a [u32]),
-    /// Any is an error.
-    Refused,
-}
-
-impl Specials<'_> {
-    /// True if one is requested.
-    pub fn has(self, id: u32) -> bool {
-        match self {
-            Self::None => false,
-            Self::All | Self::Refused => true,
-            Self::Only(ids) => ids.binary_search(&id).is_ok(),
-        }
-    }
-}
-
-/// Buffer for the ids.
-#[derive(Debug)]
-pub struct Out<'a> {
-    /// The ids, appended.
-    pub ids: &'a mut Vec<u32>,
-    /// For each id the end of its part of the pretoken, in bytes from the start of the pretoken; None if not requested.
-    pub ends: Option<&'a mut Vec<usize>>,
-    /// Special tokens that may be among them.
-    pub special: Specials<'a>,
-}
-
-impl<'a> Out<'a> {
-    /// Ids alone.
-    pub fn ids(ids: &'a mut Vec<u32>) -> Self {
-        Self { ids, ends: None, special: Specials::None }
-    }
-
-    /// Ids and ends.
-    pub fn with_ends(ids: &'a mut Vec<u32>, ends: &'a mut Vec<usize>) -> Self {
-        Self { ids, ends: Some(ends), special: Specials::None }
-    }
-
-    /// Appends an id.
-    #[inline]
-    fn push(&mut self, id: u32, end: usize) {
-        self.ids.push(id);
-        if let Some(ends) = &mut self.ends {
-            ends.push(end);
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Truncates to `len` ids.
-    fn truncate(&mut self, len: usize) {
-        let gone = self.ids.len() - len;
-        self.ids.truncate(len);
-        if let Some(ends) = &mut self.ends {
-            ends.truncate(ends.len().saturating_sub(gone));
-        }
-    }
 }
 
 impl Model {

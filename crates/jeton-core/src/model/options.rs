@@ -13,9 +13,9 @@ use super::unigram::Unigram;
 use super::unknown::{check_unk, Unknown};
 use super::words::{Chars, WordLevel, WordPiece, Words};
 use super::Model;
-use crate::alphabet::{Alphabet, EndOfWord, Level};
-use crate::byte_alphabet;
 use crate::error::{Error, Result};
+use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
+use crate::vocab::byte_alphabet;
 use crate::vocab::{show, Kind, Vocab};
 
 #[derive(Deserialize)]

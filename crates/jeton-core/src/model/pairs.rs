@@ -2,7 +2,7 @@
 //!
 //! Open addressing with linear probing, 16 bytes a slot, at most half full. No entry is ever removed.
 
-use crate::hash::Hash;
+use crate::util::hash::Hash;
 
 /// A merge as the encoder sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,18 +18,20 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use super::bpe::has_inner_word_start;
-use super::merging::{join, link, Merger, Node, NONE};
+use super::linked_symbols::{Node, NONE};
+use super::merging::{join, link, Merger};
+use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
 use super::sampling::Sampler;
+use super::scratch::{Agenda, Scratch};
 use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, Writer};
 use super::words::added_trie;
-use super::{Out, Scratch};
-use crate::alphabet::WORD_START;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::merge_boundaries::SplitPoints;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::WORD_START;
+use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
 /// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
@@ -277,7 +279,7 @@ impl Pieces {
             };
             Some((merge, end - start, middle - start))
         };
-        let mut offer = |nodes: &[Node], agenda: &mut super::Agenda, left: u32| {
+        let mut offer = |nodes: &[Node], agenda: &mut Agenda, left: u32| {
             if let Some((merge, size, left_size)) = pair(nodes, left) {
                 agenda.push(Reverse((u64::from(merge.rank) << 32 | u64::from(left), size)));
                 if self.has_unused && vocab.kind(merge.result) == Kind::Unused {

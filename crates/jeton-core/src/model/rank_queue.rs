@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
-use super::merging::NONE;
+use super::linked_symbols::NONE;
 
 /// The queue.
 #[derive(Debug, Default)]

@@ -10,10 +10,11 @@
 //! Cost: O(n log n) for n bytes of tokens, however many lengths they have. Interruptible.
 
 use super::merging::Merger;
+use super::output::Out;
 use super::pairs::{Merge, Pairs};
-use super::{Out, Scratch};
-use crate::cancel::{CancelCheck, KeepGoing};
+use super::scratch::Scratch;
 use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
 /// Tokens from this length on ask whether to go on, each.

@@ -26,13 +26,15 @@
 //!
 //! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
 
+use super::best_paths::{Best, BestPaths, NO_ID, UNREACHED};
 use super::bpe::has_inner_word_start;
+use super::output::{Out, Specials};
+use super::scratch::Scratch;
 use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, Writer};
-use super::{Out, Scratch, Specials};
-use crate::alphabet::WORD_START;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
 /// Penalty of an unknown character below the worst piece.
@@ -48,9 +50,6 @@ const MOST_SUM: f64 = 90_000.0;
 /// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many
 /// windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
-
-/// No piece, or none yet.
-pub(super) const NO_ID: u32 = u32::MAX;
 
 /// A Unigram model.
 #[derive(Debug, Clone)]
@@ -72,31 +71,6 @@ struct Entry {
     is_user_defined: bool,
     is_special: bool,
 }
-
-/// The best way to cover the text up to some place.
-#[derive(Debug, Clone, Copy)]
-struct Best {
-    score: f64,
-    start: u32, // of the last piece, or of the run of unknown characters; NO_ID: no way known
-    id: u32,    // NO_ID: unknown
-}
-
-/// Memory that searches reuse: for places from the window's start on.
-#[derive(Debug, Default)]
-pub struct Ways {
-    best: Vec<Best>,
-    leads: Vec<f64>,         // by how much the best way leads the second best
-    path: Vec<(u32, usize)>, // the best way, last piece first: (id, end)
-}
-
-impl Ways {
-    /// Elements of the longest list.
-    pub(super) fn capacity(&self) -> usize {
-        self.best.capacity().max(self.path.capacity())
-    }
-}
-
-const UNREACHED: Best = Best { score: 0.0, start: NO_ID, id: NO_ID };
 
 impl Unigram {
     /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of
@@ -198,7 +172,7 @@ impl Unigram {
         utf8(text)?;
         let mut path = Vec::new();
         let mut at = 0;
-        self.search::<false>(text, &mut 0.0, special, keep_going, &mut Ways::default(), |id, end, _| {
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut BestPaths::default(), |id, end, _| {
             while id == NO_ID && at + char_len(text, at) < end {
                 at += char_len(text, at);
                 path.push((id, at));
@@ -226,7 +200,7 @@ impl Unigram {
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
-        self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.ways, each)?;
+        self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.best_paths, each)?;
         writer.finish()
     }
 
@@ -254,7 +228,7 @@ impl Unigram {
         if !is_text {
             utf8(word)?;
         }
-        let (special, ways) = (out.special, &mut scratch.ways);
+        let (special, ways) = (out.special, &mut scratch.best_paths);
         let mut writer = Writer::new(&self.unknown, word, out);
         if !asks {
             let each = |id, end, _| self.put(id, end, &mut writer);
@@ -291,7 +265,7 @@ impl Unigram {
         sum: &mut f64,
         special: Specials<'_>,
         keep_going: KeepGoing<'_>,
-        ways: &mut Ways,
+        ways: &mut BestPaths,
         mut each: impl FnMut(u32, usize, f64) -> Result<()>,
     ) -> Result<()> {
         check_len(text)?;
@@ -299,7 +273,7 @@ impl Unigram {
         let mut from = 0;
         while from < text.len() {
             let end = self.window::<LEADS>(text, from, *sum, special, &mut cancel, ways)?;
-            let Ways { best, leads, path } = &mut *ways;
+            let BestPaths { best, leads, path } = &mut *ways;
             let mut at = end - from;
             *sum = best[at].score;
             path.clear();
@@ -324,10 +298,10 @@ impl Unigram {
         sum: f64,
         special: Specials<'_>,
         cancel: &mut CancelCheck<'_>,
-        ways: &mut Ways,
+        ways: &mut BestPaths,
     ) -> Result<usize> {
         let text = &text[from..];
-        let Ways { best, leads, .. } = ways;
+        let BestPaths { best, leads, .. } = ways;
         best.clear();
         best.push(Best { score: sum, ..UNREACHED });
         if LEADS {

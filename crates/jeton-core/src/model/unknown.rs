@@ -3,9 +3,9 @@
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
-use super::{Out, Specials};
-use crate::alphabet::{byte_entries, spell_in_bytes, NO_ID};
+use super::output::{Out, Specials};
 use crate::error::{Error, Result};
+use crate::vocab::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::vocab::{Kind, Vocab};
 
 /// The piece that a run of unknown characters, which begins at this byte, is, if any.
@@ -92,7 +92,7 @@ pub fn utf8(pretoken: &[u8]) -> Result<&str> {
 /// The bytes of the character that begins at `at` of UTF-8 text.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
-    crate::utf8::char_len(text[at]).min(text.len() - at)
+    crate::util::utf8::char_len(text[at]).min(text.len() - at)
 }
 
 /// Puts known and unknown parts of a text in a row.

@@ -7,12 +7,13 @@
 //! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more
 //! where SentencePiece encodes.
 
-use super::unigram::{Unigram, NO_ID};
+use super::best_paths::NO_ID;
+use super::output::Specials;
+use super::unigram::Unigram;
 use super::unknown::{char_len, utf8};
 use super::words::WordPiece;
-use super::Specials;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
 const SHORT: usize = 1 << 14;

@@ -11,12 +11,12 @@
 //! (SplitIntoWords).
 
 use super::added_entries::AddedEntries;
+use super::output::Out;
 use super::trie::Trie;
 use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
-use super::Out;
-use crate::alphabet::WORD_START;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
 /// A pretoken is an entry, or unknown.

@@ -12,10 +12,11 @@ use unicode_normalization::char::decompose_canonical;
 
 use super::edit;
 use super::forms::Form;
+use super::lower_case::lower;
 use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
 use crate::aligned_text::AlignedText;
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
 
 /// Steps that are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl Bert {
             let bits = properties.of(c);
             if self.accents && bits & NONSPACING != 0 {
             } else if self.lowercase && bits & UPPER != 0 {
-                text.extend(edit::lower(c));
+                text.extend(lower(c));
             } else {
                 text.push(c);
             }

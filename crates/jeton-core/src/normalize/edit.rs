@@ -3,11 +3,12 @@
 //! Invariant: a run of characters that a part leaves alone is copied; the others are replaced or left out, one by one.
 //! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
 
+use super::lower_case::lower;
 use super::properties::{Properties, CHINESE, CONTROL, SPACE, UPPER};
 use crate::aligned_text::{AlignedText, AlignedWriter};
-use crate::byte_alphabet::stand_in;
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
+use crate::vocab::byte_alphabet::stand_in;
 
 /// Copies what `touches` does not want and hands the rest to `edit`, which uses up exactly one character.
 fn each(
@@ -50,17 +51,6 @@ pub(super) fn lowercase(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>)
             writer.put(c, isize::from(index > 0));
         }
     })
-}
-
-/// The lower case of Unicode 17, also where the compiler is older.
-pub(super) fn lower(c: char) -> std::char::ToLowercase {
-    let code = c as u32;
-    let simple = match code {
-        0xA7CE | 0xA7D2 | 0xA7D4 => code + 1,
-        0x16EA0..=0x16EB8 => code + 0x1B,
-        _ => return c.to_lowercase(),
-    };
-    char::from_u32(simple).unwrap_or(c).to_lowercase()
 }
 
 /// Leaves out white space at the ends.

@@ -12,8 +12,8 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 
 use super::properties::{Properties, NFC, NFD, NFKC, NFKD};
 use crate::aligned_text::AlignedWriter;
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
 
 /// A normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

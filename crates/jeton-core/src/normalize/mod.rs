@@ -28,6 +28,7 @@ mod charsmap;
 pub mod compile;
 mod edit;
 mod forms;
+mod lower_case;
 pub mod nfkc_rules;
 mod precompiled;
 mod properties;
@@ -39,8 +40,8 @@ use base64::Engine;
 use serde_json::Value;
 
 use crate::aligned_text::AlignedText;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;

@@ -12,8 +12,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
 
 /// Graphemes of this many bytes and more are looked up by character only.
 const LONG: usize = 6;

@@ -15,9 +15,8 @@ use regex_syntax::hir::{Class, HirKind};
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick, IsNormalized};
 
-use super::edit::lower;
-
-use crate::atomic_cell::made_once;
+use super::lower_case::lower;
+use crate::util::atomic_cell::made_once;
 
 /// May not stay as it is, or where it is, under NFD.
 pub(super) const NFD: u16 = 1;

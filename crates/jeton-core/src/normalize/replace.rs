@@ -9,9 +9,9 @@
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
 
 use crate::aligned_text::AlignedWriter;
-use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
 use crate::regex::{to_oniguruma, Regex};
+use crate::util::cancel::CancelCheck;
 
 /// A replacement.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, 
 
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
-use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
+use crate::util::cancel::CancelCheck;
 
 /// Substitute for a space in pieces.
 const MARK: &str = "\u{2581}";

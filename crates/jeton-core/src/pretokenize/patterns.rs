@@ -8,7 +8,7 @@
 
 use super::scanner::{self, Scanner};
 use super::starts::{finder, Finder};
-use crate::simd::Level;
+use crate::util::simd::Level;
 
 /// One named pattern.
 pub(super) struct Named {

@@ -17,7 +17,7 @@
 //! Source: the patterns as published (see `patterns.rs`); how their backtracking was resolved is said at each function.
 //! Left out: many bytes per step. This is the plain version that a faster one must equal.
 
-use crate::classes::{
+use crate::util::classes::{
     Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
 };
 

@@ -5,9 +5,9 @@
 //!
 //! Left out: alternatives inside groups. A pattern that is one group is one alternative.
 
+use super::matcher::Matcher;
 use super::program::{compile, Program};
 use super::syntax::parse_branches;
-use super::Matcher;
 
 /// The alternatives of a pattern, from left to right.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, Node};
-use crate::classes::{Classes, LETTER};
+use crate::util::classes::{Classes, LETTER};
 
 /// Ranges that are written out instead of a name: a line of text, and no more of the Unicode version than that.
 const MAX_RANGES: usize = 12;

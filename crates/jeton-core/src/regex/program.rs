@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use super::syntax::{parse_set, Assertion, Greed, Node, Refusal};
-use crate::classes::decode;
+use crate::util::classes::decode;
 
 /// Enough for thousands of literals, and small enough to compile in milliseconds.
 const MAX_INSTRUCTIONS: usize = 50_000;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{json, Value};
 
-use super::{Matchers, Tokenizer};
+use super::pipeline::{Matchers, Tokenizer};
 use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
 use crate::encode::Encoder;

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
-use super::{Permit, Place, Tokenizer};
-use crate::cancel::KeepGoing;
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
+use super::segments::Place;
 use crate::error::{ErrorKind, Result};
 use crate::model::explain::Story;
 use crate::model::why::{Attempts, Ways};
 use crate::model::{Model, Out, Scratch};
 use crate::pretokenize::Span;
+use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 use super::segments::Segment;

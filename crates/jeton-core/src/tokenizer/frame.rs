@@ -1,8 +1,9 @@
 //! Templates around encoded texts, as columns of one length.
 
-use super::{Encoding, Tokenizer};
-use crate::alphabet::Level;
+use super::pipeline::Tokenizer;
+use super::spans::Encoding;
 use crate::postprocess::{trim_offsets, Sequence};
+use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
 /// Encoded text or pair with its template, one entry a token in each column.

@@ -8,16 +8,17 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
 use super::segments::Segment;
-use super::{Permit, Tokenizer};
-use crate::buffer_pool;
-use crate::cancel::KeepGoing;
 use crate::encode::{Run, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Scratch, Specials};
 use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
-use crate::simd;
+use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoing;
+use crate::util::simd;
 
 /// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes
 /// less than 50 ms, and starting threads would cost more than a tenth of the work.

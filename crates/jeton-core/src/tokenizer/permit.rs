@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Matchers, Tokenizer};
+use super::pipeline::{Matchers, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::model::Specials;
 use crate::pretokenize::Span;

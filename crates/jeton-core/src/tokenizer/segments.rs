@@ -6,13 +6,14 @@
 //! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that
 //! rewrites.
 
-use super::{Permit, Tokenizer};
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
 use crate::aligned_text::{AlignedText, InputRange};
-use crate::byte_alphabet;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::pretokenize::{Pretokenizer, Span};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::byte_alphabet;
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy)]

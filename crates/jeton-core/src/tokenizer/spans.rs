@@ -6,12 +6,14 @@
 //!
 //! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
-use super::{Permit, Place, Segment, Tokenizer};
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
+use super::segments::{Place, Segment};
 use crate::aligned_text::InputRange;
-use crate::cancel::KeepGoing;
 use crate::error::Result;
 use crate::model::{Out, Scratch};
 use crate::postprocess::Item;
+use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
 /// Tokens of a chunk: their Python objects take some megabytes.

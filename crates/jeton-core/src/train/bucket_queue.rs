@@ -11,8 +11,8 @@
 //! 360"), with a heap for entries out of order.
 
 use super::heap::Heap;
-use crate::alloc;
 use crate::error::Result;
+use crate::util::alloc;
 
 /// Counts from here on are in the heap: few pairs are as frequent.
 const NUM_BUCKETS: u64 = 1 << 16;

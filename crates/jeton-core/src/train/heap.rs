@@ -1,8 +1,8 @@
 //! A binary heap whose order is handed in with each call, for tie rules that compare strings which the entries do not
 //! hold.
 
-use crate::alloc;
 use crate::error::Result;
+use crate::util::alloc;
 
 /// A heap; the entry that beats all others is on top.
 #[derive(Debug)]

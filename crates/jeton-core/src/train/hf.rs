@@ -17,18 +17,20 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::Deserialize;
 
 use super::count::Counts;
-use super::learn::{self, Merge, TieBreak};
+use super::learn;
+use super::merge::{Merge, OnMerge};
+use super::options::{LearnOptions, TieBreak};
 use super::rules::hf::ShorterThan;
 use super::rules::Rule;
 use super::sequences::Symbols;
-use crate::alphabet::{for_each_symbol, EndOfWord, Level, Symbol};
-use crate::byte_alphabet;
 use crate::error::{Error, Result};
+use crate::vocab::alphabet::{for_each_symbol, EndOfWord, Level, Symbol};
+use crate::vocab::byte_alphabet;
 use crate::vocab::{show, Kind, MAX_BYTES};
 
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Options {
+pub struct HfOptions {
     /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
     /// The tie rule; theirs is `lowest_ids`.
@@ -65,7 +67,7 @@ pub struct Learned {
     pub merges: Vec<Merge>,
 }
 
-impl Options {
+impl HfOptions {
     /// From JSON, by these names.
     ///
     /// # Errors
@@ -119,12 +121,7 @@ impl Options {
 /// # Errors
 /// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike;
 /// as [`learn::learn`].
-pub fn learn(
-    counts: &Counts,
-    options: &Options,
-    run: &learn::Options<'_>,
-    watch: &mut learn::OnMerge<'_>,
-) -> Result<Learned> {
+pub fn learn(counts: &Counts, options: &HfOptions, run: &LearnOptions<'_>, watch: &mut OnMerge<'_>) -> Result<Learned> {
     let symbols = symbols(counts, options)?;
     let num_symbols = symbols.symbols.len();
     let Some(num_merges) = options.vocab_size.checked_sub(num_symbols) else {
@@ -134,7 +131,7 @@ pub fn learn(
         )));
     };
     let rule = options.max_token_length.map(|limit| ShorterThan { limit, level: options.level() });
-    let core = learn::Options {
+    let core = LearnOptions {
         tie_break: options.tie_break,
         num_merges,
         min_frequency: options.min_frequency,
@@ -149,7 +146,7 @@ pub fn learn(
 }
 
 /// The initial symbols.
-fn symbols(counts: &Counts, options: &Options) -> Result<Symbols> {
+fn symbols(counts: &Counts, options: &HfOptions) -> Result<Symbols> {
     let mut seen: HashMap<u32, u64> = options.initial_alphabet.iter().map(|&unit| (unit, u64::MAX)).collect();
     for (pretoken, count) in counts.iter() {
         for_each_symbol(pretoken, options.level(), EndOfWord::None, |symbol, _| {
@@ -172,7 +169,7 @@ fn symbols(counts: &Counts, options: &Options) -> Result<Symbols> {
 }
 
 /// The symbols with a prefix or a suffix that occur, by their string.
-fn marked(counts: &Counts, options: &Options, units: &HashSet<u32>) -> Result<Vec<Symbol>> {
+fn marked(counts: &Counts, options: &HfOptions, units: &HashSet<u32>) -> Result<Vec<Symbol>> {
     if options.prefix.is_none() && options.suffix.is_none() {
         return Ok(Vec::new());
     }
@@ -197,7 +194,7 @@ fn marked(counts: &Counts, options: &Options, units: &HashSet<u32>) -> Result<Ve
     Ok(sorted.into_iter().map(|(_, symbol)| symbol).collect())
 }
 
-fn spell(symbols: &Symbols, merges: &[Merge], options: &Options) -> Result<Vec<Entry>> {
+fn spell(symbols: &Symbols, merges: &[Merge], options: &HfOptions) -> Result<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::with_capacity(symbols.symbols.len() + merges.len());
     for (id, &symbol) in (symbols.first_id..).zip(&symbols.symbols) {
         let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };

@@ -4,17 +4,17 @@
 //! pretoken of one symbol has no pairs and is only counted.
 
 use super::count::Counts;
-use super::learn::{Beginning, Known, Options};
+use super::options::{Beginning, Known, LearnOptions};
 use super::replay::{Replay, Scratch};
 use super::shard::Shard;
 use super::symbol_array::{SymbolArray, MAX_SYMBOLS};
 use super::tokens::Tokens;
-use crate::alloc;
-use crate::alphabet::{Alphabet, EndOfWord, Level};
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::parallel;
-use crate::spill::MemoryLimit;
+use crate::util::alloc;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::MemoryLimit;
+use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
 /// A cell, and its place in the list of a pair.
 pub const BYTES_PER_SYMBOL: usize = 12;
@@ -33,7 +33,7 @@ struct Sequences {
 pub fn lay_out(
     counts: &Counts,
     beginning: Beginning<'_>,
-    options: &Options<'_>,
+    options: &LearnOptions<'_>,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<(Vec<Shard>, Tokens, u64)> {
     let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
@@ -87,7 +87,7 @@ fn check_cells(cells: usize) -> Result<()> {
 }
 
 /// Cuts the pretokens into ranges of about equal bytes.
-fn ranges(counts: &Counts, bytes: usize, options: &Options<'_>) -> Vec<std::ops::Range<usize>> {
+fn ranges(counts: &Counts, bytes: usize, options: &LearnOptions<'_>) -> Vec<std::ops::Range<usize>> {
     let shards = options.threads.min(bytes / options.tuning.shard_bytes.max(1)).max(1);
     let mut ranges = Vec::with_capacity(shards);
     let (mut start, mut done) = (0, 0);
@@ -148,7 +148,7 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(beginning: Beginning<'a>, options: &Options<'_>) -> Self {
+    fn new(beginning: Beginning<'a>, options: &LearnOptions<'_>) -> Self {
         match beginning {
             Beginning::Tokens(known) => Self::Tokens(known),
             Beginning::Alphabet(symbols) => {

@@ -27,149 +27,23 @@
 use std::sync::MutexGuard;
 
 use hashbrown::HashTable;
-use serde::Deserialize;
 
 use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
 use super::layout::{lay_out, BYTES_PER_SYMBOL};
+use super::merge::{Merge, OnMerge};
+use super::options::{Beginning, Known, LearnOptions, TieBreak};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
 use super::worker_pool::{with_pool, SharedShards, Step, WorkerPool};
-use crate::alloc;
-use crate::alphabet::{EndOfWord, Level};
-use crate::cancel::KeepGoing;
 use crate::error::{ErrorKind, Result};
-use crate::hash::Hash;
 use crate::parallel;
-use crate::simd;
-use crate::spill::MemoryLimit;
-
-/// Order of pairs that are equally frequent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TieBreak {
-    /// The one whose first occurrence in the current sequences comes first.
-    First,
-    /// The lowest (left id, right id).
-    LowestIds,
-    /// The larger (left, right) as strings, left first.
-    HighestPair,
-    /// The one whose result has fewer initial symbols, then the smaller string.
-    Shortest,
-}
-
-/// Options of learning.
-#[derive(Clone, Copy)]
-pub struct Options<'a> {
-    /// The tie rule.
-    pub tie_break: TieBreak,
-    /// At most this many merges, those that are done among them.
-    pub num_merges: usize,
-    /// Merges that were learned before, by the same options from the same counts: learning goes on behind them.
-    pub done: &'a [Merge],
-    /// Pairs less frequent than this are not merged; 0 means 1.
-    pub min_frequency: u64,
-    /// The unit of a symbol.
-    pub level: Level,
-    /// Marking of the end of a word.
-    pub end: EndOfWord,
-    /// The spelling of the mark, where tie rules compare strings.
-    pub end_of_word: &'a str,
-    /// Rule that says which pairs may merge; `None` permits all.
-    pub rule: Option<&'a dyn Rule>,
-    /// Most threads; their number does not change the result.
-    pub threads: usize,
-    /// Memory limit of sequences and posting lists.
-    pub memory: &'a MemoryLimit,
-    /// Thresholds.
-    pub tuning: Tuning,
-}
-
-static UNLIMITED: MemoryLimit = MemoryLimit::unlimited();
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Self {
-            tie_break: TieBreak::LowestIds,
-            num_merges: 0,
-            done: &[],
-            min_frequency: 1,
-            level: Level::Byte,
-            end: EndOfWord::None,
-            end_of_word: "",
-            rule: None,
-            threads: 1,
-            memory: &UNLIMITED,
-            tuning: Tuning::default(),
-        }
-    }
-}
-
-/// Initial sequences, before the first merge.
-#[derive(Clone, Copy)]
-pub(super) enum Beginning<'a> {
-    /// The symbols of an alphabet.
-    Alphabet(&'a Symbols),
-    /// The tokens that earlier merges make.
-    Tokens(&'a dyn Known),
-}
-
-/// Tokens that are known before learning begins.
-pub trait Known: Sync {
-    /// The id that the first merge gets.
-    fn next_id(&self) -> u32;
-    /// The spelling of a token; empty where an id has none.
-    fn spelling(&self, id: u32) -> &[u8];
-    /// Returns the number of initial symbols of a token.
-    fn num_symbols(&self, id: u32) -> u32;
-    /// Encodes a pretoken with the tokens.
-    ///
-    /// # Errors
-    /// Where they can make nothing of it.
-    fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
-}
-
-/// Thresholds. They change how long learning takes, never the result.
-#[derive(Debug, Clone, Copy)]
-pub struct Tuning {
-    /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
-    pub shard_bytes: usize,
-    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing
-    /// over ten.
-    pub shared_places: usize,
-    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been
-    /// merged. On the corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as
-    /// frequent; unlisted, the rare pairs (nine of ten) cost nothing.
-    pub floor_divisor: u64,
-}
-
-impl Default for Tuning {
-    fn default() -> Self {
-        Self { shard_bytes: 4 << 20, shared_places: 1 << 13, floor_divisor: 100 }
-    }
-}
-
-/// One merge, and the state of the corpus after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Merge {
-    /// Left id.
-    pub left: u32,
-    /// Right id.
-    pub right: u32,
-    /// The new id.
-    pub result: u32,
-    /// Count of the pair in the corpus.
-    pub count: u64,
-    /// Tokens that the whole corpus takes after the merge.
-    pub corpus_tokens: u64,
-    /// Different tokens that occur in it after the merge.
-    pub tokens_in_use: u32,
-}
-
-/// Callback that gets the merges so far, and returns false to cancel.
-pub type OnMerge<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
+use crate::util::alloc;
+use crate::util::cancel::KeepGoing;
+use crate::util::hash::Hash;
+use crate::util::simd;
 
 /// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
 ///
@@ -177,7 +51,12 @@ pub type OnMerge<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of
 /// one thread, 2⁶³ in all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not
 /// UTF-8 at character level.
-pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
+pub fn learn(
+    counts: &Counts,
+    symbols: &Symbols,
+    options: &LearnOptions<'_>,
+    watch: &mut OnMerge<'_>,
+) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
@@ -188,7 +67,7 @@ pub fn learn(counts: &Counts, symbols: &Symbols, options: &Options<'_>, watch: &
 pub fn learn_more(
     counts: &Counts,
     known: &dyn Known,
-    options: &Options<'_>,
+    options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
     learn_from(counts, Beginning::Tokens(known), options, watch)
@@ -197,10 +76,10 @@ pub fn learn_more(
 fn learn_from(
     counts: &Counts,
     beginning: Beginning<'_>,
-    options: &Options<'_>,
+    options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<Merge>> {
-    let options = &Options { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
+    let options = &LearnOptions { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
     let shared = SharedShards::new(shards);
     with_pool(&shared, |pool| Learner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))
@@ -283,7 +162,7 @@ impl<'a> Learner<'a> {
         pool: &'a WorkerPool<'a>,
         tokens: Tokens,
         corpus_tokens: u64,
-        options: &Options<'a>,
+        options: &LearnOptions<'a>,
     ) -> Self {
         let min_frequency = options.min_frequency.max(1);
         let merges = options.num_merges.max(1) as u64;
@@ -306,7 +185,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    fn run(&mut self, options: &Options<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
+    fn run(&mut self, options: &LearnOptions<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
         let mut merges = options.done.to_vec();
         let tight = options.memory.is_tight(self.num_cells() * BYTES_PER_SYMBOL);
         self.survey(&mut || watch(&merges))?;

@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::learn::Merge;
+use super::merge::Merge;
 use crate::error::{Error, Result};
 
 const NONE: u32 = u32::MAX;

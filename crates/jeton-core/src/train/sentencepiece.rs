@@ -17,13 +17,15 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 
 use super::count::Counts;
-use super::learn::{self, Merge, TieBreak};
+use super::learn;
+use super::merge::{Merge, OnMerge};
+use super::options::{LearnOptions, TieBreak};
 use super::replay::{Replay, Scratch};
 use super::rules::sentencepiece::Candidates;
 use super::rules::Rule;
 use super::sequences::Symbols;
-use crate::alphabet::{EndOfWord, Level, Symbol};
 use crate::error::{Error, ErrorKind, Result};
+use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
@@ -32,19 +34,19 @@ const RARE: char = '\u{2585}';
 
 /// The options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Options {
+pub struct SentencePieceOptions {
     /// Pieces in all, characters included, and control symbols and the like not.
     pub vocab_size: usize,
     /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
     /// Characters that are in the vocabulary in any case.
     pub required_chars: String,
-    /// Options for valid pieces.
+    /// SentencePieceOptions for valid pieces.
     #[serde(flatten)]
     pub candidates: Candidates,
 }
 
-impl Options {
+impl SentencePieceOptions {
     /// From JSON, by these names.
     ///
     /// # Errors
@@ -72,9 +74,9 @@ pub struct Learned {
 /// character that counts; as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
-    options: &Options,
-    run: &learn::Options<'_>,
-    watch: &mut learn::OnMerge<'_>,
+    options: &SentencePieceOptions,
+    run: &LearnOptions<'_>,
+    watch: &mut OnMerge<'_>,
 ) -> Result<Learned> {
     let chars = required_chars(counts, options)?;
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
@@ -87,7 +89,7 @@ pub fn learn(
     };
     let unit = |&c: &char| Symbol { unit: Some(c.into()), ends_word: false, inside: false };
     let symbols = Symbols { symbols: chars.iter().map(unit).collect(), first_id: 0, drops_others: false };
-    let core = learn::Options {
+    let core = LearnOptions {
         tie_break: TieBreak::Shortest,
         num_merges,
         level: Level::Char,
@@ -105,7 +107,7 @@ pub fn learn(
 }
 
 /// The characters of the vocabulary, most frequent first.
-fn required_chars(counts: &Counts, options: &Options) -> Result<Vec<char>> {
+fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec<char>> {
     let asked = options.required_chars.chars().filter(|&c| c != '\0');
     let mut seen: HashMap<char, (bool, u64)> = asked.map(|c| (c, (true, 0))).collect();
     let mut total: u64 = 0;

@@ -8,8 +8,8 @@ use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 
 use super::count::Counts;
-use crate::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol};
 use crate::error::Result;
+use crate::vocab::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol};
 
 /// Assignment of ids to the initial symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
     }
     if order == Order::CodePoint {
         let unit = |symbol: &Symbol| match (level, symbol.unit) {
-            (Level::Byte, Some(unit)) => u32::from(crate::byte_alphabet::stand_in(unit as u8)),
+            (Level::Byte, Some(unit)) => u32::from(crate::vocab::byte_alphabet::stand_in(unit as u8)),
             (_, unit) => unit.unwrap_or(u32::MAX),
         };
         seen.sort_by_key(|(symbol, _)| (symbol.ends_word, unit(symbol)));

@@ -12,12 +12,12 @@
 use hashbrown::HashTable;
 
 use super::symbol_array::SymbolArray;
-use crate::alloc;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{ErrorKind, Result};
-use crate::hash::Hash;
-use crate::simd;
-use crate::spill::{MemoryLimit, SpillVec, PAGE};
+use crate::util::alloc;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::hash::Hash;
+use crate::util::simd;
+use crate::util::spill::{MemoryLimit, SpillVec, PAGE};
 
 /// Prefetch distance, in positions.
 const AHEAD: usize = 24;

@@ -9,10 +9,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
-use crate::simd;
-use crate::spill::{MemoryLimit, SpillVec};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::simd;
+use crate::util::spill::{MemoryLimit, SpillVec};
 
 /// One cell, with the weight of its sequence.
 #[derive(Debug, Clone, Copy)]

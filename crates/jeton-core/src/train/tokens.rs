@@ -1,6 +1,6 @@
 //! Tokens known to training: their lengths, counts and, on request, spellings.
 
-use super::learn::{Beginning, Options, TieBreak};
+use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};
 use crate::vocab::MAX_BYTES;
 
@@ -22,7 +22,7 @@ pub struct Strings {
 }
 
 impl Strings {
-    fn new(beginning: Beginning<'_>, options: &Options<'_>) -> Result<Self> {
+    fn new(beginning: Beginning<'_>, options: &LearnOptions<'_>) -> Result<Self> {
         let mut strings = Self::default();
         match beginning {
             Beginning::Alphabet(symbols) => {
@@ -74,7 +74,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Spellings over 1 GiB in all.
-    pub fn new(beginning: Beginning<'_>, options: &Options<'_>) -> Result<Self> {
+    pub fn new(beginning: Beginning<'_>, options: &LearnOptions<'_>) -> Result<Self> {
         let symbols = match beginning {
             Beginning::Alphabet(symbols) => vec![1; symbols.first_id as usize + symbols.symbols.len()],
             Beginning::Tokens(known) => (0..known.next_id()).map(|id| known.num_symbols(id)).collect(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use jeton_core::error::{Error, Result};
-use jeton_core::spill::{Mapping, MemoryLimit, Resident, Storage};
+use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, Storage};
 
 /// A disk with room for files of so many bytes, and how many files were made.
 #[derive(Debug)]

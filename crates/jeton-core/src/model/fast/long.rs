@@ -14,8 +14,8 @@
 
 use super::initial_symbols::InitialSymbols;
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
 /// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.

@@ -31,13 +31,13 @@ use super::pairs::Pairs;
 use super::trie::Trie;
 use super::words::added_trie;
 use super::Model;
-use crate::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
-use crate::cancel::KeepGoing;
 use crate::error::Result;
-use crate::merge_boundaries::MergeBoundaries;
-use crate::simd::{self, Detected};
+use crate::util::cancel::KeepGoing;
+use crate::util::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::vocab::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
+use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::Vocab;
 
 /// The tables of a model.

@@ -52,7 +52,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::MinArray;
-    use crate::simd::{HasAvx2, HasAvx512};
+    use crate::util::simd::{HasAvx2, HasAvx512};
 
     /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
@@ -158,7 +158,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{self, Detected, Level};
+    use crate::util::simd::{self, Detected, Level};
 
     fn check<R: MinArray>(proof: R::Proof, len: usize) {
         let mut plain = [u32::MAX; 64];

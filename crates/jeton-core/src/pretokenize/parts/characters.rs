@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use crate::atomic_cell::made_once;
+use crate::util::atomic_cell::made_once;
 
 /// A set of characters.
 #[derive(Debug)]

@@ -22,10 +22,11 @@ mod ruby;
 
 use serde::Deserialize;
 
-use super::{to_oniguruma, Kind, Pretokenizer};
+use super::patterns::to_oniguruma;
+use super::pretokenizer::{Kind, Pretokenizer};
 use crate::aligned_text::AlignedText;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 use rewrite::Metaspace;

@@ -7,9 +7,9 @@
 use serde::Deserialize;
 
 use crate::aligned_text::{AlignedText, AlignedWriter};
-use crate::byte_alphabet::{self, stand_in};
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
+use crate::vocab::byte_alphabet::{self, stand_in};
 
 /// Puts `mark` before the next character: it takes the place of that one, which is put anew.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {

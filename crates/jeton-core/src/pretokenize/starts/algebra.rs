@@ -13,8 +13,8 @@
 
 use super::block::Block;
 use super::Starts;
-use crate::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
 use crate::pretokenize::scanner::{contraction, Contraction, Family};
+use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
 
 /// One mask a class, in the order of the classes' bits.
 type Masks = [u64; 8];

@@ -14,12 +14,12 @@
 mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
-use crate::classes::{Classes, LETTER, MARK, WHITE_SPACE};
-use crate::merge_boundaries::{self, MergeBoundaries};
-use crate::simd::block::{self, Block, Portable};
-use crate::simd::{self, Detected, Level};
+use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
+use crate::util::simd::block::{self, Block, Portable};
+use crate::util::simd::{self, Detected, Level};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 
 /// Bytes in a window: text, starts and positions fit the first cache (48 KiB).
 const WINDOW: usize = 1 << 14;

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use super::merge::{Dropped, Sink};
 use super::run::{Crc, Reader, Source, Writer};
 use super::table::Counts;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::spill::MemoryLimit;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::MemoryLimit;
 
 impl Counts {
     /// Subtracts the counts of `other`; pretokens without a count are removed. The order stays.

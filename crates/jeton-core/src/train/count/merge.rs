@@ -11,8 +11,8 @@ use std::collections::BinaryHeap;
 
 use super::run::Source;
 use super::table::Counts;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Destination of merged pretokens.
 pub trait Sink {

@@ -35,18 +35,18 @@ mod worker;
 
 use std::sync::Mutex;
 
-use crate::cancel::KeepGoing;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::{self, Landing, Part};
 use crate::pretokenize::Pretokenizer;
 use crate::special::Matcher;
-use crate::spill::MemoryLimit;
+use crate::util::cancel::KeepGoing;
+use crate::util::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};
 pub use run::{Reader, Source, Writer};
 pub use scripts::Share;
 pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
-use worker::Worker;
+use worker::{Segment, Worker};
 
 /// Bytes of text that a thread counts before all meet again.
 const ROUND: usize = 32 << 20;
@@ -60,15 +60,6 @@ pub struct Totals {
     pub bytes: u64,
     /// Special tokens in these, each a boundary.
     pub special_tokens: u64,
-}
-
-/// A stretch of a document without special tokens.
-#[derive(Debug, Clone, Copy)]
-struct Segment<'t> {
-    text: &'t str,
-    document: usize,
-    at: usize,  // its first byte in the document
-    place: u64, // of that byte in the corpus
 }
 
 /// Counts documents, batch by batch.

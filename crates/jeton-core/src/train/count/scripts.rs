@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::table::Counts;
 
-use crate::atomic_cell::made_once;
+use crate::util::atomic_cell::made_once;
 
 /// The scripts that are told apart; characters of others are `Other`, those without a script `None`.
 const NAMES: [&str; 40] = [

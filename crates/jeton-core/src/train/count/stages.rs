@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::aligned_text::AlignedText;
-use crate::byte_alphabet;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::special::{Added, Matcher};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::byte_alphabet;
 
 /// Preparation of a text before it is counted.
 #[derive(Debug)]

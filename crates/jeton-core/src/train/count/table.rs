@@ -18,13 +18,13 @@
 use std::sync::Mutex;
 
 use super::run::Source;
-use crate::alloc;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
-use crate::hash::Hash;
-use crate::huge_pages::HugeVec;
-use crate::spill::{MemoryLimit, SpillVec};
-use crate::{parallel, simd};
+use crate::util::alloc;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::hash::Hash;
+use crate::util::huge_pages::HugeVec;
+use crate::util::spill::{MemoryLimit, SpillVec};
+use crate::{parallel, util::simd};
 
 /// Bytes of a pretoken that is its own key, at most.
 const MOST: usize = 15;

@@ -4,12 +4,21 @@
 //! together. Any other pattern is asked for one pretoken after the other. Plain version: [`Part::for_each_span`] with a
 //! `dict`.
 
+use super::stages::Stages;
 use super::table::{Batch, Counts, Mark};
-use super::{Segment, Stages};
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::{Landing, Part};
 use crate::pretokenize::{Finder, Pretokenizer, Starts};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+
+/// A stretch of a document without special tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment<'t> {
+    pub(super) text: &'t str,
+    pub(super) document: usize,
+    pub(super) at: usize,  // its first byte in the document
+    pub(super) place: u64, // of that byte in the corpus
+}
 
 /// A thread's table, and its inputs.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 //! always merge, for they are never asked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel 0.23.3.
 
 use super::Rule;
-use crate::alphabet::Level;
+use crate::vocab::alphabet::Level;
 
 /// Tokens of more than two symbols have fewer than `limit`.
 #[derive(Debug, Clone, Copy)]

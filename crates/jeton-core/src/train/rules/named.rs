@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::Rule;
-use crate::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 use crate::error::{Error, Result};
 use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
+use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 
 /// Tokens that are excluded.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -7,8 +7,8 @@
 use serde::Deserialize;
 
 use super::Rule;
-use crate::alphabet::WORD_START;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
+use crate::vocab::alphabet::WORD_START;
 
 /// Options for valid pieces, under SentencePiece's own names.
 #[derive(Debug, Clone, Copy, Deserialize)]

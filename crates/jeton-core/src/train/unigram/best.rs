@@ -10,8 +10,8 @@
 use super::expect::{for_each_chunk, Unknown};
 use super::pieces::{Node, Pieces, NONE};
 use super::segments::Segments;
-use crate::cancel::CancelCheck;
 use crate::error::Result;
+use crate::util::cancel::CancelCheck;
 
 /// The best ways through one text, and room for the next.
 struct Ways {

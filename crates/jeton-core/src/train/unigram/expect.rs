@@ -19,9 +19,9 @@ use std::ops::Range;
 use super::numbers::exp;
 use super::pieces::{Node, Pieces, NONE};
 use super::segments::Segments;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::parallel;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Chunks of the text, where there is work for so many.
 const CHUNKS: usize = 16;

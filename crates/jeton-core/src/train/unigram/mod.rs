@@ -25,86 +25,25 @@
 mod best;
 mod expect;
 mod numbers;
+mod options;
 mod pieces;
 mod prune;
 mod segments;
 mod suffixes;
 mod valid;
 
-use serde::Deserialize;
-
 use super::count::Counts;
-use crate::cancel::CancelCheck;
 use crate::error::{Error, Result};
 use crate::parallel;
+use crate::util::cancel::CancelCheck;
 use expect::Unknown;
 use numbers::digamma;
+pub use options::UnigramOptions;
 use pieces::{Pieces, NONE};
 pub use prune::Scored;
 use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::Limits;
-
-/// Options, by the names of SentencePiece's where it has them.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Options {
-    /// Entries of the vocabulary, those of `num_reserved` among them.
-    pub vocab_size: usize,
-    /// Entries that are not learned: special tokens and bytes.
-    pub num_reserved: usize,
-    /// The share of all characters in the corpus that must be pieces.
-    pub character_coverage: f32,
-    /// Characters that must be pieces in any case.
-    pub required_chars: String,
-    /// Substrings to begin with, beside the characters; 0: eight times the vocabulary, at least 100,000.
-    pub seed_sentencepiece_size: usize,
-    /// Rounds of EM between two prunings.
-    pub num_sub_iterations: usize,
-    /// The share of the pieces that a pruning keeps.
-    pub shrinking_factor: f64,
-    /// Follows SentencePiece's bugs. What follows a substring is compared by its first byte, and what
-    /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
-    /// counted for the most frequent one.
-    pub bug_compatible: bool,
-    /// True if words that end a line were counted with a mark ([`super::count::END_OF_TEXT`]). Behind the others stands
-    /// a space.
-    #[serde(default)]
-    pub marked_ends: bool,
-    /// True if all lines begin with a space, so that every end of a line is followed by the same.
-    #[serde(default)]
-    pub starts_alike: bool,
-    /// Rounds scores to 32 bits in the end, as a `.model` holds them.
-    pub single_precision: bool,
-    /// Options for valid pieces.
-    #[serde(flatten)]
-    pub limits: Limits,
-}
-
-impl Options {
-    /// From JSON, by these names.
-    ///
-    /// # Errors
-    /// [`Error::config`] for what does not fit them.
-    pub fn from_json(options: &str) -> Result<Self> {
-        let options: Self =
-            serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
-        if options.limits.max_sentencepiece_length > valid::MOST {
-            return Err(Error::config(format!(
-                "max_sentencepiece_length={} is over {}, the most that is carried",
-                options.limits.max_sentencepiece_length,
-                valid::MOST
-            )));
-        }
-        Ok(options)
-    }
-
-    fn num_seeds(&self) -> usize {
-        match self.seed_sentencepiece_size {
-            0 => self.vocab_size.saturating_mul(8).max(100_000),
-            size => size,
-        }
-    }
-}
 
 /// Result of training.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +74,7 @@ const MORE: f64 = 1.1;
 /// for a corpus without characters or with too many.
 pub fn learn(
     counts: &Counts,
-    options: &Options,
+    options: &UnigramOptions,
     threads: usize,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Model> {
@@ -172,7 +111,7 @@ fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
 
 struct Learner<'a> {
     words: &'a Segments,
-    options: &'a Options,
+    options: &'a UnigramOptions,
     threads: usize,
     pieces: Pieces,
 }
@@ -259,14 +198,14 @@ mod tests {
 
     use super::*;
 
-    pub(super) fn options(vocab_size: usize) -> Options {
+    pub(super) fn options(vocab_size: usize) -> UnigramOptions {
         let limits = Limits {
             max_sentencepiece_length: 16,
             split_by_unicode_script: true,
             split_by_number: true,
             split_digits: false,
         };
-        Options {
+        UnigramOptions {
             vocab_size,
             num_reserved: 1,
             character_coverage: 1.0,

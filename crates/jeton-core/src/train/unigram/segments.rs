@@ -15,11 +15,11 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::options::UnigramOptions;
 use super::valid::{Class, UNKNOWN};
-use super::Options;
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::{Error, Result};
 use crate::train::count::{Counts, END_OF_TEXT};
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type Symbol = u32;
@@ -65,7 +65,7 @@ impl Segments {
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more;
     /// `Interrupted`.
-    pub fn new(counts: &Counts, options: &Options, keep_going: KeepGoing<'_>) -> Result<Self> {
+    pub fn new(counts: &Counts, options: &UnigramOptions, keep_going: KeepGoing<'_>) -> Result<Self> {
         let limits = &options.limits;
         let end = if options.bug_compatible && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
         let mut cancel = CancelCheck::new(keep_going);
@@ -164,7 +164,11 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
 
 /// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally
 /// frequent ones the lower code point first. In order; and the occurrences of all others.
-fn characters(counts: &Counts, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<(Vec<(char, u64)>, u64)> {
+fn characters(
+    counts: &Counts,
+    options: &UnigramOptions,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<(Vec<(char, u64)>, u64)> {
     let mut found = vec![0u64; CODE_POINTS];
     for (pretoken, count) in counts.iter() {
         for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
@@ -193,7 +197,7 @@ fn characters(counts: &Counts, options: &Options, cancel: &mut CancelCheck<'_>) 
 }
 
 /// The segments of all words, each with what follows it.
-fn segments(counts: &Counts, known: &Known, options: &Options, cancel: &mut CancelCheck<'_>) -> Result<Counts> {
+fn segments(counts: &Counts, known: &Known, options: &UnigramOptions, cancel: &mut CancelCheck<'_>) -> Result<Counts> {
     let mut segments = Counts::default();
     let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
@@ -253,7 +257,7 @@ mod tests {
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
         let words = Segments::new(
             &counts,
-            &Options { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
+            &UnigramOptions { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
             &|| true,
         )
         .unwrap();
@@ -289,8 +293,12 @@ mod tests {
         let follows = |words: &[&str], starts_alike: bool| {
             let mut counts = Counts::default();
             words.iter().for_each(|word| counts.add(word.as_bytes(), 1).unwrap());
-            let options =
-                Options { bug_compatible: true, marked_ends: true, starts_alike, ..super::super::tests::options(100) };
+            let options = UnigramOptions {
+                bug_compatible: true,
+                marked_ends: true,
+                starts_alike,
+                ..super::super::tests::options(100)
+            };
             let words = Segments::new(&counts, &options, &|| true).unwrap();
             let low = words.len() - 1; // `▁low` is the last in order
             assert_eq!(words.weights[low], counts.len() as u64);

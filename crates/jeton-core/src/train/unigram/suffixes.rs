@@ -18,9 +18,9 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::segments::{Segments, Symbol, MANY};
-use crate::cancel::{CancelCheck, KeepGoing};
 use crate::error::Result;
 use crate::parallel;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Jobs that the suffixes are spread over, where there is work for so many.
 const JOBS: usize = 16;

@@ -9,8 +9,8 @@
 
 use serde::Deserialize;
 
-use crate::alphabet::WORD_START;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
+use crate::vocab::alphabet::WORD_START;
 
 /// The most characters of a piece that are carried: lengths have 8 bits.
 pub const MOST: usize = 254;

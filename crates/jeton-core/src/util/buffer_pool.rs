@@ -7,7 +7,7 @@
 //! Buffers are not in huge pages: one that the host has to allocate costs milliseconds, more than sequential access
 //! saves.
 
-use crate::atomic_cell::AtomicCell;
+use crate::util::atomic_cell::AtomicCell;
 
 /// Buffers of ids.
 pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());

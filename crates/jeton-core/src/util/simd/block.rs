@@ -113,7 +113,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::Block;
-    use crate::simd::{HasAvx2, HasAvx512};
+    use crate::util::simd::{HasAvx2, HasAvx512};
 
     /// Two vectors. Only `load` makes one, which requires a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
@@ -231,7 +231,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{self, Detected, Level};
+    use crate::util::simd::{self, Detected, Level};
 
     fn check<B: Block>(proof: B::Proof) {
         for start in 0..=255u8 {

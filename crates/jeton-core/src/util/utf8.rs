@@ -4,8 +4,8 @@
 //! stays in memory beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their
 //! lengths closes the gaps, as simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
 
-use crate::buffer_pool;
-use crate::simd::{self, Detected};
+use crate::util::buffer_pool;
+use crate::util::simd::{self, Detected};
 
 /// Returns the length in bytes of the character that begins with `lead`; 1 for a continuation byte.
 #[inline(always)]

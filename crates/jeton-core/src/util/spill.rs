@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::huge_pages;
+use crate::util::huge_pages;
 
 /// Smallest vector that moves to a file, in bytes.
 const LARGE: usize = 1 << 20;

@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use crate::atomic_cell::made_once;
+use crate::util::atomic_cell::made_once;
 
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;

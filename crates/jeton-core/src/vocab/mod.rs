@@ -9,10 +9,14 @@
 //! Where an entry's content begins also says whether its kind matters when it is decoded, so decoding needs one look
 //! for most.
 
+pub mod alphabet;
+pub mod byte_alphabet;
+pub(crate) mod merge_boundaries;
+
 use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::error::{Error, Result};
-use crate::hash::Hash;
+use crate::util::hash::Hash;
 
 /// Kind of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub(crate) mod block;
 
 use std::sync::OnceLock;
 
-use crate::atomic_cell::made_once;
+use crate::util::atomic_cell::made_once;
 
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

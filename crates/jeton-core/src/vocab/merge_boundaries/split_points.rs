@@ -7,13 +7,13 @@
 //!
 //! Cost: 8 KiB; 64 bytes a step where all is ASCII and `▁`, elsewhere character by character.
 
-use super::{pair, LetterBoundaries, MergeBoundaries};
-use crate::alphabet::WORD_START;
-use crate::simd::block::{self, Block};
-use crate::simd::{self, Detected};
+use super::filters::{pair, LetterBoundaries, MergeBoundaries};
+use crate::util::simd::block::{self, Block};
+use crate::util::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{HasAvx2, HasAvx512};
-use crate::utf8::char_len;
+use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::util::utf8::char_len;
+use crate::vocab::alphabet::WORD_START;
 use crate::vocab::Vocab;
 
 /// Finder of split points for one vocabulary.

@@ -12,8 +12,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use crate::alloc;
 use crate::error::Result;
+use crate::util::alloc;
 
 /// Texts of consecutive rows.
 #[derive(Debug, Default)]

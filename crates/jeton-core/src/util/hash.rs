@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
-use crate::atomic_cell::made_once;
+use crate::util::atomic_cell::made_once;
 
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15; // 2^64 / golden ratio
 

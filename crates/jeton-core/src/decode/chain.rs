@@ -1,0 +1,99 @@
+//! HF's decoders, one after the other, on a list of strings.
+
+use std::collections::HashMap;
+
+use super::entries::each;
+use super::pieces::Pieces;
+use super::steps::{self, Alphabet, Step};
+use crate::error::{Error, Result};
+use crate::util::cancel::most_bytes;
+use crate::vocab::byte_alphabet::stand_in;
+use crate::vocab::{Kind, Vocab};
+
+/// HF's decoders in order, on a list of strings.
+#[derive(Debug, Clone)]
+pub(super) struct Chain {
+    pub(super) steps: Vec<Step>,
+    pub(super) spelled: bool, // contents are bytes, and a step wants them in the byte alphabet
+    pub(super) reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
+    pub(super) respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
+    pub(super) ends_word: Vec<u8>,      // what HF's string of an entry that ends a word has at its end
+    pub(super) reads_ends: bool, // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
+}
+
+impl Chain {
+    /// Decodes ids by all steps; `lossy` as [`super::Decoder::decode_text`].
+    ///
+    /// # Errors
+    /// As [`each`] and [`Chain::steps`].
+    pub(super) fn run(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<Vec<u8>> {
+        let mut pieces = Pieces::with_capacity(ids.len());
+        each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
+        Ok(self.steps(pieces, lossy)?.into_bytes())
+    }
+
+    fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut Pieces) {
+        match self.respelled.get(&id) {
+            Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, lossy, pieces),
+            None => self.push(vocab.content(id), kind, lossy, pieces),
+        }
+    }
+
+    /// Adds HF's string of an entry.
+    fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut Pieces) {
+        let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
+        match &self.reads {
+            Some(alphabet) if is_text && lossy => alphabet.read_or_copy(content, pieces.open()),
+            _ if !is_text && (self.spelled || kind == Kind::EndsWord && !self.reads_ends && self.reads.is_some()) => {
+                let mut room = [0; 4];
+                for &byte in content {
+                    pieces.open().extend_from_slice(stand_in(byte).encode_utf8(&mut room).as_bytes());
+                }
+            }
+            _ => pieces.open().extend_from_slice(content),
+        }
+        if kind == Kind::EndsWord {
+            pieces.open().extend_from_slice(&self.ends_word);
+        }
+        pieces.close();
+    }
+
+    /// # Errors
+    /// `Config` for a text that grows too long: each step can double it, and a file may have many.
+    fn steps(&self, mut pieces: Pieces, lossy: bool) -> Result<Pieces> {
+        let mut spare = Pieces::default();
+        let most = most_bytes(pieces.open().len() + pieces.len());
+        for step in &self.steps {
+            step.run(&mut pieces, &mut spare, lossy, most);
+            if pieces.open().len() > most {
+                return Err(Error::config(format!("the decoder makes more than {most} bytes of these ids")));
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Returns what `id` adds between two others. Markers take the places of the others: what comes out between them is
+    /// the token and what the second marker has before it; that is taken off.
+    pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
+        const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
+        let between = |token: Option<u32>| {
+            let mut pieces = Pieces::default();
+            self.push(MARKS[0].as_bytes(), Kind::Added, false, &mut pieces);
+            if let Some(id) = token {
+                self.push_entry(vocab, id, vocab.kind(id), false, &mut pieces);
+            }
+            self.push(MARKS[1].as_bytes(), Kind::Added, false, &mut pieces);
+            let bytes = self.steps(pieces, false).ok()?.into_bytes();
+            let start = steps::find(&bytes, MARKS[0].as_bytes())? + MARKS[0].len();
+            let end = start + steps::find(&bytes[start..], MARKS[1].as_bytes())?;
+            Some(bytes[start..end].to_vec())
+        };
+        if vocab.kind(id) == Kind::Hole {
+            return;
+        }
+        match between(None).zip(between(Some(id))) {
+            Some((before, token)) => out.extend_from_slice(token.strip_suffix(&before[..]).unwrap_or(&token)),
+            None => vocab.write_decoded(id, out), // a part that does away with the markers, or makes too much of them
+        }
+    }
+}

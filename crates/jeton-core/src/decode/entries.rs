@@ -1,0 +1,22 @@
+//! Entries of ids, and the error for an id without one.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::vocab::{Kind, Vocab};
+
+/// Calls `with` for every id that is not skipped.
+pub(super) fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: impl FnMut(u32, Kind)) -> Result<()> {
+    for (position, &id) in ids.iter().enumerate() {
+        match vocab.kind(id) {
+            Kind::Hole => return Err(unknown(vocab, id, position)),
+            Kind::Special if skip_special => {}
+            kind => with(id, kind),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the error for an id outside the vocabulary or in a hole of it.
+pub(super) fn unknown(vocab: &Vocab, id: u32, position: usize) -> Error {
+    let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1) as u32);
+    ErrorKind::UnknownId { id, position, num_tokens, highest }.into()
+}

@@ -1,0 +1,12 @@
+//! Symbols of a pretoken as a doubly linked list in one array.
+
+/// No symbol, no rank, no place.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A symbol in a linked list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub(super) id: u32,
+    pub(super) prev: u32,
+    pub(super) next: u32,
+}

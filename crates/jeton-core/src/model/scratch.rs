@@ -1,0 +1,48 @@
+//! Memory that encoding reuses.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::best_paths::BestPaths;
+use super::linked_symbols::Node;
+use super::rank_queue::RankQueue;
+
+/// (rank << 32 | place, bytes of the pair), the lowest on top.
+pub(super) type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// Memory that encoding reuses from pretoken to pretoken.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(super) symbols: Vec<u32>,
+    pub(super) ranks: Vec<u32>,
+    pub(super) starts: Vec<usize>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) queue: RankQueue,
+    pub(super) joint: (Vec<Node>, RankQueue),  // of two tokens
+    pub(super) heap: BinaryHeap<Reverse<u64>>, // rank << 32 | place, where chance plays a part
+    pub(super) agenda: Agenda,
+    pub(super) best_paths: BestPaths,
+    pub(super) ids: Vec<u32>,
+    pub(super) ends: Vec<usize>,
+}
+
+impl Scratch {
+    /// Shrinks buffers that a long pretoken has grown, so that pooled memory has a bound.
+    pub fn forget_large(&mut self) {
+        const MOST: usize = 1 << 16; // elements of each list
+        let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, best_paths, ids, ends } = self;
+        let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
+        let more = [
+            queue.capacity(),
+            joint.0.capacity(),
+            joint.1.capacity(),
+            agenda.capacity(),
+            best_paths.capacity(),
+            ids.capacity(),
+            ends.capacity(),
+        ];
+        if sizes.iter().chain(&more).any(|&capacity| capacity > MOST) {
+            *self = Self::default();
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A compiled pattern, and the iterator over the pretokens of a text.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::sync::Arc;
+
+use super::patterns::{self, Named};
+use super::scanner;
+use super::starts::{Finder, Starts};
+use crate::error::Result;
+use crate::regex::{Alternatives, Matcher, Regex};
+use crate::util::classes::Classes;
+use crate::util::simd;
+
+/// A half-open byte range of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Byte offset of its start.
+    pub start: usize,
+    /// Byte offset of its end, at least one byte later.
+    pub end: usize,
+}
+
+/// The compiled pre-tokenisation. Cloning it is cheap, and threads may share it.
+#[derive(Clone)]
+pub struct Pretokenizer(pub(super) Kind);
+
+#[derive(Clone)]
+pub(super) enum Kind {
+    None,
+    Whitespace,
+    Named(&'static Named),
+    Regex(Arc<Regex>),
+}
+
+impl Pretokenizer {
+    /// The whole text is one pretoken.
+    pub fn none() -> Self {
+        Self(Kind::None)
+    }
+
+    /// Words: maximal runs of characters that are not White_Space. The white space is dropped.
+    pub fn whitespace() -> Self {
+        Self(Kind::Whitespace)
+    }
+
+    /// One of [`patterns::names`].
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::none()),
+            "whitespace" => Some(Self::whitespace()),
+            _ => patterns::by_name(name).map(|named| Self(Kind::Named(named))),
+        }
+    }
+
+    /// A pattern in tiktoken's dialect. The published text of a named pattern runs as fast as its name.
+    ///
+    /// # Errors
+    /// `Config` if the pattern does not compile, with position and reason.
+    pub fn regex(pattern: &str) -> Result<Self> {
+        match patterns::by_text(pattern) {
+            Some(named) => Ok(Self(Kind::Named(named))),
+            None => Ok(Self(Kind::Regex(Arc::new(Regex::new(pattern)?)))),
+        }
+    }
+
+    /// The name, unless it is a regex without one.
+    pub fn name(&self) -> Option<&'static str> {
+        match &self.0 {
+            Kind::None => Some("none"),
+            Kind::Whitespace => Some("whitespace"),
+            Kind::Named(named) => Some(named.name),
+            Kind::Regex(_) => None,
+        }
+    }
+
+    /// The regex in tiktoken's dialect, where there is one. A named pattern gives the text that [`patterns::published`] has for
+    /// its name, whichever spelling it was made from.
+    pub fn pattern(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::None | Kind::Whitespace => None,
+            Kind::Named(named) => Some(named.text),
+            Kind::Regex(regex) => Some(regex.text()),
+        }
+    }
+
+    /// The alternatives of the regex, from left to right; none where there is no regex.
+    pub fn alternatives(&self) -> Vec<String> {
+        let alternatives = self.pattern().map(Alternatives::of);
+        alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
+    }
+
+    /// For each pretoken of a text, the alternative of the regex that made it; None for what none matches, and where
+    /// there is no regex.
+    pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
+        let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
+        let alternatives = Alternatives::of(pattern);
+        let mut finder = alternatives.finder(text);
+        pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
+    }
+
+    /// Returns true if what follows a boundary is split independently of what precedes it. Then a text may be cut at
+    /// any boundary and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not
+    /// memoryless.
+    pub fn is_memoryless(&self) -> bool {
+        match &self.0 {
+            Kind::None | Kind::Whitespace | Kind::Named(_) => true,
+            Kind::Regex(regex) => regex.is_memoryless(),
+        }
+    }
+
+    /// Returns true if it drops white space, so that its pretokens do not tile the text.
+    pub(crate) fn leaves_gaps(&self) -> bool {
+        matches!(self.0, Kind::Whitespace)
+    }
+
+    /// Returns the finder of the pretokens of a text, many bytes a step, for the named patterns.
+    pub(crate) fn finder(&self) -> Option<Finder> {
+        match &self.0 {
+            Kind::Named(named) => Some((named.finder)(simd::level())),
+            _ => None,
+        }
+    }
+
+    /// Returns the starts of pretokens, found many bytes a step with the given vector instructions or less: for tests,
+    /// which compare all levels with [`Pretokenizer::spans`]. None where there is no fast way.
+    pub fn starts_at_level(&self, text: &str, level: simd::Level) -> Option<Vec<usize>> {
+        let Kind::Named(named) = &self.0 else { return None };
+        let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
+        let (mut from, mut found) = (0, Vec::new());
+        while from < text.len() {
+            finder.window(&mut starts, &text[from..], None);
+            let Some((&end, positions)) = starts.bounds().split_last() else { break };
+            found.extend(positions.iter().map(|&at| from + at as usize));
+            from += end as usize;
+        }
+        Some(found)
+    }
+
+    /// The pretokens of a text.
+    pub fn spans<'t>(&'t self, text: &'t str) -> Spans<'t> {
+        self.spans_from(text, 0)
+    }
+
+    /// The pretokens of `text[start..]`; a pattern that looks back sees the text before `start`. An offset past the end
+    /// is the end; one inside a character is the end of that character.
+    pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
+        let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        let cutter = match &self.0 {
+            Kind::None => Cutter::None,
+            Kind::Whitespace => Cutter::Whitespace(Classes::get()),
+            Kind::Named(named) => Cutter::Scanner(named.scanner, Classes::get()),
+            Kind::Regex(regex) => Cutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
+        };
+        Spans { text, at: start, is_match: true, cutter }
+    }
+}
+
+impl fmt::Debug for Pretokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "Pretokenizer::named({name:?})"),
+            None => write!(f, "Pretokenizer::regex({:?})", self.pattern().unwrap_or_default()),
+        }
+    }
+}
+
+/// The pretokens of a text in order, until the end or the first error.
+#[derive(Debug)]
+pub struct Spans<'t> {
+    text: &'t str,
+    /// End of the last span; the end of the text after an error.
+    at: usize,
+    /// True if the last span is a match, not the text between two.
+    pub(super) is_match: bool,
+    cutter: Cutter<'t>,
+}
+
+enum Cutter<'t> {
+    None,
+    Whitespace(&'static Classes),
+    Scanner(scanner::Scanner, &'static Classes),
+    Regex {
+        regex: &'t Regex,
+        matcher: Matcher<'t>,
+        /// The match that comes after a gap which has just been returned.
+        found: Option<Span>,
+    },
+}
+
+impl fmt::Debug for Cutter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cutter::None => "None",
+            Cutter::Whitespace(_) => "Whitespace",
+            Cutter::Scanner(..) => "Scanner",
+            Cutter::Regex { .. } => "Regex",
+        })
+    }
+}
+
+impl Iterator for Spans<'_> {
+    type Item = Result<Span>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        if self.at >= bytes.len() {
+            return None;
+        }
+        let mut start = self.at;
+        let end = match &mut self.cutter {
+            Cutter::Scanner(scan, classes) => scan(classes, bytes, start),
+            Cutter::None => bytes.len(),
+            Cutter::Whitespace(classes) => {
+                start = scanner::end_of_white_space(classes, bytes, start);
+                scanner::end_of_word(classes, bytes, start)
+            }
+            Cutter::Regex { regex, matcher, found } => match found.take() {
+                Some(span) => {
+                    self.is_match = true;
+                    span.end
+                }
+                None => match regex.find(matcher, start) {
+                    Ok(None) => {
+                        self.is_match = false;
+                        bytes.len()
+                    }
+                    Ok(Some((from, to))) if from == start => {
+                        self.is_match = true;
+                        to
+                    }
+                    Ok(Some((from, to))) => {
+                        self.is_match = false;
+                        *found = Some(Span { start: from, end: to });
+                        from
+                    }
+                    Err(error) => {
+                        self.at = bytes.len();
+                        return Some(Err(error));
+                    }
+                },
+            },
+        };
+        self.at = end;
+        (start < end).then_some(Ok(Span { start, end }))
+    }
+}
+
+impl FusedIterator for Spans<'_> {}

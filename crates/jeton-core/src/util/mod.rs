@@ -1,0 +1,12 @@
+//! What every stage uses and what knows no tokenizer: memory, concurrency, SIMD, text encoding.
+
+pub mod alloc;
+pub(crate) mod atomic_cell;
+pub mod buffer_pool;
+pub mod cancel;
+pub(crate) mod classes;
+pub mod hash;
+pub mod huge_pages;
+pub mod simd;
+pub mod spill;
+pub mod utf8;
