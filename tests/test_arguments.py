@@ -112,6 +112,10 @@ TAKES: dict[str, dict[str, str]] = {
         "special_tokens": "mapping?",
     },
     "Tokenizer.from_bytes": {"data": "bytes"},
+    "AddedToken": {
+        "content": "str",
+        **dict.fromkeys(("special", "lstrip", "rstrip", "single_word", "normalized"), "bool"),
+    },
     "train": {
         "corpus": "corpus",
         "vocab_size": "int",
@@ -236,6 +240,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "prune": {"tok": tok, "size": 260},
         "replay": {"tok": tok, "corpus": CORPUS},
         "sizes": {**quiet, "sizes": [258, 260], "held_out": 0.5},
+        "AddedToken": {"content": "<x>"},
         "Source": {"place": CORPUS},
         "Rules.of": {"rules": None},
         "Rules.holds": {"tokens": []},
@@ -266,7 +271,11 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
 
 def test_every_public_function_is_here() -> None:
     functions = {name for name in jeton.__all__ if inspect.isfunction(getattr(jeton, name))}
-    options = {name for name in ("Source", "Rules", "Superwords") if dataclasses.is_dataclass(getattr(jeton, name))}
+    options = {
+        name
+        for name in ("AddedToken", "Source", "Rules", "Superwords")
+        if dataclasses.is_dataclass(getattr(jeton, name))
+    }
     methods = {
         f"{cls}.{name}"
         for cls in ("Counts", "Sizes", "Rules", "Superwords", "Replay")

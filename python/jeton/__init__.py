@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 # Module -> its public names. The first use of a name imports its module, so a program that only counts tokens does not
 # import training. Type checkers read `__init__.pyi`, which a test compares with this table.
 _PUBLIC = {
+    "added_tokens": ("AddedToken",),
     "analysis": ("Comparison", "Measure", "Size", "Sizes", "compare", "measure", "sizes"),
     "chat": ("Chat",),
     "corpus": ("Source",),

@@ -4,6 +4,7 @@ from . import chat as chat
 from . import formats as formats
 from . import training as training
 from . import vocabulary as vocabulary
+from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
     Measure as Measure,

@@ -17,7 +17,7 @@ from .definition import Bpe, Definition
 from .errors import UnknownTokenError
 from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
 
-__all__ = ["Spelling"]
+__all__ = ["HasSpelling", "Spelling"]
 
 
 class HasSpelling(Protocol):
@@ -26,7 +26,7 @@ class HasSpelling(Protocol):
     _core: Core
 
     @property
-    def definition(self) -> Definition: ...
+    def definition(self) -> Definition: ...  # noqa: D102
     @property
     def _added(self) -> Mapping[bytes, int]: ...
 

@@ -17,21 +17,22 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import chain
 from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar
 
 from . import _core
-from .arguments import instance, items, wrong
+from .added_tokens import AddedToken, add_tokens, added_tokens, special_pairs, with_added_tokens
+from .arguments import instance
 from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, UnknownTokenError
+from .merge_list import vocabulary_of_merges
 from .readonly import ReadOnlyDict
 from .sampling import sampling_options
-from .special import Special, permission, spell
+from .special import Special, permission
 from .spelling import Spelling
 from .threads import num_threads
-from .vocab_view import TOKEN, VocabView
+from .vocab_view import MAX_ID, VocabView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["Tokenizer"]
 
 _T = TypeVar("_T")
-
-# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
-MAX_ID = (1 << 24) - 1
 
 # Texts under this length never use a second thread; above it the core decides.
 LONG_TEXT = 1 << 18
@@ -113,33 +111,10 @@ class Tokenizer:
         """
         given = {} if special_tokens is None else special_tokens
         special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
-        for id, content in instance(vocab, "vocab", Mapping, "a mapping from id to bytes").items():
-            if not isinstance(content, bytes):
-                raise wrong(f"vocab[{id!r}]", content, "bytes")
-        merges = items(merges, "merges", "a list of tuples (left id, right id, new id)")
-        for rank, merge in enumerate(merges):
-            if not isinstance(merge, tuple) or len(merge) != 3:
-                raise wrong(f"merges[{rank}]", merge, "a tuple (left id, right id, new id)")
-        for option, ids in (
-            ("vocab", [*vocab]),
-            ("special_tokens", [*special.values()]),
-            ("merges", [*chain(*merges)]),
-        ):
-            if {*map(type, ids)} <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) <= MAX_ID:
-                continue  # fast path: checking ids one by one takes longer than everything else here
-            for id in ids:
-                if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
-                    message = f"{option}: {id!r} is not an id: expected an integer from 0 to {MAX_ID}"
-                    raise ConfigError(message, option=option)
-        vocabulary = _core.Vocabulary(list(vocab), [TOKEN] * len(vocab), list(vocab.values()), merges)
-        clash = sorted(set(vocab) & set(special.values()))
-        if clash:
-            raise ConfigError(f"id {clash[0]} is given both to an entry of vocab and to a special token")
-        vocabulary = vocabulary.with_added(
-            list(special.values()), [spell(token) for token in special], [True] * len(special)
-        )
+        vocabulary = vocabulary_of_merges(vocab, merges, special)
         part = Pattern.of(pattern).part()
-        return cls(Definition(pretokenizer=(part,) if part else ()), vocabulary)
+        definition = Definition(pretokenizer=(part,) if part else ())
+        return cls(definition, with_added_tokens(vocabulary, special_pairs(special)))
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -602,6 +577,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Spelling -> id. Read-only."""
         return MappingProxyType(self._special_tokens)
 
+    @cached_property
+    def added_tokens(self) -> Mapping[int, AddedToken]:
+        """Id -> added token, special or not, with the flags of its matching; in order of id. Read-only."""
+        return MappingProxyType(dict(sorted(added_tokens(self._core).items())))
+
     @property
     def roles(self) -> Mapping[str, str]:
         """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
@@ -675,22 +655,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Content -> id of the added tokens."""
         return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
 
-    @cached_property
-    def _special_flags(self) -> dict[str, int]:
-        """Special token -> matching flags; 0: matched exactly as spelled."""
-        return {content: flags & 15 for _, content, special, flags in self._core.added_tokens() if special}
-
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
 
-    def add_tokens(self, tokens: Iterable[str], *, special: bool = True) -> Self:
+    def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:
         """A tokenizer with added tokens at the next free ids. Existing ids do not change.
 
-        A token that is already an entry keeps its id. With ``special=True`` that entry becomes a special token and is
-        then matched by permission only; otherwise the token is ignored.
+        A token that is already an entry keeps its id. A special token becomes one at that id and is then matched by
+        permission only; a token that is not special, or that is special already, is ignored.
 
         Args:
-            tokens: spellings, in the order of their new ids.
-            special: True: special tokens, matched by permission only. False: always matched.
+            tokens: spellings or `AddedToken`s, in the order of their new ids.
+            special: whether spellings are special tokens, matched by permission only; otherwise always matched.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
@@ -699,40 +674,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.add_tokens(["h"]).special_tokens["h"]
             104
         """
-        if isinstance(tokens, str):
-            raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
-        tokens = items(tokens, "tokens", "a list of tokens")
-        added: dict[str, int] = {}
-        next_id = self.vocab_size
-        for token in tokens:
-            content = spell(token, "tokens")
-            id = self._entry(token, content)
-            if id is None and not special:
-                id = self._core.find(content, False)
-            if token in added or (id is not None and (not special or token in self._special_tokens)):
-                continue
-            added[token] = next_id if id is None else id
-            next_id += id is None
-        if not added:
+        vocabulary = add_tokens(self, tokens, special=special)
+        if vocabulary is None:
             return self
-        flags = {id: flags & 15 for id, _, _, flags in self._core.added_tokens()}
-        vocabulary = self._core.vocabulary().with_added(
-            list(added.values()),
-            [token.encode() for token in added],
-            [special] * len(added),
-            [flags.get(id, 0) for id in added.values()],
-        )
         made = type(self)(self._definition, vocabulary)
         made._defaults = self._defaults
         return made
-
-    def _entry(self, token: str, content: bytes) -> int | None:
-        """Id of the existing entry for a token: it decodes to the token and has the same spelling in files."""
-        id = self._added.get(content)
-        if id is None:
-            id = Spelling(self).entry(token)
-            id = id if id is not None and self._core.content(id) == content else None
-        return id
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
         """A view with other defaults for `special` and `add_special_tokens`; the fingerprint stays the same.

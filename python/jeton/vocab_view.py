@@ -11,9 +11,12 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from .errors import UnknownTokenError
 
-__all__ = ["ADDED", "BYTE", "ENDS_WORD", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "VocabView"]
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "MAX_ID", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "VocabView"]
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
+
+# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
+MAX_ID = (1 << 24) - 1
 
 
 class HasVocabulary(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -223,8 +224,8 @@ def test_other_kinds_of_tokenizers(data: Any, name: str) -> None:
         ]
         # the same chat with other special tokens around, of which the message spells none
         other = tok.encode("<|never|>\n" + content + "<|never|>", special={"<|never|>"})
-        flags = tok._special_flags
-        if flags["<|user|>"] == flags["<|never|>"] == flags["<|end|>"]:
+        names = ("<|user|>", "<|never|>", "<|end|>")
+        if len({replace(tok.added_tokens[known[name]], content="any") for name in names}) == 1:
             assert [id for id in chat.ids if id not in (known["<|user|>"], known["<|end|>"])] == [
                 id for id in other if id != known["<|never|>"]
             ]

@@ -60,7 +60,7 @@ def generated_texts(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[
     """`n` strings: first those written by hand, then generated ones, some with special tokens in them."""
     by_hand = EDGE_CASES[:n]
     yield from by_hand
-    names = [content for _, content, _, _ in tok._core.added_tokens()]
+    names = [token.content for token in tok.added_tokens.values()]
     spellings = [*names, *(name[:-1] for name in names), *(name[1:] for name in names)]
     draw = Random(seed + 1).random  # noqa: S311 (nothing secret)
     for i, text in enumerate(generate_texts(tok, n - len(by_hand), seed)):
@@ -81,7 +81,7 @@ def generated_bytes(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[
 def generated_ids(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[list[int]]:
     """`n` sequences of ids that no text need have given: 1 to 20 ids, a tenth of them added tokens."""
     ids = tok._core.ids()
-    added = [id for id, *_ in tok._core.added_tokens()]
+    added = list(tok.added_tokens)
     draw = Random(seed).random  # noqa: S311 (nothing secret)
     for _ in range(n):
         sequence = []

@@ -15,6 +15,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
+from ..added_tokens import AddedToken
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
@@ -36,7 +37,7 @@ class TokenizerLike(Protocol):
     def tokenize(self, text: str, *, special: Special, add_special_tokens: bool) -> Encoding: ...  # noqa: D102
     def add_tokens(self, tokens: Iterable[str]) -> TokenizerLike: ...  # noqa: D102
     @property
-    def _special_flags(self) -> Mapping[str, int]: ...
+    def added_tokens(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
 
 
 def encode(tok: TokenizerLike, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
@@ -205,8 +206,8 @@ def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _Toke
     """Encodes text in its context: at the beginning, or after a special token."""
     first = ""
     if at_char:
-        matched_as_spelled = (token for token, flags in tok._special_flags.items() if not flags)
-        first = next((token for token in matched_as_spelled if token not in text), "")
+        exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)
+        first = next((token for token in exact if token not in text), "")
         if not first:
             first, tok = _MARK, tok.add_tokens([_MARK])
     encoding = tok.tokenize(first + text, special={first} if first else "none", add_special_tokens=False)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..added_tokens import AddedToken, model_entries
 from ..atomic import write_atomically
 from ..definition import Bpe, Component, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from .config import ENTRY, added_tokens, with_tokens
+from .config import added_tokens, with_tokens
 from .error_context import error_context, refuse_losses
 from .layout import enclosed
 
@@ -113,19 +114,16 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
                 feature="tokenizer_class",
             )
         roles = _roles(config, kind, spelled)
-        added = {id: (token, True, 0) for token in roles.values() if (id := spelled.id(token)) is not None}
+        added = {id: AddedToken(token) for token in roles.values() if (id := spelled.id(token)) is not None}
         if kind == "RobertaTokenizer" and (mask := spelled.id(roles.get("mask", ""))) is not None:
-            added[mask] = (roles["mask"], True, 1)  # lstrip
+            added[mask] = AddedToken(roles["mask"], lstrip=True)
         added |= added_tokens(config)
-        added = {
-            id: (token, special, flags | ENTRY if spelled.id(token) == id else flags)
-            for id, (token, special, flags) in added.items()
-        }
+        kept = {id for id, token in added.items() if spelled.id(token.content) == id}
         entries = spelled.read(
-            byte_alphabet=True, end_of_word="", added={id: token for id, (token, *_) in added.items()}
+            byte_alphabet=True, end_of_word="", added={id: token.content for id, token in added.items()}
         )
-        vocabulary = with_tokens(entries, added)
-        ids = {token: id for id, (token, *_) in added.items()}
+        vocabulary = with_tokens(entries, added, kept)
+        ids = {token.content: id for id, token in added.items()}
         bos, eos = (ids.get(roles.get(role, "")) for role in ("bos", "eos"))
         template = enclosed(config, bos, eos, (False, False)) if kind in ("GPT2Tokenizer", "Qwen2Tokenizer") else None
         if kind == "RobertaTokenizer" and {"cls", "sep"} <= set(roles):
@@ -207,11 +205,11 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         losses["roles"] = f"roles other than that of {_ENDOFTEXT}"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    tokens = tok._core.added_tokens()
-    if any((token, special, flags) != (_ENDOFTEXT, True, 0) for _, token, special, flags in tokens):
+    tokens = tok.added_tokens.values()
+    if any(token != AddedToken(_ENDOFTEXT) for token in tokens) or model_entries(tok._core):
         losses["special_tokens"] = "which tokens are special or added"
     refuse_losses(losses, accept_loss, FORMAT)
-    odd = [token for _, token, _, _ in tokens if token != _ENDOFTEXT and _core.read_bytes(token) is None]
+    odd = [token.content for token in tokens if token.content != _ENDOFTEXT and _core.read_bytes(token.content) is None]
     if odd:
         raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")
     try:

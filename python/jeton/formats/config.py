@@ -8,18 +8,19 @@ and in `vocab_txt` and `bpe_pair` for their files.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..added_tokens import FLAGS, AddedToken, with_added_tokens
 from ..definition import Definition
-from ..errors import FormatError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..vocab_view import MAX_ID
 
 __all__ = [
-    "ENTRY",
-    "FLAGS",
+    "added_token",
     "added_tokens",
     "check_added",
     "kept",
@@ -38,9 +39,6 @@ _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 _ADDED = "added_tokens.json"
-# flags of added tokens -> the core's bits
-FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
-ENTRY = 16  # internal flag: the token is also an entry of the model
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -109,51 +107,57 @@ def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool |
     return default if value is None else value
 
 
-def added_tokens(config: Mapping[str, Any]) -> dict[int, tuple[str, bool, int]]:
-    """Reads ``added_tokens_decoder``: id -> (content, is special, flags).
+def added_token(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
+    """An added token with the flags of a JSON object."""
+    return AddedToken(content, special, **{name: bool(facts.get(name)) for name in FLAGS})
+
+
+def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:
+    """Reads ``added_tokens_decoder``: id -> token.
 
     Raises:
         FormatError: it has another structure.
 
     Examples:
-        >>> added_tokens({"added_tokens_decoder": {"7": {"content": "<x>", "special": True, "lstrip": True}}})
-        {7: ('<x>', True, 1)}
+        >>> added_tokens({"added_tokens_decoder": {"7": {"content": "<x>", "special": True}}})[7].content
+        '<x>'
     """
     added = {}
     try:
         for id, token in (config.get("added_tokens_decoder") or {}).items():
-            flags = sum(bit for name, bit in FLAGS.items() if token.get(name))
-            if not isinstance(token["content"], str) or not 0 <= int(id) < 1 << 24:
+            if not 0 <= int(id) <= MAX_ID:
                 raise ValueError
-            added[int(id)] = (token["content"], bool(token.get("special")), flags)
+            added[int(id)] = added_token(token["content"], bool(token.get("special")), token)
     except (AttributeError, KeyError, TypeError, ValueError):
         place = "tokenizer_config.json: added_tokens_decoder"
         raise FormatError("added tokens that are not id -> {content, …}", place=place) from None
     return added
 
 
-def with_tokens(vocabulary: _core.Vocabulary, added: Mapping[int, tuple[str, bool, int]]) -> _core.Vocabulary:
+def with_tokens(
+    vocabulary: _core.Vocabulary, added: Mapping[int, AddedToken], entries: Iterable[int] = ()
+) -> _core.Vocabulary:
     """Adds the tokens of `added_tokens` to a vocabulary.
+
+    Args:
+        vocabulary: entries of the file.
+        added: id -> token.
+        entries: ids of tokens that the model keeps as entries, with those that are in the vocabulary.
 
     Raises:
         FormatError: an id or content belongs to another entry.
     """
     ids = set(vocabulary.ids())
-    entries = set()
-    for id, (content, _, _) in added.items():
-        if (found := vocabulary.find_any(content.encode())) == id:
-            entries.add(id)
+    kept = {*entries}
+    for id, token in added.items():
+        if (found := vocabulary.find_any(token.content.encode())) == id:
+            kept.add(id)
         elif found is not None or id in ids:
             raise FormatError(
-                f"the added token {content!r:.60} has the id {id}, which contradicts the vocabulary",
+                f"the added token {token.content!r:.60} has the id {id}, which contradicts the vocabulary",
                 place="tokenizer_config.json: added_tokens_decoder",
             )
-    return vocabulary.with_added(
-        list(added),
-        [content.encode() for content, _, _ in added.values()],
-        [special for _, special, _ in added.values()],
-        [flags | ENTRY if id in entries else flags for id, (*_, flags) in added.items()],
-    )
+    return with_added_tokens(vocabulary, added.items(), kept)
 
 
 def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
@@ -162,7 +166,7 @@ def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     Raises:
         UnsupportedFeatureError: a token is missing.
     """
-    known = {content for _, content, _, _ in tok._core.added_tokens()}
+    known = {token.content for token in tok.added_tokens.values()}
     for content in config.get(_ADDED, {}):
         if content not in known:
             raise UnsupportedFeatureError(
@@ -190,25 +194,31 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
     return roles
 
 
-def special_tokens(config: Mapping[str, Any]) -> dict[str, int]:
-    """Returns special token -> flags of a configuration, in the order in which transformers adds them.
+def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
+    """Returns the special tokens of a configuration, in the order in which transformers adds them.
+
+    Raises:
+        FormatError: a token is not Unicode text.
 
     Examples:
-        >>> special_tokens({"zoo_token": "<z>", "pad_token": "<p>", "bos_token": {"content": "<s>", "lstrip": True}})
-        {'<s>': 1, '<p>': 0, '<z>': 0}
+        >>> config = {"zoo_token": "<z>", "pad_token": "<p>", "bos_token": {"content": "<s>", "lstrip": True}}
+        >>> [(token.content, token.lstrip) for token in special_tokens(config)]
+        [('<s>', True), ('<p>', False), ('<z>', False)]
     """
     named = [name for name in config if name.endswith(_ROLE) and name not in _FIRST]
     tokens = [config.get(name) for name in (*_FIRST, *named)]
     for name in ("model_specific_special_tokens", "extra_special_tokens", "additional_special_tokens"):
         more = config.get(name)
         tokens += more.values() if isinstance(more, dict) else more if isinstance(more, list) else ()
-    special: dict[str, int] = {}
+    special: dict[str, AddedToken] = {}
     for token in tokens:
         content = token.get("content") if isinstance(token, dict) else token
         if isinstance(content, str) and content:
-            flags = sum(bit for name, bit in FLAGS.items() if isinstance(token, dict) and token.get(name))
-            special.setdefault(content, flags)
-    return special
+            try:
+                special.setdefault(content, added_token(content, True, token if isinstance(token, dict) else {}))
+            except ConfigError as error:
+                raise FormatError(str(error), place="tokenizer_config.json") from None
+    return list(special.values())
 
 
 # Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.

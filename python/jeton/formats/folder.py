@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..added_tokens import with_added_tokens
 from ..atomic import write_atomically
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import ENTRY, added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
+from .config import added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
 from .error_context import error_context
 
 __all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
@@ -57,16 +58,17 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     Raises:
         UnsupportedFeatureError: an added token is not special.
     """
-    known = {(id, content) for id, content, _, _ in tok._core.added_tokens()}
+    known = {(id, token.content) for id, token in tok.added_tokens.items()}
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
-    added = {id: token for id, token in added.items() if (id, token[0]) not in known}
+    added = {id: token for id, token in added.items() if (id, token.content) not in known}
     if not added:
         return tok
     pieces = tok._core.vocabulary()
-    for id, (content, special, _) in added.items():
-        if not special or tok._core.content(id) is not None or pieces.find_any(content.encode()) is not None:
+    for id, token in added.items():
+        is_entry = tok._core.content(id) is not None or pieces.find_any(token.content.encode()) is not None
+        if not token.special or is_entry:
             raise UnsupportedFeatureError(
-                f"the added token {content!r:.60} with id {id} is not a special token after the pieces of a "
+                f"the added token {token.content!r:.60} with id {id} is not a special token after the pieces of a "
                 "SentencePiece model; the .model file itself loads",
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
@@ -84,11 +86,11 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     Raises:
         UnsupportedFeatureError: the next id differs from that of the configuration or of transformers.
     """
-    known = {content for _, content, _, _ in tok._core.added_tokens()}
-    listed = {token[0]: (id, token) for id, token in sorted(added_tokens(config).items())}
-    wanted = {content: token for content, (_, token) in listed.items()} | {
-        content: (content, True, flags) for content, flags in special_tokens(config).items() if content not in listed
-    }
+    known = {token.content for token in tok.added_tokens.values()}
+    listed = sorted(added_tokens(config).items())
+    ids = {token.content: id for id, token in listed}
+    wanted = {token.content: token for _, token in listed}
+    wanted |= {token.content: token for token in special_tokens(config) if token.content not in wanted}
     missing = {content: token for content, token in wanted.items() if content not in known}
     if not missing:
         return tok
@@ -99,7 +101,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         if id is None:
             id, next_id = next_id, next_id + 1
         is_next = id < tok.vocab_size or tok.num_tokens == tok.vocab_size  # transformers counts the entries
-        if not is_next or listed.get(content, (id,))[0] != id:
+        if not is_next or ids.get(content, id) != id:
             raise UnsupportedFeatureError(
                 f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; the id that "
                 "transformers would give it is not supported",
@@ -108,13 +110,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
             )
         added[id] = token
     with error_context("tokenizer_config.json", "tokenizer_config.json"):
-        more = vocabulary.with_added(
-            list(added),
-            [content.encode() for content, _, _ in added.values()],
-            [special for _, special, _ in added.values()],
-            [flags | ENTRY if id < tok.vocab_size else flags for id, (*_, flags) in added.items()],
-        )
-        return Tokenizer(tok.definition, more)
+        return Tokenizer(tok.definition, with_added_tokens(vocabulary, added.items(), range(tok.vocab_size)))
 
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool) -> Tokenizer:
@@ -127,7 +123,7 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool)
         config: the configuration.
         keeps_class: see `kept`.
     """
-    known = {content for _, content, _, _ in tok._core.added_tokens()}
+    known = {token.content for token in tok.added_tokens.values()}
     roles = {**tok.definition.roles, **{role: token for role, token in roles_of(config).items() if token in known}}
     if tok.definition.template is None and any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         bos, eos = (tok.special_tokens.get(roles.get(role, "")) for role in ("bos", "eos"))

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
+from ..added_tokens import AddedToken
 from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from .config import option
@@ -187,12 +188,12 @@ def enclosed(
     return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
 
 
-def sentinels(config: Mapping[str, Any], first: int) -> dict[int, tuple[str, bool, int]]:
-    """Returns T5's sentinel tokens after the pieces, in descending order: id -> (content, special, flags).
+def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
+    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token.
 
     Examples:
-        >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)
-        {100: ('<extra_id_1>', True, 0), 101: ('<extra_id_0>', True, 0)}
+        >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content
+        '<extra_id_0>'
     """
     if str(config.get("tokenizer_class") or "").removesuffix("Fast") != "T5Tokenizer":
         return {}
@@ -201,7 +202,7 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, tuple[str, boo
         raise FormatError(
             f"extra_ids is {number!r:.60}, not an integer from 0 to 65535", place="tokenizer_config.json: extra_ids"
         )
-    return {first + i: (f"<extra_id_{number - 1 - i}>", True, 0) for i in range(number)}
+    return {first + i: AddedToken(f"<extra_id_{number - 1 - i}>") for i in range(number)}
 
 
 def to_core(layout: Layout) -> str:

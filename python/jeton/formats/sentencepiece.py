@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import _core
+from ..added_tokens import model_entries
 from ..atomic import write_atomically
 from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
@@ -135,7 +136,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["roles"] = f"the roles {', '.join(others)}"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    if any(flags for *_, flags in tok._core.added_tokens()):
+    if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     refuse_losses(losses, accept_loss, FORMAT)
     try:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import _core
+from ..added_tokens import model_entries
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
@@ -149,7 +150,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     text = None if pattern is None else pattern.text if pattern.is_regex else _core.pattern_text(pattern.text)
     if text is None:
         raise _other("pattern", "how text is split, which is not one regex")
-    special = [token for _, token, is_special, _ in sorted(tok._core.added_tokens()) if is_special]
+    special = [token.content for token in tok.added_tokens.values() if token.special]
     if len(special) > MAX_SPECIAL or any(tok._core.kind(id) != SPECIAL for id in range(len(special))):
         raise _other("special_tokens", "special tokens that do not have the first ids")
     losses = {}
@@ -158,7 +159,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["template"] = "what add_special_tokens adds, other than <s>"
     if dict(definition.roles) != {role: token for role, token in _ROLES.items() if token in special}:
         losses["roles"] = "roles other than those that the names of special tokens give"
-    if any(flags for *_, flags in tok._core.added_tokens()):
+    if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     if definition.decoder is not None:
         losses["decoder"] = "a decoder that does more than to join bytes"

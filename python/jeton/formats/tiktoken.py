@@ -18,10 +18,10 @@ import re
 from collections.abc import Collection, Mapping
 
 from .. import _core
+from ..added_tokens import special_pairs, with_added_tokens
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..special import spell
 from ..tokenizer import Tokenizer
 from .registry import REGISTRY, by_content
 
@@ -81,7 +81,7 @@ def read(
         normalizer=normalizer,
         pretokenizer=(part,) if part else (),
     )
-    spelled = [spell(token) for token in special_tokens]
+    added = special_pairs(special_tokens)
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
         missing = [byte for byte in range(256) if vocabulary.find(bytes([byte])) is None]
@@ -91,7 +91,7 @@ def read(
             )
         taken = vocabulary.first_of(set(special_tokens.values()))
         if taken is None:
-            vocabulary = vocabulary.with_added(list(special_tokens.values()), spelled, [True] * len(spelled))
+            vocabulary = with_added_tokens(vocabulary, added)
             return Tokenizer(definition, vocabulary)
     except (FormatError, ConfigError) as error:  # a repeated rank or token is an error of the file
         raise FormatError(
@@ -112,7 +112,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     if model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
         raise _other("merges", f"merges that are not the ranks of what they make: {why}")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
-    if added := [token for _, token, _, _ in tok._core.added_tokens()]:
+    if added := [token.content for token in tok.added_tokens.values()]:
         more = f" and {len(added) - 5:,} more" if len(added) > 5 else ""
         losses["special_tokens"] = f"the special and added tokens {', '.join(added[:5])}{more}"
     if tok.definition.template is not None:

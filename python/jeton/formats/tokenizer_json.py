@@ -15,18 +15,19 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
 from operator import methodcaller
 from typing import Any
 
 from .. import _core
+from ..added_tokens import FLAGS, AddedToken, added_tokens, model_entries, with_added_tokens
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..vocab_view import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
-from .config import ENTRY, FLAGS
+from .config import added_token
 from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 __all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
@@ -88,7 +89,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
         "version": "1.0",
         "truncation": definition.truncation,
         "padding": definition.padding,
-        "added_tokens": [_added_token(*token) for token in tok._core.added_tokens()],
+        "added_tokens": [_added_token(id, token) for id, token in added_tokens(tok._core).items()],
         "normalizer": parts.normalizer,
         "pre_tokenizer": parts.pre_tokenizer,
         "post_processor": parts.post_processor,
@@ -171,7 +172,7 @@ def _is_made_of_text(model: Model, token: str) -> bool:
 def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
     """Returns the differences of HF's models from SentencePiece's."""
     model, losses = tok.definition.model, {}
-    if any(not special for _, _, special, _ in tok._core.added_tokens()):
+    if not all(token.special for token in tok.added_tokens.values()):
         losses["user_defined"] = "user-defined pieces (HF cuts the text at them, and each part gets a dummy prefix)"
     if tok._core.ids_of(UNUSED):
         losses["unused"] = "unused pieces"
@@ -187,13 +188,9 @@ def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _added_token(id: int, content: str, special: bool, flags: int) -> JSON:
-    return {
-        "id": id,
-        "content": content,
-        **{name: bool(flags & bit) for name, bit in FLAGS.items()},
-        "special": special,
-    }
+def _added_token(id: int, token: AddedToken) -> JSON:
+    flags = {name: getattr(token, name) for name in FLAGS}
+    return {"id": id, "content": token.content, **flags, "special": token.special}
 
 
 def _free_mark(tok: Tokenizer) -> str:
@@ -241,7 +238,7 @@ def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
     is_single = isinstance(model, Unigram) and model.single_precision
     if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF reads not all
         columns["scores"] = tok._core.scores()
-    if entries := [id for id, _, _, flags in tok._core.added_tokens() if flags & ENTRY]:
+    if entries := model_entries(tok._core):
         columns["entries"] = entries
     kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
     return {**columns, "kinds": kinds} if kinds else columns
@@ -299,20 +296,16 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
     own = model.get("jeton") or {}
     if not isinstance(own, dict):
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
-    added = _added_tokens(top, spelled, own)
+    added, entries = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
     definition = replace(definition, truncation=top.get("truncation"), padding=top.get("padding"))
-    _check_marks(added, mark)
+    _check_marks([token for id, token in added if id in entries], mark)
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,
         end_of_word=mark,
-        added={id: content for id, content, _, _ in added},
-    ).with_added(
-        [id for id, _, _, _ in added],
-        [content.encode() for _, content, _, _ in added],
-        [special for _, _, special, _ in added],
-        [flags for _, _, _, flags in added],
+        added={id: token.content for id, token in added},
     )
+    vocabulary = with_added_tokens(vocabulary, added, entries)
     if own:
         vocabulary = _with_columns(vocabulary, own)
     tok = Tokenizer(definition, vocabulary)
@@ -338,11 +331,13 @@ def _check_unreachable(tok: Tokenizer) -> None:
         )
 
 
-def _check_marks(added: list[tuple[int, str, bool, int]], mark: str) -> None:
-    for _, content, special, flags in added:
-        if mark and not special and flags & ENTRY and content.endswith(mark):
+def _check_marks(entries: Iterable[AddedToken], mark: str) -> None:
+    """Rejects added tokens that are also entries with the end-of-word mark."""
+    for token in entries:
+        if mark and not token.special and token.content.endswith(mark):
             raise UnsupportedFeatureError(
-                f"the added token {content!r:.60} is also an entry with the end-of-word suffix, which is not supported",
+                f"the added token {token.content!r:.60} is also an entry with the end-of-word suffix, which is not "
+                "supported",
                 place="$.added_tokens",
                 feature="added_tokens",
             )
@@ -452,12 +447,16 @@ def _string(model: JSON, name: str) -> str | None:
     return value
 
 
-def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> list[tuple[int, str, bool, int]]:
+def _added_tokens(
+    top: JSON, spelled: _core.SpelledVocabulary, own: JSON
+) -> tuple[list[tuple[int, AddedToken]], set[int]]:
+    """Reads ``added_tokens``: pairs of id and token, and the ids of those that the model has as entries, too."""
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
-    entries = _entries(own)
-    added: list[tuple[int, str, bool, int]] = []
+    own_entries = _entries(own)
+    added: list[tuple[int, AddedToken]] = []
+    entries: set[int] = set()
     seen: set[str] = set()
     highest = -1
     for i, token in enumerate(tokens):
@@ -482,7 +481,7 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
             # HF ignores the id of a token that is not in model.vocab, and assigns the next one.
             given = max(len(spelled), highest + 1)
             if id != given:
-                if spelled.holds(id) or any(id == other for other, *_ in added):
+                if spelled.holds(id) or any(id == other for other, _ in added):
                     raise FormatError(f"{content!r} has the id of another token, {id}", place=f"{place}.id")
                 raise UnsupportedFeatureError(
                     f"{content!r} has id {id}, but it is not in model.vocab, so HF tokenizers would assign {given}",
@@ -490,10 +489,10 @@ def _added_tokens(top: JSON, spelled: _core.SpelledVocabulary, own: JSON) -> lis
                     feature="id",
                 )
         highest = max(highest, id)
-        flags = sum(bit for name, bit in FLAGS.items() if token.get(name))
-        is_entry = id in entries if own else in_vocab is not None
-        added.append((id, content, bool(token.get("special")), flags | ENTRY if is_entry else flags))
-    return added
+        added.append((id, added_token(content, bool(token.get("special")), token)))
+        if id in own_entries if own else in_vocab is not None:
+            entries.add(id)
+    return added, entries
 
 
 def _entries(own: JSON) -> set[int]:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import _core
+from ..added_tokens import AddedToken
 from ..atomic import write_atomically
 from ..definition import Component, Definition, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
@@ -82,7 +83,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
                 feature="do_basic_tokenize",
             )
         found = {role: id for role, id in ids.items() if id is not None}
-        roles: dict[int, tuple[str, bool, int]] = {id: (special[role], True, 0) for role, id in found.items()}
+        roles = {id: AddedToken(special[role]) for role, id in found.items()}
         vocabulary = with_tokens(vocabulary, roles | added_tokens(config))
         definition = Definition(
             WordPiece(special["unk"]),

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from ..added_tokens import AddedToken, with_added_tokens
 from ..arguments import file_path, wrong
 from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
 from ..definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
@@ -246,10 +247,8 @@ def _built(counts: Counts, learned: LearnedMerges, plan: Plan, began: float) -> 
     vocabulary = learned.vocabulary
     num_merges = len(learned.columns[0])
     start = vocabulary.next_id()
-    special = {token: start + i for i, token in enumerate(plan.special_tokens)}
-    vocabulary = vocabulary.with_added(
-        list(special.values()), [token.encode() for token in special], [True] * len(special)
-    )
+    special = [(start + i, AddedToken(token)) for i, token in enumerate(plan.special_tokens)]
+    vocabulary = with_added_tokens(vocabulary, special)
     model = Bpe(
         level=plan.level,
         end_of_word=plan.end_of_word,

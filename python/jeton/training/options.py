@@ -9,7 +9,7 @@ from ..arguments import strings
 from ..definition import EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError
 from ..special import spell
-from ..tokenizer import MAX_ID
+from ..vocab_view import MAX_ID
 from .rules import Rules
 from .superwords import Superwords
 

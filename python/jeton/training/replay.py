@@ -409,7 +409,7 @@ class _ReplayRun:
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
     """The pretokens of a document that training counted: without special tokens, which split it."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
-    added = {content.encode() for _, content, _, _ in tok._core.added_tokens()}
+    added = {token.content.encode() for token in tok.added_tokens.values()}
     for start, end, _ in pretokens:
         if text[start:end] not in added:
             yield text[start:end]

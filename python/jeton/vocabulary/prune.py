@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from ..added_tokens import model_entries, with_added_tokens
 from ..arguments import instance
 from ..definition import Bpe
 from ..errors import ConfigError
@@ -52,11 +53,10 @@ def prune(tok: Tokenizer, *, size: int) -> Tokenizer:
     merges = tok.merges
     _check(tok, merges, limit, size)
     vocabulary = tok._core.vocabulary().prefix(limit)
-    moved = [entry for entry in sorted(tok._core.added_tokens()) if entry[0] >= limit]
-    if moved:
-        ids = [limit + index for index in range(len(moved))]
-        _, contents, special, flags = zip(*moved, strict=True)
-        vocabulary = vocabulary.with_added(ids, [content.encode() for content in contents], list(special), list(flags))
+    moved = [(id, token) for id, token in tok.added_tokens.items() if id >= limit]
+    entries = set(model_entries(tok._core))
+    kept = [limit + index for index, (id, _) in enumerate(moved) if id in entries]
+    vocabulary = with_added_tokens(vocabulary, enumerate((token for _, token in moved), start=limit), kept)
     definition = tok.definition
     if definition.training is not None:
         num_merges = sum(1 for *_, new in merges if new < limit)
@@ -69,7 +69,7 @@ def prune(tok: Tokenizer, *, size: int) -> Tokenizer:
 
 def _limit(tok: Tokenizer, size: int) -> int:
     """The first removed id; added tokens at or above it move down to it."""
-    added = sorted(id for id, *_ in tok._core.added_tokens())
+    added = list(tok.added_tokens)
     moved = 0
     while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:
         moved += 1
@@ -88,7 +88,7 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
         raise ConfigError(
             "the ids of this tokenizer are not in the order of its merges: it cannot be pruned", option="tok"
         )
-    made, added = set(results), {id for id, *_ in tok._core.added_tokens()}
+    made, added = set(results), set(tok.added_tokens)
     alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
     if alphabet and max(alphabet) >= limit:
         least = max(alphabet) + 1 + (size - limit)

@@ -15,7 +15,7 @@ from ... import _core, arguments
 from ...definition import Definition, EndOfWordStyle, SymbolLevel, TieBreak
 from ...errors import ConfigError
 from ...special import spell
-from ...tokenizer import MAX_ID
+from ...vocab_view import MAX_ID
 from ..counts import Counts
 from ..options import TIE_BREAKS
 from ..stages import Stages

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import _core
+from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
 from ...errors import ConfigError
 from ...special import spell
@@ -223,9 +224,8 @@ def _recipe(
 ) -> Recipe:
     def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
         learned = LearnedVocabulary(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
-        ids = list(range(len(special)))
-        added = learned.vocabulary.with_added(ids, [token.encode() for token in special], [True] * len(ids))
-        return learned._replace(vocabulary=added)
+        added = [(id, AddedToken(token)) for id, token in enumerate(special)]
+        return learned._replace(vocabulary=with_added_tokens(learned.vocabulary, added))
 
     return Recipe(
         algorithm=algorithm,

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ... import _core
+from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Definition
 from ...errors import ConfigError
 from ..counts import Counts
@@ -94,7 +95,7 @@ class SubwordNmt(Preset):
                 run=run,
             )
             for token in special:
-                vocabulary = vocabulary.with_added([vocabulary.next_id()], [token.encode()], [True])
+                vocabulary = with_added_tokens(vocabulary, [(vocabulary.next_id(), AddedToken(token))])
             return LearnedVocabulary(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
 
         return Recipe(
