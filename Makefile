@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install test test-rust check format fuzz sanitize ci
+.PHONY: help install test test-all test-rust check format fuzz sanitize ci
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -11,9 +11,13 @@ install: ## virtual environment with Jeton, its extras and the tools
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet '.[test,lint,bench]'
 
-test: ## Python and Rust tests
+test: ## Python tests, the default selection: at most five minutes
 	$(BIN)/pip install --quiet .
 	$(BIN)/python -m pytest -q
+
+test-all: ## all Python and Rust tests
+	$(BIN)/pip install --quiet .
+	JETON_TESTS=all $(BIN)/python -m pytest -q
 	$(MAKE) test-rust
 
 test-rust: ## Rust tests

@@ -1,7 +1,7 @@
 """Fixtures and settings of all tests.
 
 ``JETON_TEST_DATA`` names a folder with the large data (``corpora/``, ``vocabs/``); what needs it skips without it.
-``JETON_SLOW=1`` runs what takes minutes. ``CI`` makes Hypothesis repeat itself.
+``JETON_TESTS`` selects tests: see `selection`. ``CI`` makes Hypothesis repeat itself.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from hypothesis import settings
 import jeton
 
 from .material import KINDS, tokenizer
+from .selection import ALL, EXHAUSTIVE, amount
 
 # Texts of tests are short; they take the fast way all the same.
 os.environ.setdefault("JETON_TABLES", "always")
 
-settings.register_profile("jeton", deadline=None)  # machines that build at the same time are slow at times
-settings.register_profile("jeton-ci", deadline=None, derandomize=True, database=None)
+examples = amount(100, default=20)
+settings.register_profile("jeton", deadline=None, max_examples=examples)  # no deadline: other work slows a machine down
+settings.register_profile("jeton-ci", deadline=None, max_examples=examples, derandomize=True, database=None)
 settings.load_profile("jeton-ci" if os.environ.get("CI") else "jeton")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would be every process that a test starts.
@@ -32,15 +34,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Collected tests, with those that are not selected.
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes minutes; runs where JETON_SLOW is set")
+    config.addinivalue_line("markers", "slow(reason): runs with JETON_TESTS=all; what of it the default selection has")
+    config.addinivalue_line("markers", "exhaustive: takes many minutes; runs with JETON_TESTS=exhaustive")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not os.environ.get("JETON_SLOW"):
-        for item in items:
-            if "slow" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="takes minutes: set JETON_SLOW=1"))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects tests, except those that the command line names."""
+    config.stash[COLLECTED] = list(items)
+    named = {arg.partition("[")[0] for arg in config.args if "::" in arg}
+    left_out = [name for name, runs in (("slow", ALL), ("exhaustive", EXHAUSTIVE)) if not runs]
+    dropped = [
+        item
+        for item in items
+        if any(item.get_closest_marker(name) for name in left_out) and item.nodeid.partition("[")[0] not in named
+    ]
+    config.hook.pytest_deselected(items=dropped)
+    gone = set(dropped)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(scope="session")

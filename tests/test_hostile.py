@@ -24,6 +24,7 @@ from jeton.errors import ConfigError, FormatError
 from jeton.formats import bpe_pair, sentencepiece, tekken, tiktoken, vocab_txt
 
 from .material import TESTDATA, byte_tokenizer, tokenizer
+from .selection import amount
 
 HOSTILE = TESTDATA / "hostile"
 FILES: list[dict[str, str]] = tomllib.loads((HOSTILE / "index.toml").read_text("utf-8"))["file"]
@@ -99,7 +100,7 @@ def load_or_refuse(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", SMALL)
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=amount(300, default=40))
 def test_bytes_changed_at_random(kind: str, data: st.DataObject) -> None:
     file = bytearray(SMALL[kind])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -147,7 +148,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("kind", SMALL)
 @given(data=st.data())
-@settings(max_examples=400)
+@settings(max_examples=amount(400, default=50))
 def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
     file = copy.deepcopy(json.loads(SMALL[kind]))
     if data.draw(st.booleans()):
@@ -176,7 +177,7 @@ def test_parts_changed_at_random(kind: str, data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=amount(200, default=40))
 def test_rank_files_changed_at_random(data: st.DataObject) -> None:
     lines = [b"%s %d" % (token, rank) for rank, token in enumerate(_base64())]
     for _ in range(data.draw(st.integers(1, 3))):

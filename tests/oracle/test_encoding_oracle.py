@@ -32,8 +32,9 @@ from jeton.reference.step10_words import letters_of
 from jeton.spelling import Spelling
 from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
+from tests.selection import amount
 
-NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS", "20000"))
+NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS") or amount(20_000, default=5_000))
 STRINGS_PER_TOKENIZER = 50
 
 

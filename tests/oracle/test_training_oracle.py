@@ -26,9 +26,10 @@ from jeton.reference.step04_train import TIE_BREAKS, train
 from jeton.reference.step09_characters import train_characters
 from jeton.reference.step10_words import train_words
 from jeton.spelling import Spelling
+from tests.selection import amount
 
 LEVELS = ("byte", "char", "symbol", "suffix")
-NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA", "1000"))
+NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA") or amount(1_000, default=150))
 CHUNK = 50
 
 # Every length in UTF-8, one that combines, and the letters of the mark itself.

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
 from jeton import _core
+from tests.selection import amount
 
 JSON = dict[str, Any]
 TOKEN, ADDED, SPECIAL, UNUSED, BYTE = 1, 3, 4, 5, 6
@@ -125,7 +126,7 @@ def decode(parts: list[JSON], tokens: list[str], byte_level: bool = False) -> tu
 
 @pytest.mark.parametrize("name", CHAINS)
 @given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]))
-@settings(max_examples=400)
+@settings(max_examples=amount(400, default=40))
 def test_hf_gives_equal_text(name: str, tokens: list[str]) -> None:
     raw, text = decode(state(CHAINS[name]), tokens)
     assert text == CHAINS[name].decode(tokens)
@@ -134,7 +135,7 @@ def test_hf_gives_equal_text(name: str, tokens: list[str]) -> None:
 
 
 @given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]), stop=st.integers(0, 3))
-@settings(max_examples=400)
+@settings(max_examples=amount(400, default=40))
 def test_strip_at_the_end_where_hf_does_not_panic(tokens: list[str], stop: int) -> None:
     long = [token for token in tokens if len(token.strip("x")) > 0 and len(token) >= stop]
     decoder = decoders.Strip("x", 1, stop)
@@ -142,14 +143,14 @@ def test_strip_at_the_end_where_hf_does_not_panic(tokens: list[str], stop: int) 
 
 
 @given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]))
-@settings(max_examples=200)
+@settings(max_examples=amount(200, default=40))
 def test_join_is_hf_without_a_decoder(tokens: list[str]) -> None:
     assert decode([{"type": "Join", "separator": " "}], tokens)[1] == " ".join(tokens)
 
 
 @pytest.mark.parametrize("name", ["ByteLevel", "our mark", "llama", "WordPiece", "bytes then text", "Fuse"])
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=amount(300, default=40))
 def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
     """A byte-level vocabulary holds bytes where HF holds spellings; added tokens are text in both."""
     raw = data.draw(

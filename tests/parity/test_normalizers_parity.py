@@ -1,6 +1,6 @@
 """Equal texts and equal offsets: HF's normalizers and ours, SentencePiece's normalizer and ours, on every kind of text.
 
-The peers' own programs are the oracle. Every code point in every context: ``JETON_SLOW=1``.
+The peers' own programs are the oracle. Every code point in every context: ``JETON_TESTS=exhaustive``.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def test_sampled_code_points_equal_hf(name: str) -> None:
     check_every(SINGLE[name], [*range(0x20000), *range(0x2F800, 0x2FA20), *range(0xE0000, 0xE0200)], ["{}"])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SINGLE)
 def test_every_code_point_equals_hf(name: str) -> None:
     check_every(SINGLE[name], [*range(0x110000)], CONTEXTS)

@@ -16,6 +16,7 @@ from tools.parity.peers import Mode, Peer
 from tools.parity.texts import GENERATED
 
 import jeton
+from tests.selection import amount
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # what peers warn of when the
 DATA = os.environ.get("JETON_TEST_DATA")
 IN_WHEELS = {vocab.name: vocab for vocab in catalog.of_wheels()}
 IN_DATA = {vocab.name: vocab for vocab in catalog.of_data(Path(DATA))} if DATA else {}
-STRINGS = 500
-STRINGS_OF_WHEELS = 3000
+STRINGS = amount(500, default=100)
+STRINGS_OF_WHEELS = amount(3_000, default=300)
 
 
 def differences(vocab: catalog.Vocabulary, strings: int) -> list[Any]:

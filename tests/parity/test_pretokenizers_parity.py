@@ -1,6 +1,6 @@
 """HF's pre-tokenizers and added tokens: the same pieces at the same places as the pinned `tokenizers`.
 
-``JETON_EVERY_CODE_POINT=1`` compares every part over all of Unicode (minutes); without it a sample of it.
+``JETON_TESTS=exhaustive`` compares every part over all of Unicode (minutes); without it a sample of it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tokenizers import AddedToken, Tokenizer, models
 
 from jeton import _core
 from jeton.errors import ConfigError
+from tests.selection import EXHAUSTIVE
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 Part = dict[str, Any]
@@ -329,7 +330,7 @@ def code_points() -> list[str]:
     """Every character, or a sample of them, a few to a string, for HF is quadratic in it, each within a context."""
     rng = random.Random(7)
     codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    if not os.environ.get("JETON_EVERY_CODE_POINT"):
+    if not EXHAUSTIVE:
         codes = [*range(0x180), *range(0x2000, 0x2070), *rng.sample(codes, 1500)]
     contexts = ["a{}b", "{}", " {} ", "{0}{0}", "1{}2", ".{}", "カ{}"]
     parts = [context.format(chr(code)) for code in codes for context in contexts]
@@ -371,7 +372,7 @@ def test_each_part_on_all_of_unicode(part: Part) -> None:
 def test_each_regex(regex: str) -> None:
     check([split(regex)], strings(150, 2))
     check([split(regex, "Removed")], strings(20, 3))
-    if os.environ.get("JETON_EVERY_CODE_POINT"):
+    if EXHAUSTIVE:
         check([split(regex)], code_points())
 
 

@@ -80,6 +80,7 @@ def test_hf_stops_at_the_same_frequency() -> None:
     check_hf([synthetic(9, 800)], 3_000, [], min_frequency=2)
 
 
+@pytest.mark.slow(reason="equal merges on smaller texts: test_hf_small, test_hf_training.py")
 def test_hf_20_mb(data: Path) -> None:
     parts = [read(data, name, 7_000_000) for name in ("english", "chinese", "code")]
     texts: list[str] = []
@@ -146,7 +147,7 @@ def test_minbpe_until_nothing_is_left() -> None:
     check_minbpe("the old man told the old tale", 40, None)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("pattern", [None, "gpt4"])
 def test_minbpe_1_mb(data: Path, pattern: str | None) -> None:
