@@ -1,7 +1,7 @@
 """Encoding speed and memory: Jeton against its peers, on text that it has not seen, with equal ids.
 
 ``JETON_TEST_DATA=… python benchmarks/encoding.py`` measures everything, prints a table with the bounds beside the
-figures and writes ``record/<date>-encoding.csv``. Each measurement is a process of its own in the engine's own
+figures and replaces ``record/encoding.csv``. Each measurement is a process of its own in the engine's own
 environment (environments.toml); those who are compared take turns, round by round, and medians are reported. Ids are
 compared in every round, all of them: where they differ, the first difference is printed and no time, the other cases go
 on, and the exit code is 4.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
 import os
 import signal
 import sys
@@ -22,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness import report
+from harness import record, report
 from harness.cases import Case, cases
 from harness.environments import JETON, engines, interpreter
 from harness.measure import Machinery
@@ -32,7 +31,7 @@ from harness.turns import Bench, Different
 from harness.vocabularies import Vocabularies
 
 DIFFERENT, FAILED, INTERRUPTED = 4, 1, 130
-RECORDS = Path(__file__).resolve().parent / "record"
+MEGABYTES = 20.0
 
 
 def main() -> int:
@@ -57,7 +56,9 @@ def main() -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return FAILED
-    output = options.output or unused(f"{datetime.datetime.now(datetime.UTC).date()}-encoding", options.simd)
+    complete = not (options.only or options.engines) and options.megabytes == MEGABYTES
+    name = f"encoding-{options.simd}" if options.simd else "encoding"
+    output = options.output or record.destination(name, complete=complete)
     partial = output.with_name(output.name + ".partial")
     earlier = read_record(partial) if options.resume and partial.exists() else []
     done = {row["case"] for row in earlier}
@@ -84,9 +85,9 @@ def run(
     """All cases, each printed and recorded when it is done, after what a stopped run had recorded."""
     different: list[str] = []
     failed: list[str] = []
-    record = list(earlier)
+    rows = list(earlier)
     with open(output, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["megabytes", *report.COLUMNS], lineterminator="\n")
+        writer = csv.DictWriter(file, [*record.STAMP, "megabytes", *report.COLUMNS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(earlier)
         for case in chosen:
@@ -100,11 +101,12 @@ def run(
             note = f"{threads}{bench.rounds_of(case)} round{'s' * (bench.rounds_of(case) > 1)}"
             print(*report.table(case, results, options.simd, note), sep="\n", flush=True)
             failed += [f"{case.name}: {why}" for who, why in report.problems(results).items() if who.startswith(JETON)]
-            found = [{"megabytes": options.megabytes, **row} for row in report.rows(case, results, options.simd)]
-            record += found
+            common = {**record.stamp(), "megabytes": options.megabytes}
+            found = [{**common, **row} for row in report.rows(case, results, options.simd)]
+            rows += found
             writer.writerows(found)
             file.flush()
-    print(*summary(record), sep="\n")
+    print(*summary(rows), sep="\n")
     for title, lines in (("failed", failed), ("different", different)):
         if lines:
             print(f"{title}:", *lines, sep="\n  ")
@@ -124,27 +126,20 @@ def trim(case: Case, options: argparse.Namespace) -> Case | None:
     return replace(case, turns=turns) if turns else None
 
 
-def unused(stem: str, simd: str | None) -> Path:
-    """A name in record/ that no earlier run has taken."""
-    stem = f"{stem}-{simd}" if simd else stem
-    names = [RECORDS / f"{stem}.csv", *(RECORDS / f"{stem}-{i}.csv" for i in range(2, 1000))]
-    return next(name for name in names if not name.exists())
-
-
 def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name holds one of these")
     parser.add_argument("--engines", nargs="+", metavar="NAME", choices=list(engines()), help="these alone")
     parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn")
     parser.add_argument(
-        "--megabytes", type=float, default=20.0, help="cut each corpus to this size; 20 is what is quoted"
+        "--megabytes", type=float, default=MEGABYTES, help="cut each corpus to this size; records have 20"
     )
     parser.add_argument("--threads", type=int, default=1, help="for everybody, where threads are not the question")
     parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="the instructions Jeton may use")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
-    parser.add_argument("--output", type=Path, help="where to write the record")
+    parser.add_argument("--output", type=Path, help="where to write; without, a complete run replaces its record")
     default = Path.home() / ".cache" / "jeton-bench"
-    parser.add_argument("--resume", action="store_true", help="go on where a run of today was stopped")
+    parser.add_argument("--resume", action="store_true", help="go on where a run was stopped")
     parser.add_argument("--environments", type=Path, default=default, help="where the engines' environments are kept")
     parser.add_argument("--summary", type=Path, metavar="RECORD", help="the last table of an earlier run, and stop")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")

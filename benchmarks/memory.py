@@ -1,7 +1,8 @@
 """What a limit of memory costs: training without one, and with limits from the need down to a tenth of it.
 
 ``JETON_TEST_DATA=… python benchmarks/memory.py`` trains each rule without a limit, takes its peak beyond the start as
-the need, then trains with each tenth of it, and writes a record and ``docs/pictures/memory-limit.svg``. Each training
+the need, then trains with each tenth of it, and replaces ``record/memory-limit.csv`` and
+``docs/pictures/memory-limit.svg``. Each training
 runs in a process of its own, and all of a rule must give the same tokenizer. Seconds are those of the processor, user
 and system together, so that other work on the machine changes them little; page faults are minor ones.
 ``--draw RECORD`` only draws.
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
 import json
 import lzma
 import os
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import CORPORA, MEGABYTE, whole_characters
+from harness import record
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES: dict[str, dict[str, Any]] = {
@@ -116,17 +117,13 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=9.0)
     parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")
     parser.add_argument("--draw", type=Path, metavar="RECORD", help="only draw this one")
-    parser.add_argument("--folder", type=Path, default=ROOT / "benchmarks" / "record")
+    parser.add_argument("--output", type=Path, help="where to write; without, the record is replaced")
     asked = parser.parse_args()
-    record = asked.draw
-    if record is None:
-        record = asked.folder / f"{datetime.date.today().isoformat()}-memory-limit.csv"
-        rows = measure(asked.megabytes, asked.rounds)
-        with record.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-    with record.open(encoding="utf-8", newline="") as file:
+    path = asked.draw
+    if path is None:
+        path = asked.output or record.destination("memory-limit", complete=True)
+        record.write(path, COLUMNS, measure(asked.megabytes, asked.rounds))
+    with path.open(encoding="utf-8", newline="") as file:
         draw(list(csv.DictReader(file)), ROOT / "docs" / "pictures" / "memory-limit.svg")
     return 0
 

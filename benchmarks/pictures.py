@@ -1,7 +1,8 @@
-"""Draws the pictures of a record of encoding.py.
+"""Draws the pictures of the records of encoding.py.
 
-``python benchmarks/pictures.py [RECORD]`` reads the newest ``record/*-encoding.csv`` and writes three SVG files to
-``docs/pictures/``: throughput on unseen text, worst cases, and scaling with length and threads.
+``python benchmarks/pictures.py`` writes three SVG files to ``docs/pictures/``: throughput on unseen text from
+``record/encoding.csv``; worst cases, and scaling with length and threads, from ``record/encoding-worst.csv``. With
+RECORD, all that it has figures for is drawn from it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "benchmarks" / "record"
 # Okabe and Ito's colors, which color-blind readers tell apart; Jeton's is the darkest. Markers repeat what colors say.
 STYLES = {
     "jeton": ("#0072B2", "o"),
@@ -34,16 +36,10 @@ Rows = list[dict[str, str]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("record", type=Path, nargs="?", help="the newest without")
+    parser.add_argument("record", type=Path, nargs="?", help="draw from this record alone")
     parser.add_argument("--vocab", default="o200k_base", help="whose figures are drawn")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "pictures", help="where to write")
     options = parser.parse_args()
-    records = sorted((ROOT / "benchmarks" / "record").glob("????-??-??-encoding.csv"))
-    path = options.record or (records[-1] if records else None)
-    if path is None:
-        parser.error("no record: run encoding.py first, or name one")
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["vocab"] == options.vocab]
     mpl.rcParams.update(
         {
             "svg.fonttype": "none",  # text stays text
@@ -58,14 +54,20 @@ def main() -> int:
         }
     )
     drawn = [
-        save(draw, rows, options.vocab, options.folder / name)
-        for name, draw in (
-            ("encoding-unseen.svg", unseen),
-            ("encoding-worst.svg", worst),
-            ("encoding-scaling.svg", scaling),
+        save(draw, read(options.record or RECORDS / record, options.vocab), options.vocab, options.folder / name)
+        for name, draw, record in (
+            ("encoding-unseen.svg", unseen, "encoding.csv"),
+            ("encoding-worst.svg", worst, "encoding-worst.csv"),
+            ("encoding-scaling.svg", scaling, "encoding-worst.csv"),
         )
     ]
     return 0 if any(drawn) else 1
+
+
+def read(path: Path, vocab: str) -> Rows:
+    """Reads the rows of a vocabulary."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["vocab"] == vocab]
 
 
 def save(draw: Callable[[Rows, str], Any], rows: Rows, vocab: str, path: Path) -> bool:

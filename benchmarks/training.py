@@ -1,6 +1,6 @@
 """Training speed and memory: Jeton's tie rules against each other, and Jeton against peers.
 
-``python benchmarks/training.py`` measures, prints a table and writes ``record/<date>-training.csv``. Peers run in
+``python benchmarks/training.py`` measures, prints a table and replaces ``record/training.csv``. Peers run in
 environments of their own, made when first needed. Each measurement is a process of its own, for clean memory figures;
 what is compared takes turns, round by round, and medians are reported. Whatever should have learned the same merges is
 compared first: if it did not, the difference is printed, no time is, and the exit code is 4.
@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import csv
-import datetime
 import hashlib
 import importlib.metadata
 import json
@@ -36,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import SENTENCE, documents, write_corpora, write_documents
+from harness import record
 from harness.environments import EngineSetup, interpreter
 
 RULES = ("lowest_ids", "first", "highest_pair", "shortest")
@@ -359,7 +358,7 @@ def main() -> int:
     parser.add_argument("--environments", type=Path, default=default, help="where the peers' environments are kept")
     parser.add_argument("--peers", default=",".join(TRAINERS), help="who takes part, by comma")
     parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--output", type=Path, help="where to write the record")
+    parser.add_argument("--output", type=Path, help="where to write; without, a complete run replaces its record")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -371,7 +370,7 @@ def main() -> int:
     if not chosen:
         names = ", ".join(case.name for case in cases(args.min_frequency))
         parser.error(f"no case has {args.only!r} in its name; cases: {names}")
-    record: list[dict[str, Any]] = []
+    measured: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_corpora(folder, args.megabytes)
@@ -387,13 +386,11 @@ def main() -> int:
             print(f"\n{case.name} ({source}, {size:,} bytes, {case.vocab_size:,} tokens, pattern {case.pattern})")
             for row in found:
                 print("  {runner:<20} {seconds_median:>9} s {peak_mib:>7} MiB {merges:>7} merges".format(**row))
-            record += found
-    today = datetime.datetime.now(datetime.UTC).date()
-    output = args.output or Path(__file__).parent / "record" / f"{today}-training.csv"
-    with open(output, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["corpora", *record[0]], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({"corpora": source, **row} for row in record)
+            measured += [{"corpora": source, **row} for row in found]
+    complete = not args.only and args.peers == parser.get_default("peers") and source == "JETON_TEST_DATA"
+    complete = complete and args.megabytes == parser.get_default("megabytes")
+    output = args.output or record.destination("training", complete=complete)
+    record.write(output, list(measured[0]), measured)
     print(f"\nrecorded in {output}")
     return 0
 

@@ -29,6 +29,7 @@ from .core_only import run_core_only
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+RECORDS = ROOT / "benchmarks" / "record"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), ROOT / "benchmarks" / "README.md"]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -200,6 +201,12 @@ def test_the_map_shows_every_page() -> None:
     assert [str(path.relative_to(DOCS)) for path in pages if f"({path.relative_to(DOCS)})" not in mapped] == []
 
 
+def test_every_picture_is_shown_by_a_page() -> None:
+    shown = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.rglob("*.md")])
+    unused = [path.name for path in (DOCS / "pictures").iterdir() if f"pictures/{path.name})" not in shown]
+    assert unused == []
+
+
 # ── benchmarks ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -231,9 +238,18 @@ def test_the_encoding_benchmark_runs(tmp_path: Path, data: Path) -> None:
     assert b"memory" in again.stdout
 
 
+def test_every_record_is_described_and_says_where_it_was_measured() -> None:
+    described = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    for path in RECORDS.iterdir():
+        assert f"(record/{path.name})" in described
+        for row in csv.DictReader(path.read_text().splitlines()):
+            assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["date"])
+            assert row["processor"]
+
+
 def test_records_have_equal_ids() -> None:
     """What has one text and one vocabulary has one digest."""
-    for path in (ROOT / "benchmarks" / "record").glob("*-encoding*.csv"):
+    for path in RECORDS.glob("encoding*.csv"):
         groups: dict[tuple[str, ...], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             if row["digest"]:
@@ -245,7 +261,7 @@ def test_records_have_equal_ids() -> None:
 
 def test_records_have_equal_merges() -> None:
     """A record holds only what was found equal, so equal counts within a group are the least it must show."""
-    for path in (ROOT / "benchmarks" / "record").glob("*-training*.csv"):
+    for path in RECORDS.glob("training*.csv"):
         groups: dict[tuple[str, str], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             groups.setdefault((row["case"], row["same_merges"]), set()).add(row["merges"])

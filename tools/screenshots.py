@@ -3,7 +3,8 @@
     python tools/screenshots.py VOCABS [NAME]... [--into FOLDER]
 
 VOCABS is a folder with ``o200k_base.tiktoken``, ``cl100k_base.tiktoken``, ``r50k_base.tiktoken`` and
-``t5-small.tokenizer.json``. Needs the extra ``play``, playwright and Chromium. Default: all pictures.
+``t5-small.tokenizer.json``. Needs the extra ``play``, playwright and Chromium. Default: the pictures that exist there;
+name others with ``--into``, for a look at every view in light, dark and narrow.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ def main() -> None:
         thread.start()
         try:
             browser = playwright.chromium.launch(executable_path=args.browser)
-            for name in args.names or SHOTS:
+            shown = [name for name in SHOTS if (PICTURES / f"{name}.png").exists()]
+            for name in args.names or shown:
                 shot = SHOTS[name]
                 page = browser.new_page(viewport=shot.viewport, color_scheme=shot.scheme, reduced_motion="reduce")
                 page.on("console", lambda message, name=name: print(f"{name}: {message.text}"))
