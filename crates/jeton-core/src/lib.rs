@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
-//! [`train`] and [`format`] are beside it. `tools/check_layers.py` enforces these layers.
+//! [`train`] and [`mod@format`] are beside it. `tools/check_layers.py` enforces these layers.
 
 pub mod error;
 pub mod util;

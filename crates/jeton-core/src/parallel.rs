@@ -36,25 +36,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A place in a batch: which text, and the byte in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct BatchPosition {
     text: usize,
     byte: usize,
 }
 
 /// End of a part's last pretoken: the first boundary at or past the part's end.
-pub type Landing = Place;
+pub type Landing = BatchPosition;
 
 /// Consecutive texts, or pieces of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'t> {
+pub struct BatchPart<'t> {
     texts: &'t [&'t str],
     /// Its position among the parts.
     pub index: usize,
-    start: Place,
-    end: Place,
+    start: BatchPosition,
+    end: BatchPosition,
 }
 
-impl Part<'_> {
+impl BatchPart<'_> {
     /// Returns the part with another number, and with `start` for its start where that is known.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
@@ -82,8 +82,11 @@ impl Part<'_> {
             let start = if index == self.start.text { self.start.byte } else { 0 };
             let until = if index == self.end.text { self.end.byte } else { usize::MAX };
             let next = each(text, start, until)?;
-            landing =
-                if next < text.len() { Place { text: index, byte: next } } else { Place { text: index + 1, byte: 0 } };
+            landing = if next < text.len() {
+                BatchPosition { text: index, byte: next }
+            } else {
+                BatchPosition { text: index + 1, byte: 0 }
+            };
         }
         Ok(landing.max(self.end))
     }
@@ -107,13 +110,13 @@ impl Part<'_> {
             for span in pretokenizer.spans_from(text, start) {
                 let span = span.map_err(|error| error.shifted(self.bytes_before(index)))?;
                 if span.start >= end {
-                    return Ok(Place { text: index, byte: span.start });
+                    return Ok(BatchPosition { text: index, byte: span.start });
                 }
                 each(text, span)?;
                 cancel.check()?;
             }
         }
-        Ok(Place { text: self.texts().end, byte: 0 }.max(self.end))
+        Ok(BatchPosition { text: self.texts().end, byte: 0 }.max(self.end))
     }
 }
 
@@ -121,9 +124,9 @@ impl Part<'_> {
 ///
 /// # Errors
 /// Errors of the pretokenizer.
-pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize) -> Result<Vec<Part<'t>>> {
+pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize) -> Result<Vec<BatchPart<'t>>> {
     let total: usize = texts.iter().map(|text| text.len()).sum();
-    let mut cuts = vec![Place { text: 0, byte: 0 }];
+    let mut cuts = vec![BatchPosition { text: 0, byte: 0 }];
     let (mut index, mut before) = (0, 0); // text index, bytes in the texts before it
     for k in 1..parts {
         let target = total / parts * k;
@@ -132,22 +135,22 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
             index += 1;
         }
         let Some(text) = texts.get(index) else { break };
-        let mut place = Place { text: index, byte: 0 };
+        let mut place = BatchPosition { text: index, byte: 0 };
         // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where
         // it ends.
         if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
             place = match boundary_near(text, target - before, pretokenizer)? {
-                Some(byte) => Place { text: index, byte },
-                None => Place { text: index + 1, byte: 0 },
+                Some(byte) => BatchPosition { text: index, byte },
+                None => BatchPosition { text: index + 1, byte: 0 },
             };
         }
         if cuts.last().is_some_and(|&last| place > last) {
             cuts.push(place);
         }
     }
-    let finish = Place { text: texts.len(), byte: 0 };
+    let finish = BatchPosition { text: texts.len(), byte: 0 };
     let ends = cuts.iter().skip(1).copied().chain([finish]);
-    Ok(cuts.iter().zip(ends).enumerate().map(|(index, (&start, end))| Part { texts, index, start, end }).collect())
+    Ok(cuts.iter().zip(ends).enumerate().map(|(index, (&start, end))| BatchPart { texts, index, start, end }).collect())
 }
 
 /// A probable boundary a little past `byte`; `None` when the text ends before.
@@ -168,9 +171,9 @@ pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 /// # Errors
 /// The error of the earliest part that failed.
 pub fn run<'t, R: Send>(
-    parts: &[Part<'t>],
+    parts: &[BatchPart<'t>],
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&BatchPart<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
 ) -> Result<Vec<R>> {
     let mut results = Vec::with_capacity(parts.len());
     run_in_order(parts, parts.len(), watch, work, |result| results.push(result))?;
@@ -182,10 +185,10 @@ pub fn run<'t, R: Send>(
 /// # Errors
 /// As [`run`].
 pub fn run_in_order<'t, R: Send>(
-    parts: &[Part<'t>],
+    parts: &[BatchPart<'t>],
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(&Part<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
+    work: impl Fn(&BatchPart<'t>, KeepGoing<'_>) -> Result<(R, Landing)> + Sync,
     mut each: impl FnMut(R) + Send,
 ) -> Result<()> {
     let (mut landing, mut failed) = (None, None);
@@ -202,7 +205,7 @@ pub fn run_in_order<'t, R: Send>(
             let done = match landing {
                 // Repeated here: that is rare, and other threads continue meanwhile.
                 Some(start) if start != part.start => {
-                    work(&Part { start, end: part.end.max(start), ..*part }, &|| true)
+                    work(&BatchPart { start, end: part.end.max(start), ..*part }, &|| true)
                 }
                 _ => result,
             };

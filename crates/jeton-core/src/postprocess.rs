@@ -80,7 +80,7 @@ impl Default for Template {
 
 /// Origin of a token that comes out of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct TokenSource {
     /// Index of the text.
     pub sequence: Sequence,
     /// Index of the token in it.
@@ -97,7 +97,7 @@ pub struct Assembled<T> {
     /// True for tokens of the template.
     pub special_tokens_mask: Vec<bool>,
     /// Origin of each token; `None` for the template's own.
-    pub sources: Vec<Option<Source>>,
+    pub sources: Vec<Option<TokenSource>>,
 }
 
 impl Template {
@@ -180,7 +180,7 @@ impl Template {
                         Sequence::B => second.unwrap_or_default(),
                     };
                     out.tokens.extend_from_slice(tokens);
-                    out.sources.extend((0..tokens.len()).map(|index| Some(Source { sequence, index })));
+                    out.sources.extend((0..tokens.len()).map(|index| Some(TokenSource { sequence, index })));
                     type_id
                 }
                 Item::Ids { ids, type_id } => {
@@ -236,8 +236,8 @@ mod tests {
         "pair":[{"ids":[101],"type_id":0},{"sequence":"A","type_id":0},{"ids":[102],"type_id":0},
         {"sequence":"B","type_id":1},{"ids":[102],"type_id":1}],"trim_offsets":false,"add_prefix_space":false}"#;
 
-    fn from(sequence: Sequence, index: usize) -> Option<Source> {
-        Some(Source { sequence, index })
+    fn from(sequence: Sequence, index: usize) -> Option<TokenSource> {
+        Some(TokenSource { sequence, index })
     }
 
     #[test]

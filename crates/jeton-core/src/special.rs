@@ -45,14 +45,14 @@ impl<'a> Added<'a> {
 
 /// Finds the first of a set of strings.
 #[derive(Debug, Clone)]
-pub struct Matcher {
+pub struct AddedTokenMatcher {
     automaton: AhoCorasick,
     tokens: Vec<Added<'static>>, // pattern -> token, its content left out
 }
 
 /// An added token in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct AddedTokenMatch {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -64,7 +64,7 @@ pub struct Found {
 /// Bytes of added tokens, together: a hundred of forty bytes.
 const MOST_FOR_FASTEST: usize = 1 << 12;
 
-impl Matcher {
+impl AddedTokenMatcher {
     /// A matcher for `tokens`; `None` when there are none. Of two with the same content the first counts.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Matcher {
     }
 
     /// The first token at or after `start`, which ends the white space that it may take.
-    pub fn find(&self, text: &[u8], start: usize) -> Option<Found> {
+    pub fn find(&self, text: &[u8], start: usize) -> Option<AddedTokenMatch> {
         Matches { at: start, end: start, ..self.matches(text) }.next()
     }
 
@@ -120,22 +120,22 @@ impl Matcher {
 /// The added tokens of a text.
 #[derive(Debug)]
 pub struct Matches<'m> {
-    matcher: &'m Matcher,
+    matcher: &'m AddedTokenMatcher,
     text: &'m [u8],
-    at: usize,              // where the automaton goes on
-    end: usize,             // of the last token, white space included
-    white_end: usize,       // white space that was walked through for `rstrip` ends here
-    waiting: Option<Found>, // the last token, until it is known where the next one begins
+    at: usize,                        // where the automaton goes on
+    end: usize,                       // of the last token, white space included
+    white_end: usize,                 // white space that was walked through for `rstrip` ends here
+    waiting: Option<AddedTokenMatch>, // the last token, until it is known where the next one begins
 }
 
 impl Iterator for Matches<'_> {
-    type Item = Found;
+    type Item = AddedTokenMatch;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<AddedTokenMatch> {
         loop {
             let Some(found) = self.advance() else { return self.waiting.take() };
             if let Some(last) = self.waiting.replace(found) {
-                return Some(Found { end: last.end.min(found.start), ..last });
+                return Some(AddedTokenMatch { end: last.end.min(found.start), ..last });
             }
             if found.end == self.at {
                 return self.waiting.take(); // nothing that the next one could take back
@@ -146,7 +146,7 @@ impl Iterator for Matches<'_> {
 
 impl Matches<'_> {
     /// The next token that its flags allow.
-    fn advance(&mut self) -> Option<Found> {
+    fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
             let found = self.matcher.automaton.find(Input::new(self.text).range(self.at..))?;
             let (start, end) = (found.start(), found.end());
@@ -162,7 +162,7 @@ impl Matches<'_> {
                 continue; // the one before has taken all of it as white space; HF loses it, too
             }
             let from = if from < to { from } else { start }; // where HF panics
-            return Some(Found { start: from, end: to, id: token.id });
+            return Some(AddedTokenMatch { start: from, end: to, id: token.id });
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
             rstrip: flags.contains('r'),
             passed_over: flags.contains('p'),
         });
-        let matcher = Matcher::new(added).unwrap().unwrap();
+        let matcher = AddedTokenMatcher::new(added).unwrap().unwrap();
         let found: Vec<_> = matcher.matches(text).map(|found| (found.start, found.end, found.id)).collect();
         let mut end = 0;
         for &(start, stop, _) in &found {
@@ -273,7 +273,7 @@ mod tests {
     fn a_draft_is_cut() -> Result<()> {
         let mut aligned = AlignedText::new("Hey <b> <a>", false)?;
         let token = |content, id| Added { lstrip: true, ..Added::plain(content, id) };
-        let matcher = Matcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();
+        let matcher = AddedTokenMatcher::new([token(b"<a>".as_slice(), 1), token(b"<b>", 2)])?.unwrap();
         matcher.cut(&mut aligned)?;
         let pieces: Vec<_> = aligned.chunks().iter().map(|piece| (piece.range(), piece.id)).collect();
         assert_eq!(pieces, [(0..3, None), (3..7, Some(2)), (7..11, Some(1))]);

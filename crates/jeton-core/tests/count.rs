@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use jeton_core::pretokenize::Pretokenizer;
-use jeton_core::train::count::{merge, Counter, Counts, Reader, Source, Stages, Writer};
+use jeton_core::train::count::{merge, Counter, Counts, RunReader, RunWriter, Source, Stages};
 use jeton_core::util::spill::MemoryLimit;
 use proptest::prelude::*;
 
@@ -117,16 +117,16 @@ proptest! {
         for (document, spill) in documents.iter().zip(spills) {
             counter.add(&[document], 1, &mut || true).map_err(|failed| failed.1).unwrap();
             if spill {
-                let mut writer = Writer::new(Vec::new());
+                let mut writer = RunWriter::new(Vec::new());
                 counter.spill(&|| true, &mut writer).unwrap();
                 runs.push(writer.finish().unwrap());
             }
         }
         let sources = |runs: &[Vec<u8>]| {
-            let read = |run: &Vec<u8>| Box::new(Reader::new(std::io::Cursor::new(run.clone()), run.len() as u64).unwrap());
+            let read = |run: &Vec<u8>| Box::new(RunReader::new(std::io::Cursor::new(run.clone()), run.len() as u64).unwrap());
             runs.iter().map(|run| read(run) as Box<dyn Source + Send>).collect::<Vec<_>>()
         };
-        let mut joined = Writer::new(Vec::new());
+        let mut joined = RunWriter::new(Vec::new());
         merge(&mut sources(&runs), 0, &|| true, &mut joined).unwrap();
         let joined = joined.finish().unwrap();
         let (counts, totals, dropped) = counter.finish(sources(&[joined]), least, &MemoryLimit::unlimited(), &|| true).unwrap();

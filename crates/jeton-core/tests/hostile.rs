@@ -5,7 +5,7 @@
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::Scratch;
 use jeton_core::pretokenize::names;
-use jeton_core::tokenizer::{Extras, Permission, Place, Tokenizer};
+use jeton_core::tokenizer::{Extras, Origin, Permission, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ proptest! {
             let permit = tok.permit(if all { &Permission::All } else { &Permission::None }).unwrap();
             let mut end = 0;
             tok.for_each_segment(&text, &permit, false, &|| true, |segment| {
-                let Place::At(start) = segment.place else { panic!("{name}: plain text is borrowed") };
+                let Origin::At(start) = segment.place else { panic!("{name}: plain text is borrowed") };
                 assert!(start == end && !segment.bytes.is_empty(), "{name}: {start} after {end}");
                 end += segment.bytes.len();
                 Ok(())

@@ -11,8 +11,8 @@ use jeton_core::model::bpe::Bpe;
 use jeton_core::model::{Out, Scratch};
 use jeton_core::train::count::Counts;
 use jeton_core::train::learn::{learn, learn_more};
-use jeton_core::train::merge::Merge;
-use jeton_core::train::options::{Known, LearnOptions, TieBreak, Tuning};
+use jeton_core::train::merge::LearnedMerge;
+use jeton_core::train::options::{KnownTokens, LearnOptions, TieBreak, Tuning};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::sequences::{symbols, Order};
 use jeton_core::util::spill::MemoryLimit;
@@ -107,7 +107,7 @@ struct Half {
 }
 
 impl Half {
-    fn new(merges: &[Merge]) -> Self {
+    fn new(merges: &[LearnedMerge]) -> Self {
         let mut strings: Vec<Vec<u8>> = (0..=255).map(|b| vec![b]).collect();
         for m in merges {
             strings.push([strings[m.left as usize].clone(), strings[m.right as usize].clone()].concat());
@@ -116,7 +116,7 @@ impl Half {
     }
 }
 
-impl Known for Half {
+impl KnownTokens for Half {
     fn next_id(&self) -> u32 {
         self.strings.len() as u32
     }

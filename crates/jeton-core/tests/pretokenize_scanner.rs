@@ -7,7 +7,7 @@ mod pretokenize_texts;
 use std::time::{Duration, Instant};
 
 use jeton_core::pretokenize::{names, oniguruma, published, Pretokenizer, Span};
-use jeton_core::util::simd::Level;
+use jeton_core::util::simd::SimdLevel;
 use pretokenize_texts::{oracle, pieces, rounds, spans_from, Random};
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn scanners_equal_their_regexes_on_random_texts() {
     }
 }
 
-const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
 /// Many bytes a step and one pretoken a step give the same starts.
 fn check_levels(name: &str, scanner: &Pretokenizer, text: &str) {

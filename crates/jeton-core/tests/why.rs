@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use jeton_core::model::explain::Story;
-use jeton_core::model::why::Piece;
+use jeton_core::model::why::PieceMatch;
 use jeton_core::model::{Model, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ proptest! {
         }
         // An unknown character comes after the pieces that begin with it.
         all.sort_by_key(|&(start, end, id)| (start, id.is_none(), end));
-        let edge = |piece: &Piece| (piece.start, piece.end, piece.id);
+        let edge = |piece: &PieceMatch| (piece.start, piece.end, piece.id);
         prop_assert_eq!(ways.pieces.iter().map(edge).collect::<Vec<_>>(), all);
         prop_assert_eq!(ways.num_pieces, ways.pieces.len());
 

@@ -4,7 +4,7 @@
 
 use jeton_core::train::count::Counts;
 use jeton_core::train::learn::learn;
-use jeton_core::train::merge::Merge;
+use jeton_core::train::merge::LearnedMerge;
 use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::sequences::{symbols, Order};
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
@@ -72,7 +72,7 @@ fn training_gives_the_merges_of_the_worked_examples() {
                 string
             })
             .collect();
-        for (Merge { left, right, result, count, .. }, row) in merges.into_iter().zip(expected) {
+        for (LearnedMerge { left, right, result, count, .. }, row) in merges.into_iter().zip(expected) {
             let parts = [strings[left as usize].clone(), strings[right as usize].clone()];
             assert_eq!(
                 parts,

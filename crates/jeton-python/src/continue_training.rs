@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use jeton_core::error::{Error, Result};
 use jeton_core::model::{Out, Scratch};
 use jeton_core::train::learn;
-use jeton_core::train::merge::Merge;
-use jeton_core::train::options::{Known, LearnOptions};
-use jeton_core::train::rules::{named::Named, Rule};
+use jeton_core::train::merge::LearnedMerge;
+use jeton_core::train::options::{KnownTokens, LearnOptions};
+use jeton_core::train::rules::{named::NamedRule, Rule};
 use jeton_core::vocab::{Kind, Vocab, MAX_BYTES};
 use pyo3::prelude::*;
 
@@ -18,19 +18,19 @@ use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
 /// A tokenizer's tokens, by id.
-struct Tokens<'a> {
+struct TokenizerTokens<'a> {
     tokenizer: &'a jeton_core::tokenizer::Tokenizer,
     by_character: bool,
     next_id: u32,
 }
 
-impl Tokens<'_> {
+impl TokenizerTokens<'_> {
     fn vocab(&self) -> &Vocab {
         self.tokenizer.vocab()
     }
 }
 
-impl Known for Tokens<'_> {
+impl KnownTokens for TokenizerTokens<'_> {
     fn next_id(&self) -> u32 {
         self.next_id
     }
@@ -59,19 +59,19 @@ impl Known for Tokens<'_> {
 }
 
 /// Rules from JSON; `None` is none.
-pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<Named>> {
-    json.map(Named::from_json).transpose().map_err(|failed| error::plain(py, failed))
+pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRule>> {
+    json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
 /// Returns for each spelling whether rules permit it.
 #[pyfunction]
 pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> PyResult<Vec<bool>> {
-    let rules = Named::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;
+    let rules = NamedRule::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;
     Ok(py.detach(|| spellings.iter().map(|spelling| rules.holds(spelling)).collect()))
 }
 
 /// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
-type Learned = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
+type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// Learns more merges, from the tokens that a tokenizer makes of the counted pretokens.
 #[pyfunction]
@@ -88,7 +88,7 @@ pub fn learn_more(
     by_character: bool,
     rules_json: Option<&str>,
     run: &Run,
-) -> PyResult<Learned> {
+) -> PyResult<LearnedMore> {
     let rules = read_rules(py, rules_json)?;
     let options = LearnOptions {
         tie_break: read_tie_break(tie_break)?,
@@ -98,7 +98,7 @@ pub fn learn_more(
         ..run.options()
     };
     let next_id = vocabulary.entries.next_id();
-    let known = Tokens { tokenizer: &tokenizer.0, by_character, next_id };
+    let known = TokenizerTokens { tokenizer: &tokenizer.0, by_character, next_id };
     let merges = run.learn(py, |watch| learn::learn_more(&counts.0, &known, &options, watch))?;
     let mut vocabulary = Vocabulary { entries: vocabulary.entries.clone(), extras: vocabulary.extras.clone() };
     py.detach(|| extend(&mut vocabulary, &merges)).map_err(|failed| error::plain(py, failed))?;
@@ -108,7 +108,7 @@ pub fn learn_more(
     Ok((vocabulary, pair_counts, corpus_tokens, tokens_in_use))
 }
 
-fn extend(vocabulary: &mut Vocabulary, merges: &[Merge]) -> Result<()> {
+fn extend(vocabulary: &mut Vocabulary, merges: &[LearnedMerge]) -> Result<()> {
     let mut contents: std::collections::HashMap<u32, Vec<u8>> =
         vocabulary.entries.iter().map(|(id, _, content)| (id, content.to_vec())).collect();
     let mut spelled = 0;

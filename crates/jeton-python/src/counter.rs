@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jeton_core::error::{Error, Result};
-use jeton_core::special::{Added, Matcher};
-use jeton_core::train::count::{self, Dropped, Reader, Source, Totals, Writer};
+use jeton_core::special::{Added, AddedTokenMatcher};
+use jeton_core::train::count::{self, Dropped, RunReader, RunWriter, Source, Totals};
 use pyo3::prelude::*;
 
 use crate::arguments::Text;
@@ -39,9 +39,9 @@ fn columns(dropped: Dropped) -> DroppedColumns {
 fn write_run<R>(
     path: &PathBuf,
     durable: bool,
-    fill: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>,
+    fill: impl FnOnce(&mut RunWriter<BufWriter<File>>) -> Result<R>,
 ) -> Result<R> {
-    let mut writer = Writer::new(BufWriter::with_capacity(BUFFER, File::create(path)?));
+    let mut writer = RunWriter::new(BufWriter::with_capacity(BUFFER, File::create(path)?));
     let filled = fill(&mut writer)?;
     let mut buffered = writer.finish()?;
     buffered.flush()?;
@@ -55,7 +55,7 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
     let read = |path: &PathBuf| -> Result<Box<dyn Source + Send>> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        Ok(Box::new(Reader::new(BufReader::with_capacity(BUFFER, file), len)?))
+        Ok(Box::new(RunReader::new(BufReader::with_capacity(BUFFER, file), len)?))
     };
     paths.iter().map(read).collect()
 }
@@ -115,7 +115,7 @@ impl Counter {
     ) -> PyResult<Self> {
         let stages = count::Stages::from_json(stages_json).map_err(|failed| error::plain(py, failed))?;
         let tokens = special_tokens.iter().map(|token| Added::plain(token.as_bytes(), 0));
-        let special = Matcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
+        let special = AddedTokenMatcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
         let mut counter = count::Counter::new(stages, special);
         let (documents, bytes, special_tokens) = totals.unwrap_or_default();
         counter.resume(Totals { documents, bytes, special_tokens });

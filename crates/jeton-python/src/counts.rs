@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton_core::error::Error;
-use jeton_core::train::merge::{Merge, OnMerge};
+use jeton_core::train::merge::{LearnedMerge, OnMerge};
 use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::rules::Rule;
 use jeton_core::train::{count, learn, sequences};
@@ -245,7 +245,7 @@ impl Counts {
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
 /// The entries that symbols and merges make.
-fn spell(symbols: &sequences::Symbols, level: Level, merges: &[Merge]) -> Result<Vocabulary, Error> {
+fn spell(symbols: &sequences::Symbols, level: Level, merges: &[LearnedMerge]) -> Result<Vocabulary, Error> {
     let mut vocabulary = Vocabulary::default();
     let mut content = Vec::new();
     for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {

@@ -11,7 +11,7 @@ use crate::error;
 use crate::vocabulary::Vocabulary;
 
 /// Ids, type ids, which are the template's, and from which text (0 or 1) and place each other one comes.
-type Assembled = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
+type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
 /// Decodes ids with these parts, to bytes and to text.
 #[pyfunction]
@@ -41,7 +41,7 @@ pub fn apply_template(
     first: Vec<u32>,
     second: Option<Vec<u32>>,
     add_special_tokens: bool,
-) -> PyResult<Assembled> {
+) -> PyResult<AssembledTuple> {
     let template = Template::from_json(template_json).map_err(|failed| error::plain(py, failed))?;
     let out = template.apply(&first, second.as_deref(), add_special_tokens, |id| id);
     let sources = out.sources.into_iter().map(|source| source.map(|source| (source.sequence as u8, source.index)));

@@ -1,18 +1,18 @@
 //! Explanations as tuples.
 
 use jeton_core::model::explain::{Candidate, Split, Step, Story};
-use jeton_core::model::why::{Attempts, Piece, Way, Ways};
+use jeton_core::model::why::{Attempts, PieceMatch, Way, Ways};
 use jeton_core::tokenizer::{Explained, Why};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-type Pair = (u32, u32, u32); // left, right, rank
-type Merge = (usize, Pair, u32, Vec<Pair>, usize); // at, merged, result, rivals, candidates
+type PairTuple = (u32, u32, u32); // left, right, rank
+type MergeTuple = (usize, PairTuple, u32, Vec<PairTuple>, usize); // at, merged, result, rivals, candidates
 type Parted = (usize, usize, u32, u32, u32); // at, where the right part begins, id, left, right
-pub type Merges = (Vec<u32>, Vec<usize>, Vec<Merge>, Vec<Parted>); // symbols, where each begins, merges, splits
-type Edge = (usize, usize, Option<u32>, f64); // start, end, id or None for unknown, score
-type Path = (Vec<Edge>, f64); // edges, sum of the scores
-type Lattice = (Vec<Edge>, usize, Path, Vec<Path>); // edges, how many there are, the best, the next best
+pub type Merges = (Vec<u32>, Vec<usize>, Vec<MergeTuple>, Vec<Parted>); // symbols, where each begins, merges, splits
+type EdgeTuple = (usize, usize, Option<u32>, f64); // start, end, id or None for unknown, score
+type PathTuple = (Vec<EdgeTuple>, f64); // edges, sum of the scores
+type LatticeTuple = (Vec<EdgeTuple>, usize, PathTuple, Vec<PathTuple>); // edges, how many there are, the best, the next best
 type Longest = (Vec<(usize, usize, u32)>, Option<usize>, bool); // (start, end, id), stuck at, too long
 
 /// One pretoken: start, end, bytes, added, whole, alternative, ids, and the steps of the model, if it is one of the
@@ -25,7 +25,7 @@ pub type Told<'py> = (
     Option<usize>,
     Vec<u32>,
     Option<Merges>,
-    Option<Lattice>,
+    Option<LatticeTuple>,
     Option<Longest>,
 );
 
@@ -49,8 +49,8 @@ pub fn merges(story: Story) -> Merges {
     (story.symbols, story.starts, steps, story.splits.into_iter().map(parted).collect())
 }
 
-fn lattice(ways: Ways) -> Lattice {
-    let edges = |pieces: Vec<Piece>| pieces.into_iter().map(|p| (p.start, p.end, p.id, p.score)).collect();
+fn lattice(ways: Ways) -> LatticeTuple {
+    let edges = |pieces: Vec<PieceMatch>| pieces.into_iter().map(|p| (p.start, p.end, p.id, p.score)).collect();
     let path = |way: Way| (edges(way.pieces), way.score);
     (edges(ways.pieces), ways.num_pieces, path(ways.best), ways.others.into_iter().map(path).collect())
 }

@@ -2,7 +2,7 @@
 
 use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};
-use jeton_core::format::sentencepiece::{self, Facts, Model, Piece};
+use jeton_core::format::sentencepiece::{self, Facts, ModelProto, PieceProto};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
@@ -51,9 +51,9 @@ pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -
                 return Err(Error::config(message));
             }
             let score = scores.get(id as usize).copied().unwrap_or(0.0) as f32;
-            pieces.push(Piece { kind, content: content.to_vec(), score });
+            pieces.push(PieceProto { kind, content: content.to_vec(), score });
         }
-        sentencepiece::write(&Model { facts: Facts::from_json(facts)?, pieces })
+        sentencepiece::write(&ModelProto { facts: Facts::from_json(facts)?, pieces })
     };
     let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
     Ok(PyBytes::new(py, &file))
@@ -61,7 +61,7 @@ pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -
 
 /// A `tekken.json`.
 #[pyclass(frozen, module = "jeton._core")]
-pub struct TekkenFile(tekken::File);
+pub struct TekkenFile(tekken::TekkenFile);
 
 #[pymethods]
 impl TekkenFile {

@@ -4,7 +4,7 @@ use jeton_core::aligned_text::{AlignedText, Chunk};
 use jeton_core::error::Result;
 use jeton_core::normalize::Normalizer;
 use jeton_core::pretokenize::Splitter;
-use jeton_core::special::{Added, Matcher};
+use jeton_core::special::{Added, AddedTokenMatcher};
 use pyo3::prelude::*;
 
 use crate::arguments::Text;
@@ -71,7 +71,7 @@ pub fn find_added(
         rstrip: *rstrip,
         passed_over: *passed_over,
     });
-    let matcher = Matcher::new(added).map_err(|failed| error::plain(py, failed))?;
+    let matcher = AddedTokenMatcher::new(added).map_err(|failed| error::plain(py, failed))?;
     let text = Text::of(text)?.bytes();
     let found = matcher.iter().flat_map(|matcher| matcher.matches(text));
     Ok(found.map(|found| (found.start, found.end, found.id)).collect())

@@ -2,7 +2,7 @@
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
-use jeton_core::train::merge::Merge;
+use jeton_core::train::merge::LearnedMerge;
 use jeton_core::train::{hf, sentencepiece, sequences};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
@@ -37,9 +37,9 @@ pub fn character_map<'py>(
 
 /// The vocabulary, the size of the alphabet, merges, and the columns of the training log: pair counts, corpus tokens,
 /// tokens in use.
-type Learned = (Vocabulary, usize, Vec<(u32, u32, u32)>, (Vec<u64>, Vec<u64>, Vec<u32>));
+type LearnedPreset = (Vocabulary, usize, Vec<(u32, u32, u32)>, (Vec<u64>, Vec<u64>, Vec<u32>));
 
-fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[Merge]) -> Learned {
+fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[LearnedMerge]) -> LearnedPreset {
     let pairs = merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect();
     let columns = (
         merges.iter().map(|merge| merge.count).collect(),
@@ -57,10 +57,10 @@ pub fn learn_hf(
     options_json: &str,
     keeps_merges: bool,
     run: &Run,
-) -> PyResult<Learned> {
+) -> PyResult<LearnedPreset> {
     let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let found = run.learn(py, |watch| hf::learn(&counts.0, &asked, &run.options(), watch))?;
-    let hf::Learned { entries, num_symbols, merges } = found;
+    let hf::HfResult { entries, num_symbols, merges } = found;
     let mut vocabulary = Vocabulary { entries: entries.into_iter().collect(), ..Vocabulary::default() };
     if keeps_merges {
         vocabulary.extras.merges = merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect();
@@ -79,7 +79,7 @@ pub fn learn_sentencepiece(
     options_json: &str,
     reserved: Vec<Reserved>,
     run: &Run,
-) -> PyResult<Learned> {
+) -> PyResult<LearnedPreset> {
     let asked =
         sentencepiece::SentencePieceOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
     let found = run.learn(py, |watch| sentencepiece::learn(&counts.0, &asked, &run.options(), watch))?;
@@ -87,7 +87,7 @@ pub fn learn_sentencepiece(
 }
 
 /// Pieces at their ids, with their scores.
-fn numbered(found: sentencepiece::Learned, reserved: Vec<Reserved>) -> Learned {
+fn numbered(found: sentencepiece::SentencePieceResult, reserved: Vec<Reserved>) -> LearnedPreset {
     let taken: std::collections::HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();
     let num_pieces = found.pieces.len();
     let ids: Vec<u32> = (0..).filter(|id| !taken.contains(id)).take(num_pieces).collect();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::{Error, Result};
-use jeton_core::train::merge::{Merge, OnMerge};
+use jeton_core::train::merge::{LearnedMerge, OnMerge};
 use jeton_core::train::options::LearnOptions;
 use jeton_core::util::spill::MemoryLimit;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ pub struct Run {
     memory: MemoryLimit,
     #[pyo3(get)]
     threads: usize,
-    done: Vec<Merge>,
+    done: Vec<LearnedMerge>,
     save: Option<Py<PyAny>>,
     save_every: Duration,
     #[pyo3(get)]
@@ -98,7 +98,7 @@ impl Run {
         }
     }
 
-    fn save(&self, merges: &[Merge]) -> PyResult<()> {
+    fn save(&self, merges: &[LearnedMerge]) -> PyResult<()> {
         let Some(save) = &self.save else { return Ok(()) };
         if merges.len() <= self.done.len() {
             return Ok(()); // nothing new
@@ -110,7 +110,7 @@ impl Run {
     }
 }
 
-fn write(merges: &[Merge]) -> Vec<u8> {
+fn write(merges: &[LearnedMerge]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(merges.len() * MERGE);
     for merge in merges {
         for number in [merge.left, merge.right, merge.result, merge.tokens_in_use] {
@@ -122,7 +122,7 @@ fn write(merges: &[Merge]) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Merge>> {
+fn read(bytes: &[u8]) -> Result<Vec<LearnedMerge>> {
     let (merges, rest) = bytes.as_chunks::<MERGE>();
     if !rest.is_empty() {
         return Err(Error::format("merges that end in the middle", format!("byte {}", bytes.len())));
@@ -131,7 +131,7 @@ fn read(bytes: &[u8]) -> Result<Vec<Merge>> {
         let small = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let large = |at: usize| u64::from(small(at)) | u64::from(small(at + 4)) << 32;
         let [left, right, result, tokens_in_use] = [0, 4, 8, 12].map(small);
-        Merge { left, right, result, tokens_in_use, count: large(16), corpus_tokens: large(24) }
+        LearnedMerge { left, right, result, tokens_in_use, count: large(16), corpus_tokens: large(24) }
     };
     Ok(merges.iter().map(merge).collect())
 }

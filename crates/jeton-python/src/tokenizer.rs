@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::format::{hf_json, ranks};
-use jeton_core::model::bpe::Ranks;
+use jeton_core::model::bpe::RankOrder;
 use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
 use jeton_core::util::cancel::KeepGoing;
@@ -27,8 +27,9 @@ pub struct Tokenizer(pub(crate) core::Tokenizer);
 /// Bytes of a text for which the interpreter is not left: that would cost more than it gives to others.
 const SHORT: usize = 1 << 11;
 
-type Spans = Vec<(usize, usize)>;
-type Columns<'py> = (Vec<u32>, Vec<Bound<'py, PyBytes>>, Spans, Spans, Spans, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
+type SpanTuples = Vec<(usize, usize)>;
+type Columns<'py> =
+    (Vec<u32>, Vec<Bound<'py, PyBytes>>, SpanTuples, SpanTuples, SpanTuples, Vec<u32>, Vec<bool>, Vec<Option<u8>>);
 
 #[pymethods]
 impl Tokenizer {
@@ -157,7 +158,7 @@ impl Tokenizer {
         pair: Option<&Bound<'py, PyAny>>,
         template: bool,
         most: usize,
-    ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, Spans)> {
+    ) -> PyResult<(Columns<'py>, Vec<(usize, usize, usize)>, SpanTuples)> {
         let permit = self.permit(py, special)?;
         let texts = [Some(text), pair].into_iter().flatten().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let encode = |text: &Text<'_>| {
@@ -189,7 +190,7 @@ impl Tokenizer {
         let (text, permit) = (Text::of(text)?, self.permit(py, special)?);
         let each = each.clone().unbind();
         let mut raised = None;
-        let mut call = |chunk: core::Chunk<'_>| {
+        let mut call = |chunk: core::SpanChunk<'_>| {
             let called = callback::attached(|py| {
                 let tokens = self.spellings(py, chunk.ids);
                 let args = (chunk.ids.to_vec(), tokens, chunk.byte_spans.to_vec(), chunk.from_text);
@@ -456,7 +457,7 @@ impl Tokenizer {
 
     /// Returns true if the model was made from a list of merges.
     fn has_merges(&self) -> bool {
-        self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == Ranks::Merges)
+        self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
     /// Returns what each id adds in the middle of decoded text.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use jeton_core::train::unigram::{self, Model, UnigramOptions};
+use jeton_core::train::unigram::{self, UnigramOptions, UnigramResult};
 use jeton_core::vocab::Kind;
 use pyo3::prelude::*;
 
@@ -33,7 +33,7 @@ pub fn learn_unigram(
 }
 
 /// Pieces at their ids, with their scores.
-fn numbered(model: Model, reserved: Vec<(u32, u8, String)>) -> Vocabulary {
+fn numbered(model: UnigramResult, reserved: Vec<(u32, u8, String)>) -> Vocabulary {
     let taken: HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();
     let free = (0..).filter(|id| !taken.contains(id));
     let mut vocabulary = Vocabulary::default();

@@ -134,7 +134,7 @@ impl Vocabulary {
 /// The two big members of `tokenizer.json` as the file spells them.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpelledVocabulary {
-    pub file: hf_json::File,
+    pub file: hf_json::TokenizerFile,
 }
 
 #[pymethods]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::entries::each;
-use super::pieces::Pieces;
-use super::steps::{self, Alphabet, Step};
+use super::pieces::StringList;
+use super::steps::{self, ByteAlphabet, DecodeStep};
 use crate::error::{Error, Result};
 use crate::util::cancel::most_bytes;
 use crate::vocab::byte_alphabet::stand_in;
@@ -13,11 +13,11 @@ use crate::vocab::{Kind, Vocab};
 /// HF's decoders in order, on a list of strings.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<DecodeStep>,
     pub(super) spelled: bool, // contents are bytes, and a step wants them in the byte alphabet
-    pub(super) reads: Option<Alphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
+    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
     pub(super) respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
-    pub(super) ends_word: Vec<u8>,      // what HF's string of an entry that ends a word has at its end
+    pub(super) ends_word: Vec<u8>,          // what HF's string of an entry that ends a word has at its end
     pub(super) reads_ends: bool, // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
 }
 
@@ -27,12 +27,12 @@ impl Chain {
     /// # Errors
     /// As [`each`] and [`Chain::steps`].
     pub(super) fn run(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<Vec<u8>> {
-        let mut pieces = Pieces::with_capacity(ids.len());
+        let mut pieces = StringList::with_capacity(ids.len());
         each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
         Ok(self.steps(pieces, lossy)?.into_bytes())
     }
 
-    fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut Pieces) {
+    fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut StringList) {
         match self.respelled.get(&id) {
             Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, lossy, pieces),
             None => self.push(vocab.content(id), kind, lossy, pieces),
@@ -40,7 +40,7 @@ impl Chain {
     }
 
     /// Adds HF's string of an entry.
-    fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut Pieces) {
+    fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {
             Some(alphabet) if is_text && lossy => alphabet.read_or_copy(content, pieces.open()),
@@ -60,8 +60,8 @@ impl Chain {
 
     /// # Errors
     /// `Config` for a text that grows too long: each step can double it, and a file may have many.
-    fn steps(&self, mut pieces: Pieces, lossy: bool) -> Result<Pieces> {
-        let mut spare = Pieces::default();
+    fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
+        let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());
         for step in &self.steps {
             step.run(&mut pieces, &mut spare, lossy, most);
@@ -77,7 +77,7 @@ impl Chain {
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {
-            let mut pieces = Pieces::default();
+            let mut pieces = StringList::default();
             self.push(MARKS[0].as_bytes(), Kind::Added, false, &mut pieces);
             if let Some(id) = token {
                 self.push_entry(vocab, id, vocab.kind(id), false, &mut pieces);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::chain::Chain;
 use super::sentence::Sentence;
-use super::steps::{Alphabet, Finder, Step};
+use super::steps::{ByteAlphabet, DecodeStep, Replacer};
 use crate::error::{Error, Result};
 use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
@@ -20,7 +20,7 @@ use crate::vocab::{Kind, Vocab};
 pub(super) enum Plan {
     /// Contents put together. HF's ByteLevel reads added tokens in the byte alphabet, too, where it can.
     Contents {
-        reads_added: Option<Alphabet>,
+        reads_added: Option<ByteAlphabet>,
     },
     Sentence(Sentence),
     Steps(Chain),
@@ -28,7 +28,7 @@ pub(super) enum Plan {
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Part {
+enum DecoderPart {
     #[serde(rename = "BPEDecoder")]
     Bpe {
         suffix: String,
@@ -44,11 +44,11 @@ enum Part {
     Fuse {},
     Metaspace {
         replacement: char,
-        prepend_scheme: Option<PrependScheme>,
+        prepend_scheme: Option<DecodePrependScheme>,
         add_prefix_space: Option<bool>,
     },
     Replace {
-        pattern: Pattern,
+        pattern: DecodePattern,
         content: String,
     },
     Strip {
@@ -79,14 +79,14 @@ enum Part {
 
 #[derive(Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
-enum PrependScheme {
+enum DecodePrependScheme {
     First,
     Never,
     Always,
 }
 
 #[derive(Deserialize)]
-enum Pattern {
+enum DecodePattern {
     String(String),
     Regex(String),
 }
@@ -98,14 +98,14 @@ fn unk_surface() -> String {
 
 impl Plan {
     pub fn new(json: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
-        let parts: Option<Vec<Part>> = serde_json::from_str(json)
+        let parts: Option<Vec<DecoderPart>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("the decoder cannot be read: {error}")))?;
         let Some(mut parts) = parts else {
             return Ok(Self::Contents { reads_added: None });
         };
-        if parts.iter().any(|part| matches!(part, Part::SentencePiece { .. })) {
+        if parts.iter().any(|part| matches!(part, DecoderPart::SentencePiece { .. })) {
             return match parts.pop() {
-                Some(Part::SentencePiece { add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface })
+                Some(DecoderPart::SentencePiece { add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface })
                     if parts.is_empty() =>
                 {
                     check_unk(unk, vocab)?;
@@ -115,24 +115,24 @@ impl Plan {
             };
         }
         let respelled = match parts.first_mut() {
-            Some(Part::Respell { contents }) => std::mem::take(contents).into_iter().collect(),
+            Some(DecoderPart::Respell { contents }) => std::mem::take(contents).into_iter().collect(),
             _ => HashMap::new(),
         };
-        if matches!(parts.first(), Some(Part::Respell { .. })) {
+        if matches!(parts.first(), Some(DecoderPart::Respell { .. })) {
             parts.remove(0);
         }
         // The strings are put together at the end, so a last Fuse does nothing.
-        while matches!(parts.last(), Some(Part::Fuse {})) {
+        while matches!(parts.last(), Some(DecoderPart::Fuse {})) {
             parts.pop();
         }
-        let reads_bytes = byte_level && matches!(parts.first(), Some(Part::ByteLevel {}));
+        let reads_bytes = byte_level && matches!(parts.first(), Some(DecoderPart::ByteLevel {}));
         let is_plain = vocab.iter().all(|(_, kind, _)| kind != Kind::EndsWord);
         if reads_bytes && parts.len() == 1 && is_plain && respelled.is_empty() {
-            return Ok(Self::Contents { reads_added: Some(Alphabet::new()) });
+            return Ok(Self::Contents { reads_added: Some(ByteAlphabet::new()) });
         }
         let spelled = byte_level && !reads_bytes;
         let suffix = parts.iter().find_map(|part| match part {
-            Part::Bpe { suffix } => Some(suffix.clone()),
+            DecoderPart::Bpe { suffix } => Some(suffix.clone()),
             _ => None,
         });
         let ends_word = match (mark, suffix) {
@@ -141,17 +141,17 @@ impl Plan {
             (None, None) => if spelled { "Ġ" } else { " " }.to_owned(),
         };
         let mut read = Vec::new();
-        Alphabet::new().read_or_copy(ends_word.as_bytes(), &mut read);
+        ByteAlphabet::new().read_or_copy(ends_word.as_bytes(), &mut read);
         let reads_ends = mark.is_none() || byte_alphabet::read(&ends_word, &mut Vec::new()).is_ok();
         let ends_word = if reads_bytes && mark.is_some() { read } else { ends_word.into_bytes() };
         let mut steps = parts.into_iter().map(step).collect::<Result<Vec<_>>>()?;
         if let (true, Some(first)) = (reads_bytes, steps.first_mut()) {
-            *first = Step::Bytes;
+            *first = DecodeStep::Bytes;
         }
         Ok(Self::Steps(Chain {
             steps,
             spelled,
-            reads: reads_bytes.then(Alphabet::new),
+            reads: reads_bytes.then(ByteAlphabet::new),
             respelled,
             ends_word,
             reads_ends,
@@ -168,39 +168,41 @@ fn check_unk(unk: Option<u32>, vocab: &Vocab) -> Result<()> {
     }
 }
 
-fn step(part: Part) -> Result<Step> {
+fn step(part: DecoderPart) -> Result<DecodeStep> {
     Ok(match part {
-        Part::Bpe { suffix } => Step::Suffix(Finder::new(suffix)?),
-        Part::ByteFallback {} => Step::ByteFallback,
-        Part::ByteLevel {} => Step::ByteLevel(Alphabet::new()),
-        Part::Ctc { pad_token, word_delimiter_token, cleanup } => {
-            Step::Ctc { pad: Finder::new(pad_token)?, delimiter: Finder::new(word_delimiter_token)?, cleanup }
+        DecoderPart::Bpe { suffix } => DecodeStep::Suffix(Replacer::new(suffix)?),
+        DecoderPart::ByteFallback {} => DecodeStep::ByteFallback,
+        DecoderPart::ByteLevel {} => DecodeStep::ByteLevel(ByteAlphabet::new()),
+        DecoderPart::Ctc { pad_token, word_delimiter_token, cleanup } => {
+            DecodeStep::Ctc { pad: Replacer::new(pad_token)?, delimiter: Replacer::new(word_delimiter_token)?, cleanup }
         }
-        Part::Fuse {} => Step::Fuse,
-        Part::Metaspace { replacement, prepend_scheme, add_prefix_space } => {
-            let never = prepend_scheme == Some(PrependScheme::Never);
+        DecoderPart::Fuse {} => DecodeStep::Fuse,
+        DecoderPart::Metaspace { replacement, prepend_scheme, add_prefix_space } => {
+            let never = prepend_scheme == Some(DecodePrependScheme::Never);
             if add_prefix_space == Some(false) && !never {
                 return Err(Error::config(
                     "the decoder Metaspace has add_prefix_space = false, which says prepend_scheme = \"never\", and another prepend_scheme",
                 ));
             }
-            Step::Metaspace { mark: Finder::new(replacement.to_string())?, drops_first: !never }
+            DecodeStep::Metaspace { mark: Replacer::new(replacement.to_string())?, drops_first: !never }
         }
-        Part::Replace { pattern: Pattern::String(pattern), content } => {
-            Step::Replace { pattern: Finder::new(pattern)?, content }
+        DecoderPart::Replace { pattern: DecodePattern::String(pattern), content } => {
+            DecodeStep::Replace { pattern: Replacer::new(pattern)?, content }
         }
-        Part::Replace { pattern: Pattern::Regex(regex), content } if regex == r" \z" && content.is_empty() => {
-            Step::DropLastSpace
+        DecoderPart::Replace { pattern: DecodePattern::Regex(regex), content }
+            if regex == r" \z" && content.is_empty() =>
+        {
+            DecodeStep::DropLastSpace
         }
-        Part::Replace { pattern: Pattern::Regex(regex), .. } => {
+        DecoderPart::Replace { pattern: DecodePattern::Regex(regex), .. } => {
             return Err(Error::config(format!(
                 "the decoder Replace of the regex {regex:?} is not carried: only strings are replaced, and \" \\\\z\" by nothing"
             )));
         }
-        Part::Strip { content, start, stop } => Step::Strip { content: content.to_string(), start, stop },
-        Part::WordPiece { prefix, cleanup } => Step::WordPiece { prefix, cleanup },
-        Part::Join { separator } => Step::Join(separator),
-        Part::Respell { .. } => return Err(Error::config("the decoder Respell stands first, and once")),
-        Part::SentencePiece { .. } => return Err(Error::config("the decoder SentencePiece stands alone")),
+        DecoderPart::Strip { content, start, stop } => DecodeStep::Strip { content: content.to_string(), start, stop },
+        DecoderPart::WordPiece { prefix, cleanup } => DecodeStep::WordPiece { prefix, cleanup },
+        DecoderPart::Join { separator } => DecodeStep::Join(separator),
+        DecoderPart::Respell { .. } => return Err(Error::config("the decoder Respell stands first, and once")),
+        DecoderPart::SentencePiece { .. } => return Err(Error::config("the decoder SentencePiece stands alone")),
     })
 }

@@ -3,12 +3,12 @@
 //! Invariant: `ends` rises, and its last entry is the end of the closed part of `bytes`.
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pieces {
+pub(super) struct StringList {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Pieces {
+impl StringList {
     pub fn with_capacity(pieces: usize) -> Self {
         Self { bytes: Vec::with_capacity(4 * pieces), ends: Vec::with_capacity(pieces) }
     }

@@ -9,34 +9,34 @@
 
 use aho_corasick::AhoCorasick;
 
-use super::pieces::Pieces;
+use super::pieces::StringList;
 use crate::error::{Error, Result};
 use crate::vocab::byte_alphabet::stand_in;
 
 /// One decoder.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum DecodeStep {
     /// BPEDecoder: a space for the suffix, nothing in the last string.
-    Suffix(Finder),
+    Suffix(Replacer),
     /// `<0x0A>` → its byte.
     ByteFallback,
     /// The byte alphabet → bytes, all in one string.
-    ByteLevel(Alphabet),
+    ByteLevel(ByteAlphabet),
     /// All in one string: ByteLevel, if the contents are bytes already.
     Bytes,
     Ctc {
-        pad: Finder,
-        delimiter: Finder,
+        pad: Replacer,
+        delimiter: Replacer,
         cleanup: bool,
     },
     Fuse,
     /// A space for the mark; nothing in the first string if marks are put before a text.
     Metaspace {
-        mark: Finder,
+        mark: Replacer,
         drops_first: bool,
     },
     Replace {
-        pattern: Finder,
+        pattern: Replacer,
         content: String,
     },
     /// Replace of ` \z` by nothing.
@@ -54,10 +54,10 @@ pub(super) enum Step {
     Join(String),
 }
 
-impl Step {
+impl DecodeStep {
     /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are
     /// replaced. It stops soon after it has written `most` bytes, which the caller takes for an error.
-    pub fn run(&self, pieces: &mut Pieces, spare: &mut Pieces, lossy: bool, most: usize) {
+    pub fn run(&self, pieces: &mut StringList, spare: &mut StringList, lossy: bool, most: usize) {
         match self {
             Self::Fuse => return pieces.fuse(),
             Self::Bytes => return fuse_bytes(pieces, lossy),
@@ -119,7 +119,7 @@ impl Step {
     }
 }
 
-fn fuse_bytes(pieces: &mut Pieces, lossy: bool) {
+fn fuse_bytes(pieces: &mut StringList, lossy: bool) {
     pieces.fuse();
     if lossy && std::str::from_utf8(pieces.open()).is_err() {
         let text = String::from_utf8_lossy(pieces.open()).into_owned();
@@ -129,9 +129,9 @@ fn fuse_bytes(pieces: &mut Pieces, lossy: bool) {
 }
 
 /// Each run of byte pieces becomes its text, or with `lossy` a U+FFFD for each byte of a run that is not UTF-8.
-fn byte_fallback(from: &Pieces, into: &mut Pieces, lossy: bool) {
+fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     let mut run: Vec<u8> = Vec::new();
-    let end_run = |run: &mut Vec<u8>, into: &mut Pieces| {
+    let end_run = |run: &mut Vec<u8>, into: &mut StringList| {
         if run.is_empty() {
             return;
         }
@@ -166,7 +166,7 @@ fn byte_of(piece: &[u8]) -> Option<u8> {
     }
 }
 
-fn ctc(from: &Pieces, into: &mut Pieces, pad: &Finder, delimiter: &Finder, cleanup: bool, most: usize) {
+fn ctc(from: &StringList, into: &mut StringList, pad: &Replacer, delimiter: &Replacer, cleanup: bool, most: usize) {
     let mut before: Option<&[u8]> = None;
     let mut clean = Vec::new();
     for piece in from.iter() {
@@ -250,13 +250,13 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 
 /// Replaces all that is spelled in one way, in linear time.
 #[derive(Debug, Clone)]
-pub(super) struct Finder {
+pub(super) struct Replacer {
     first: Option<u8>, // None: the empty string, which matches at every boundary of characters
     len: usize,
     automaton: AhoCorasick,
 }
 
-impl Finder {
+impl Replacer {
     pub fn new(needle: String) -> Result<Self> {
         let automaton = AhoCorasick::new([&needle])
             .map_err(|error| Error::config(format!("a decoder replaces too long a string: {error}")))?;
@@ -297,9 +297,9 @@ impl Finder {
 
 /// The byte alphabet, from characters to bytes.
 #[derive(Debug, Clone)]
-pub(super) struct Alphabet(Vec<Option<u8>>);
+pub(super) struct ByteAlphabet(Vec<Option<u8>>);
 
-impl Alphabet {
+impl ByteAlphabet {
     pub fn new() -> Self {
         let mut bytes = vec![None; 0x144]; // the last stand-in is U+0143
         for byte in 0..=255 {

@@ -15,7 +15,7 @@ use crate::util::simd::{HasAvx2, HasAvx512};
 pub(super) const BATCH: usize = 256;
 
 /// Buffers for up to [`BATCH`] pretokens.
-pub(super) struct Batch {
+pub(super) struct PretokenBatch {
     keys: [ShortKey; BATCH],
     hashes: [u32; BATCH],
     found: [u32; BATCH + GAP], // values of the token table; reads of fixed length go beyond the last
@@ -46,7 +46,7 @@ const GAP: usize = 16;
 
 const _: () = assert!(BATCH.is_multiple_of(64) && pretoken_cache::LIST == GAP);
 
-impl Default for Batch {
+impl Default for PretokenBatch {
     fn default() -> Self {
         Self {
             keys: [ShortKey::default(); BATCH],
@@ -68,9 +68,9 @@ trait Probe: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct Portable;
+struct PortableProbe;
 
-impl Probe for Portable {
+impl Probe for PortableProbe {
     #[inline(always)]
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
         bucket.get(*key)
@@ -160,7 +160,7 @@ mod x86 {
     }
 }
 
-impl Batch {
+impl PretokenBatch {
     /// Appends to `ids` the tokens of the pretokens between neighboring `bounds` of `text`; bounds ascend, at most
     /// [`BATCH`] + 1. Returns the misses.
     pub(super) fn find(
@@ -178,7 +178,7 @@ impl Batch {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
             Detected::Avx2(proof) => unsafe { self.find_avx2(proof, table, cache, text, bounds, ids) },
-            Detected::Portable => self.find_at(Portable, table, cache, text, bounds, ids),
+            Detected::Portable => self.find_at(PortableProbe, table, cache, text, bounds, ids),
         };
         &self.left[..left]
     }
@@ -378,16 +378,16 @@ mod tests {
                 Some(*end)
             });
             let bounds: Vec<u32> = std::iter::once(0).chain(ends).collect();
-            let check = |find: &dyn Fn(&mut Batch, &mut Vec<u32>) -> usize| {
-                let (mut batch, mut found) = (Batch::default(), vec![77; 3]);
+            let check = |find: &dyn Fn(&mut PretokenBatch, &mut Vec<u32>) -> usize| {
+                let (mut batch, mut found) = (PretokenBatch::default(), vec![77; 3]);
                 let num_left = find(&mut batch, &mut found);
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };
-            check(&|batch, ids| batch.find_at(Portable, &table, &cache, &text, &bounds, ids));
+            check(&|batch, ids| batch.find_at(PortableProbe, &table, &cache, &text, &bounds, ids));
             #[cfg(target_arch = "x86_64")]
             {
-                if let Detected::Avx2(proof) = simd::detected().at_most(simd::Level::Avx2) {
+                if let Detected::Avx2(proof) = simd::detected().at_most(simd::SimdLevel::Avx2) {
                     // SAFETY: `proof` proves that the processor has the instructions for which the function is
                     // compiled.
                     check(&|batch, ids| unsafe { batch.find_avx2(proof, &table, &cache, &text, &bounds, ids) });

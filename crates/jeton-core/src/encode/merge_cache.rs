@@ -11,7 +11,7 @@ use crate::util::simd;
 /// before it the number of ids.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Entry<const WORDS: usize, const IDS: usize> {
+struct CacheEntry<const WORDS: usize, const IDS: usize> {
     key: [u64; WORDS],
     ids: [u32; IDS],
 }
@@ -19,7 +19,7 @@ struct Entry<const WORDS: usize, const IDS: usize> {
 /// Cache for pretokens of up to `8 * WORDS - 2` bytes. Up to `IDS` ids are stored beside the key, more in a ring
 /// buffer: pretokens in a script that the vocabulary hardly covers take nearly one id a byte.
 pub(super) struct MergeCache<const WORDS: usize, const IDS: usize> {
-    entries: Box<[Entry<WORDS, IDS>]>,
+    entries: Box<[CacheEntry<WORDS, IDS>]>,
     shift: u32,
     ring: Box<[u32]>, // lists of more than IDS ids; the oldest are overwritten
     written: u64,     // ids written to the ring so far
@@ -46,7 +46,7 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
 
     /// Creates a cache of 2^`bits` entries that may grow to 2^`max_bits`.
     pub(super) fn new(bits: u32, max_bits: u32) -> Self {
-        let empty = Entry { key: [0; WORDS], ids: [0; IDS] };
+        let empty = CacheEntry { key: [0; WORDS], ids: [0; IDS] };
         let entries = vec![empty; 1 << bits].into();
         let ring = vec![0; (IDS / 2) << bits].into();
         Self { entries, shift: 64 - bits.max(1), ring, written: 0, max_entries: 1 << max_bits, num_evicted: 0 }
@@ -101,7 +101,7 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
     }
 
     /// Returns the ids of an entry; none if the ring has overwritten them.
-    fn ids<'m>(&'m self, entry: &'m Entry<WORDS, IDS>, count: usize) -> &'m [u32] {
+    fn ids<'m>(&'m self, entry: &'m CacheEntry<WORDS, IDS>, count: usize) -> &'m [u32] {
         if count <= IDS {
             return &entry.ids[..count];
         }

@@ -21,7 +21,7 @@
 //! The tables are built on request, or when encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
 //!
-//! Memory: the tables once; a [`Worker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
+//! Memory: the tables once; a [`EncodeWorker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
 //! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
@@ -34,13 +34,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use self::batch::{Batch, BATCH};
+use self::batch::{PretokenBatch, BATCH};
 use self::growable_cache::GrowableCache;
 use self::merge_cache::{LongKey, MergeCache};
 use self::pretoken_cache::PretokenCache;
 use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
 use crate::error::Result;
-use crate::model::fast::{Bench, Fast, Found, Job};
+use crate::model::fast::{Bench, Fast, Job, TokenRange};
 use crate::model::{Model, Out, Scratch, Specials};
 use crate::pretokenize::{Pretokenizer, Starts};
 use crate::util::atomic_cell::made_once;
@@ -120,7 +120,7 @@ pub struct Encoder {
     spent: AtomicUsize,                // cost so far without tables, in bytes of text
     break_even: usize,                 // cost at which the tables are built
     split_points: Option<SplitPoints>, // split points inside of pretokens
-    workers: [AtomicCell<Worker>; MAX_WORKERS],
+    workers: [AtomicCell<EncodeWorker>; MAX_WORKERS],
 }
 
 /// Lookup tables built from a model.
@@ -151,9 +151,9 @@ struct PendingPretokens {
 }
 
 /// Buffers and caches of one thread.
-pub struct Worker {
+pub struct EncodeWorker {
     starts: Starts,
-    batch: Box<Batch>,
+    batch: Box<PretokenBatch>,
     cache: PretokenCache,
     parts: Vec<u32>, // starts of the parts of a pretoken
     pending: PendingPretokens,
@@ -161,7 +161,7 @@ pub struct Worker {
     misses: Vec<Miss>,
     bytes: Vec<u8>, // of the misses
     text_ends: Vec<TextEnd>,
-    found: Vec<Found>,
+    found: Vec<TokenRange>,
     tokens: Vec<u32>,
     jobs: Vec<Job>,
     sum: f64, // score of the current pretoken so far, for models that add up scores of words
@@ -176,7 +176,7 @@ pub struct Worker {
     merged: usize, // bytes merged without tables
 }
 
-impl std::fmt::Debug for Worker {
+impl std::fmt::Debug for EncodeWorker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Worker").finish_non_exhaustive()
     }
@@ -288,7 +288,7 @@ impl Encoder {
     }
 
     /// Runs `work` with a worker from the pool, or a new one.
-    pub fn with_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
+    pub fn with_worker<R>(&self, work: impl FnOnce(&mut EncodeWorker) -> R) -> R {
         let mut worker = self.workers.iter().find_map(AtomicCell::take).unwrap_or_default();
         worker.prepare(self);
         let result = work(&mut worker);
@@ -322,7 +322,7 @@ impl Encoder {
     }
 }
 
-impl Default for Worker {
+impl Default for EncodeWorker {
     fn default() -> Self {
         Self {
             starts: Starts::default(),
@@ -351,7 +351,7 @@ impl Default for Worker {
     }
 }
 
-impl Worker {
+impl EncodeWorker {
     /// Allocates the pretoken cache once the token table exists.
     fn prepare(&mut self, encoder: &Encoder) {
         if self.cache.is_small() && encoder.token_table().is_some() {
@@ -378,7 +378,7 @@ impl Worker {
 }
 
 /// One call: pretokens in, ids out.
-pub struct Run<'r> {
+pub struct EncodeCall<'r> {
     /// The entries.
     pub vocab: &'r Vocab,
     /// The model.
@@ -388,14 +388,14 @@ pub struct Run<'r> {
     /// Its tables, or that there are none yet.
     pub encoder: &'r Encoder,
     /// This thread's memory.
-    pub worker: &'r mut Worker,
+    pub worker: &'r mut EncodeWorker,
     /// Cancellation callback.
     pub keep_going: KeepGoing<'r>,
     /// The output.
     pub out: &'r mut Written,
 }
 
-impl Run<'_> {
+impl EncodeCall<'_> {
     /// Appends an id that needs no lookup.
     #[inline]
     pub fn known(&mut self, id: u32) {
@@ -407,14 +407,14 @@ impl Run<'_> {
     #[inline]
     pub fn end_of_text(&mut self) {
         self.look_up_pending();
-        let Worker { text_ends, ids, misses, .. } = &mut *self.worker;
+        let EncodeWorker { text_ends, ids, misses, .. } = &mut *self.worker;
         text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 });
     }
 
     /// Encodes one pretoken; `is_text` if it is known to be UTF-8.
     ///
     /// # Errors
-    /// As [`Run::flush`].
+    /// As [`EncodeCall::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
         if let Some(split_points) = &self.encoder.split_points {
@@ -472,7 +472,7 @@ impl Run<'_> {
     /// one.
     ///
     /// # Errors
-    /// As [`Run::flush`]; errors of the pretokenizer.
+    /// As [`EncodeCall::flush`]; errors of the pretokenizer.
     pub fn text(&mut self, pretokenizer: &Pretokenizer, text: &str, from: usize, until: usize) -> Result<usize> {
         self.look_up_pending(); // they come before it
         let Some(finder) = pretokenizer.finder() else {
@@ -518,7 +518,7 @@ impl Run<'_> {
             }
             return;
         };
-        let Worker { batch, cache, ids, misses, bytes, .. } = &mut *self.worker;
+        let EncodeWorker { batch, cache, ids, misses, bytes, .. } = &mut *self.worker;
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
             for &left in batch.find(table, cache, text, bounds, ids) {
@@ -533,13 +533,13 @@ impl Run<'_> {
     }
 
     fn miss(&mut self, pretoken: &[u8], may_be_entry: bool, is_text: bool, is_first: bool) {
-        let Worker { ids, misses, bytes, .. } = &mut *self.worker;
+        let EncodeWorker { ids, misses, bytes, .. } = &mut *self.worker;
         let (start, len) = copy(bytes, pretoken, 0, pretoken.len());
         misses.push(Miss { at: ids.len() as u32, start, len, may_be_entry, is_text, is_first });
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        let Worker { ids, misses, bytes, .. } = &*self.worker;
+        let EncodeWorker { ids, misses, bytes, .. } = &*self.worker;
         if ids.len() + misses.len() >= WAITING || bytes.len() >= WAITING_BYTES {
             self.flush()?;
         }
@@ -566,12 +566,12 @@ impl Run<'_> {
     /// Encodes all misses.
     fn find_all(&mut self) -> Result<()> {
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
-        let Worker { cache, short_merges, long_merges, growth, .. } = &mut *self.worker;
+        let EncodeWorker { cache, short_merges, long_merges, growth, .. } = &mut *self.worker;
         self.encoder.grow_if_permitted(cache, growth);
         self.encoder.grow_if_permitted(short_merges, growth);
         self.encoder.grow_if_permitted(long_merges, growth);
         let num = self.worker.misses.len();
-        self.worker.found.resize(num, Found::default());
+        self.worker.found.resize(num, TokenRange::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
             let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // one part was counted as text
@@ -585,7 +585,7 @@ impl Run<'_> {
     fn find(&mut self, group: Range<usize>) -> Result<()> {
         let Self { vocab, model, special, encoder, worker, keep_going, .. } = self;
         let remembers = matches!(special, Specials::None);
-        let Worker {
+        let EncodeWorker {
             bytes,
             found,
             tokens,
@@ -631,7 +631,7 @@ impl Run<'_> {
                 _ => 0,
             };
             if known > 0 {
-                found[at] = Found { start: start as u32, len: known as u32 };
+                found[at] = TokenRange { start: start as u32, len: known as u32 };
                 remembered[i] = true;
                 continue;
             }
@@ -640,7 +640,7 @@ impl Run<'_> {
                 let is_text = miss.is_text || std::str::from_utf8(text).is_ok();
                 let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
                 if let Some(id) = entry {
-                    found[at] = Found { start: tokens.len() as u32, len: 1 };
+                    found[at] = TokenRange { start: tokens.len() as u32, len: 1 };
                     tokens.push(id);
                 } else {
                     jobs.push(Job { start: miss.start, len: miss.len, slot: at as u32, is_text });
@@ -673,7 +673,7 @@ impl Run<'_> {
                 let asks = remembers && text.len() <= LongMergeCache::MAX_BYTES;
                 let word = (text, miss.is_text);
                 let lasts = unigram.encode_word(word, asks, sum, *keep_going, scratch, &mut Out::ids(tokens))?;
-                *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+                *place = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
                 if !lasts {
                     continue;
                 }
@@ -681,7 +681,7 @@ impl Run<'_> {
                 *merged += text.len();
                 let mut out = Out { special: *special, ..Out::ids(tokens) };
                 model.encode(vocab, text, *keep_going, scratch, &mut out)?;
-                *place = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+                *place = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
             match miss.len as usize {
@@ -697,7 +697,7 @@ impl Run<'_> {
 
     /// Appends the pending ids to the output, and fills their gaps with the ids of the misses.
     fn write(&mut self) {
-        let Worker { ids, misses, text_ends, found, tokens, .. } = &*self.worker;
+        let EncodeWorker { ids, misses, text_ends, found, tokens, .. } = &*self.worker;
         let out = &mut *self.out;
         let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
         let before = out.count;

@@ -21,11 +21,11 @@ use crate::vocab::{Kind, Vocab};
 
 /// Content of a `tokenizer.json`.
 #[derive(Debug, Default)]
-pub struct File {
+pub struct TokenizerFile {
     /// Everything but `model.vocab` and `model.merges`, as JSON text.
     pub rest: String,
     /// `model.vocab`, when it is an object of ids.
-    pub vocab: Columns,
+    pub vocab: VocabColumns,
     /// `model.merges` as ids: left, right and the result.
     pub merges: Vec<(u32, u32, u32)>,
     /// Members that the file has.
@@ -34,7 +34,7 @@ pub struct File {
 
 /// A vocabulary as two columns.
 #[derive(Debug, Default)]
-pub struct Columns {
+pub struct VocabColumns {
     /// Spellings, in the file's order.
     pub tokens: Vec<String>,
     /// Their ids.
@@ -96,10 +96,10 @@ impl Spelling<'_> {
 ///
 /// # Errors
 /// [`Error::format`] with line and column, or with a JSON path.
-pub fn read(json: &[u8]) -> Result<File> {
-    let mut raw = Raw::default();
+pub fn read(json: &[u8]) -> Result<TokenizerFile> {
+    let mut raw = TokenizerRaw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
-    let parsed = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end());
+    let parsed = parser.deserialize_map(TokenizerSeed(&mut raw)).and_then(|()| parser.end());
     parsed.map_err(|error| unreadable("tokenizer.json", &error))?;
     raw.vocab.index()?;
     let prefix = raw.model.as_ref().and_then(|model| model.get("continuing_subword_prefix")).and_then(Value::as_str);
@@ -108,15 +108,15 @@ pub fn read(json: &[u8]) -> Result<File> {
         raw.rest.insert("model".into(), Value::Object(model));
     }
     let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
-    Ok(File { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
+    Ok(TokenizerFile { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
 }
 
 /// Reads a bare vocabulary, `{"token": id}`.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_vocab(json: &[u8]) -> Result<Columns> {
-    let mut vocab = Columns::default();
+pub fn read_vocab(json: &[u8]) -> Result<VocabColumns> {
+    let mut vocab = VocabColumns::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
     let parsed = parser.deserialize_map(VocabSeed(&mut vocab)).and_then(|()| parser.end());
     parsed.map_err(|error| unreadable("vocabulary", &error))?;
@@ -131,8 +131,8 @@ pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
     Error::format(format!("not a readable {what}: {message}"), place)
 }
 
-impl Columns {
-    /// Makes [`Columns::id`] ready.
+impl VocabColumns {
+    /// Makes [`VocabColumns::id`] ready.
     fn index(&mut self) -> Result<()> {
         let Self { tokens, rows, hash, .. } = self;
         rows.reserve(tokens.len(), |_| 0); // empty as yet, so nothing is hashed
@@ -157,7 +157,7 @@ impl Columns {
 
 /// The ids of merges: left, right and the result, if the right one loses the prefix of symbols inside
 /// a word.
-fn resolve(vocab: &Columns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
+fn resolve(vocab: &VocabColumns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len());
     for (i, (left, right)) in merges.iter().enumerate() {
@@ -174,20 +174,20 @@ fn resolve(vocab: &Columns, merges: &[(String, String)], prefix: &str) -> Result
 }
 
 #[derive(Default)]
-struct Raw {
+struct TokenizerRaw {
     rest: Map<String, Value>,
     model: Option<Map<String, Value>>,
-    vocab: Columns,
+    vocab: VocabColumns,
     merges: Vec<(String, String)>,
     has_merges: bool,
 }
 
-struct Top<'a>(&'a mut Raw);
-struct Model<'a>(&'a mut Raw);
-struct VocabSeed<'a>(&'a mut Columns);
+struct TokenizerSeed<'a>(&'a mut TokenizerRaw);
+struct ModelSeed<'a>(&'a mut TokenizerRaw);
+struct VocabSeed<'a>(&'a mut VocabColumns);
 struct MergesSeed<'a>(&'a mut Vec<(String, String)>);
 
-impl<'de> Visitor<'de> for Top<'_> {
+impl<'de> Visitor<'de> for TokenizerSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -198,7 +198,7 @@ impl<'de> Visitor<'de> for Top<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let twice = if key == "model" {
                 let twice = self.0.model.is_some();
-                map.next_value_seed(Model(self.0))?;
+                map.next_value_seed(ModelSeed(self.0))?;
                 twice
             } else {
                 self.0.rest.insert(key.clone(), map.next_value()?).is_some()
@@ -211,7 +211,7 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Model<'_> {
+impl<'de> DeserializeSeed<'de> for ModelSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
@@ -219,7 +219,7 @@ impl<'de> DeserializeSeed<'de> for Model<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Model<'_> {
+impl<'de> Visitor<'de> for ModelSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,39 +301,41 @@ impl<'de> Visitor<'de> for MergesSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while let Some(merge) = seq.next_element::<Merge>()? {
+        while let Some(merge) = seq.next_element::<MergeSpelling>()? {
             self.0.push(merge.0);
         }
         Ok(())
     }
 }
 
-struct Merge((String, String));
+struct MergeSpelling((String, String));
 
-impl<'de> serde::Deserialize<'de> for Merge {
+impl<'de> serde::Deserialize<'de> for MergeSpelling {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Merge;
+            type Value = MergeSpelling;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a merge: \"left right\" or [\"left\", \"right\"]")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Merge, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<MergeSpelling, E> {
                 match text.split(' ').collect::<Vec<_>>()[..] {
-                    [left, right] if !left.is_empty() && !right.is_empty() => Ok(Merge((left.into(), right.into()))),
+                    [left, right] if !left.is_empty() && !right.is_empty() => {
+                        Ok(MergeSpelling((left.into(), right.into())))
+                    }
                     _ => Err(E::custom(format!("the merge {text:?} is not two tokens with one space between them"))),
                 }
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<Merge, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<MergeSpelling, A::Error> {
                 let mut part =
                     || seq.next_element::<String>()?.ok_or_else(|| A::Error::custom("a merge needs two tokens"));
                 let merge = (part()?, part()?);
                 match seq.next_element::<IgnoredAny>()? {
                     Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),
-                    None => Ok(Merge(merge)),
+                    None => Ok(MergeSpelling(merge)),
                 }
             }
         }
@@ -379,7 +381,7 @@ fn text(json: Vec<u8>) -> Result<String> {
 
 /// `model.vocab` as it is written.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenVocab {
     /// The member as JSON text.
     pub json: String,
     /// Added tokens that are spelled like an ordinary entry, and conflict with it.
@@ -395,7 +397,7 @@ pub struct Written {
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
-pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32) -> bool) -> Result<Written> {
+pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32) -> bool) -> Result<WrittenVocab> {
     let is_outside = |id, kind| kind == Kind::Added && !is_model(id);
     let is_entry = |kind| matches!(kind, Kind::Token | Kind::EndsWord);
     let quoted = Quoted::new(vocab, spelling, |_| true)?;
@@ -448,7 +450,7 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
         push_json(&mut json, &id)?;
     }
     json.push(b'}');
-    Ok(Written { json: text(json)?, clashes, exposed })
+    Ok(WrittenVocab { json: text(json)?, clashes, exposed })
 }
 
 /// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the

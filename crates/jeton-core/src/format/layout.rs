@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
-use super::sentencepiece::Model;
+use super::sentencepiece::ModelProto;
 use super::Entry;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
@@ -62,7 +62,7 @@ pub struct Arranged {
 /// # Errors
 /// [`Error::config`] where the layout has no id for the unknown piece, gives an id twice, or names a piece that text
 /// can spell.
-pub fn arrange(model: Model, layout: Option<&Layout>) -> Result<Arranged> {
+pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
         let pieces = (0..).zip(model.pieces);
@@ -126,12 +126,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::format::sentencepiece::{Facts, Piece};
+    use crate::format::sentencepiece::{Facts, PieceProto};
 
-    fn model() -> Model {
+    fn model() -> ModelProto {
         let kinds = [(Kind::Special, "<unk>"), (Kind::Special, "<s>"), (Kind::Special, "</s>"), (Kind::Token, ",")];
-        let pieces = kinds.map(|(kind, text)| Piece { kind, content: text.into(), score: -1.0 });
-        Model { facts: Facts { unk: "<unk>".into(), ..Facts::default() }, pieces: pieces.into() }
+        let pieces = kinds.map(|(kind, text)| PieceProto { kind, content: text.into(), score: -1.0 });
+        ModelProto { facts: Facts { unk: "<unk>".into(), ..Facts::default() }, pieces: pieces.into() }
     }
 
     fn layout() -> Layout {

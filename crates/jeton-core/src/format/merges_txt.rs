@@ -18,7 +18,7 @@ use crate::vocab::{Vocab, MAX_ID};
 ///
 /// # Errors
 /// [`Error::format`] with the line of either file.
-pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::File> {
+pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
     let vocab = hf_json::read_vocab(vocab)?;
     check_ids(&vocab)?;
     let mut pairs = HashSet::new();
@@ -47,11 +47,11 @@ pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::File> {
         }
         resolved.push(merge);
     }
-    Ok(hf_json::File { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
+    Ok(hf_json::TokenizerFile { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
 }
 
 /// Ids that no vocabulary has, and ids given twice.
-fn check_ids(vocab: &hf_json::Columns) -> Result<()> {
+fn check_ids(vocab: &hf_json::VocabColumns) -> Result<()> {
     let mut taken = HashSet::with_capacity(vocab.ids.len());
     for (&id, token) in vocab.ids.iter().zip(&vocab.tokens) {
         let wrong = |message: String| Err(Error::format(message, format!("vocabulary, $[{:?}]", short(token))));

@@ -36,7 +36,7 @@ const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("cha
 
 /// A piece: kind, spelling and score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
+pub struct PieceProto {
     /// Its kind.
     pub kind: Kind,
     /// Its spelling, white space as `▁`.
@@ -47,11 +47,11 @@ pub struct Piece {
 
 /// All of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Model {
+pub struct ModelProto {
     /// The options.
     pub facts: Facts,
     /// The pieces: the index is the id.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PieceProto>,
 }
 
 /// Settings that act at run time, beside the pieces. Names are the format's own.
@@ -147,7 +147,7 @@ struct Trainer {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Normalizer {
+struct NormalizerProto {
     #[prost(string, optional, tag = "1")]
     name: Option<String>,
     #[prost(bytes = "vec", optional, tag = "2")]
@@ -164,10 +164,10 @@ struct Normalizer {
 ///
 /// # Errors
 /// [`Error::format`] with the byte, and the piece where one is to blame.
-pub fn read(file: &[u8]) -> Result<Model> {
+pub fn read(file: &[u8]) -> Result<ModelProto> {
     let mut trainer = Trainer::default();
-    let mut normalizer = Normalizer::default();
-    let mut denormalizer = Normalizer::default();
+    let mut normalizer = NormalizerProto::default();
+    let mut denormalizer = NormalizerProto::default();
     let mut pieces: Vec<RawPiece> = Vec::new();
     let mut rest = file;
     while !rest.is_empty() {
@@ -211,9 +211,9 @@ pub fn read(file: &[u8]) -> Result<Model> {
     let facts = facts(&trainer, &normalizer, &denormalizer, &pieces)?;
     let pieces = pieces.into_iter().map(|piece| {
         let (score, kind) = (piece.score(), kind(&piece).unwrap_or(Kind::Token));
-        Piece { kind, content: piece.piece.unwrap_or_default(), score }
+        PieceProto { kind, content: piece.piece.unwrap_or_default(), score }
     });
-    Ok(Model { facts, pieces: pieces.collect() })
+    Ok(ModelProto { facts, pieces: pieces.collect() })
 }
 
 fn kind(piece: &RawPiece) -> Option<Kind> {
@@ -281,7 +281,12 @@ fn check_all(pieces: &[RawPiece], byte_fallback: bool) -> Result<()> {
     Ok(())
 }
 
-fn facts(trainer: &Trainer, normalizer: &Normalizer, denormalizer: &Normalizer, pieces: &[RawPiece]) -> Result<Facts> {
+fn facts(
+    trainer: &Trainer,
+    normalizer: &NormalizerProto,
+    denormalizer: &NormalizerProto,
+    pieces: &[RawPiece],
+) -> Result<Facts> {
     let Some((model_type, _)) = MODELS.iter().find(|known| known.1 == trainer.model_type()) else {
         let message = format!("unknown model type {}", trainer.model_type());
         return Err(Error::format(message, "trainer_spec.model_type"));
@@ -317,8 +322,8 @@ fn facts(trainer: &Trainer, normalizer: &Normalizer, denormalizer: &Normalizer, 
 /// # Errors
 /// [`Error::config`] for what SentencePiece would refuse to load, and for a denormalizer, whose rules [`read`] does not
 /// keep.
-pub fn write(model: &Model) -> Result<Vec<u8>> {
-    let Model { facts, pieces } = model;
+pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
+    let ModelProto { facts, pieces } = model;
     if facts.denormalizes {
         return Err(Error::config(
             "the rules of a denormalizer (denormalizer_spec) are not kept, so they cannot be written",
@@ -380,7 +385,7 @@ pub fn write(model: &Model) -> Result<Vec<u8>> {
     };
     put(2, &trainer, &mut file);
     let charsmap = facts.precompiled_charsmap.as_ref().map(|text| BASE64_STANDARD.decode(text)).transpose();
-    let normalizer = Normalizer {
+    let normalizer = NormalizerProto {
         name: Some(facts.normalizer.clone()),
         precompiled_charsmap: charsmap.map_err(|error| Error::config(format!("precompiled_charsmap: {error}")))?,
         add_dummy_prefix: Some(facts.add_dummy_prefix),
@@ -404,11 +409,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn piece(kind: Kind, content: &str, score: f32) -> Piece {
-        Piece { kind, content: content.into(), score }
+    fn piece(kind: Kind, content: &str, score: f32) -> PieceProto {
+        PieceProto { kind, content: content.into(), score }
     }
 
-    fn small() -> Model {
+    fn small() -> ModelProto {
         let facts = Facts {
             model_type: "unigram".into(),
             unk: "<unk>".into(),
@@ -427,7 +432,7 @@ mod tests {
             piece(Kind::Added, "<x>", 0.0),
             piece(Kind::Token, "<s>", -3.0), // control pieces have a table of their own
         ];
-        Model { facts, pieces }
+        ModelProto { facts, pieces }
     }
 
     #[test]

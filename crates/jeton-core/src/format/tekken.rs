@@ -20,7 +20,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 
 /// Content of a file.
 #[derive(Debug, Default)]
-pub struct File {
+pub struct TekkenFile {
     /// Everything but `vocab`, as JSON text.
     pub rest: String,
     /// rank → bytes.
@@ -38,7 +38,7 @@ struct Token<'a> {
 }
 
 #[derive(Default)]
-struct Raw {
+struct TekkenRaw {
     rest: Map<String, Value>,
     tokens: Option<Vec<Vec<u8>>>,
     failed: Option<Error>, // an error with a better place than line and column
@@ -48,10 +48,10 @@ struct Raw {
 ///
 /// # Errors
 /// [`Error::format`] with the JSON path, or line and column where the JSON itself is broken.
-pub fn read(json: &[u8]) -> Result<File> {
-    let mut raw = Raw::default();
+pub fn read(json: &[u8]) -> Result<TekkenFile> {
+    let mut raw = TekkenRaw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
-    if let Err(error) = parser.deserialize_map(Top(&mut raw)).and_then(|()| parser.end()) {
+    if let Err(error) = parser.deserialize_map(TekkenSeed(&mut raw)).and_then(|()| parser.end()) {
         return Err(raw.failed.unwrap_or_else(|| super::hf_json::unreadable("tekken.json", &error)));
     }
     let tokens = raw.tokens.ok_or_else(|| Error::format("tekken.json without a list of tokens", "$.vocab"))?;
@@ -59,13 +59,13 @@ pub fn read(json: &[u8]) -> Result<File> {
         return Err(Error::format(format!("{} tokens cannot hold the 256 bytes", tokens.len()), "$.vocab"));
     }
     let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
-    Ok(File { rest, tokens })
+    Ok(TekkenFile { rest, tokens })
 }
 
-struct Top<'a>(&'a mut Raw);
-struct Tokens<'a>(&'a mut Raw);
+struct TekkenSeed<'a>(&'a mut TekkenRaw);
+struct TokensSeed<'a>(&'a mut TekkenRaw);
 
-impl<'de> Visitor<'de> for Top<'_> {
+impl<'de> Visitor<'de> for TekkenSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Top<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let twice = if key == "vocab" {
                 let twice = self.0.tokens.is_some();
-                map.next_value_seed(Tokens(self.0))?;
+                map.next_value_seed(TokensSeed(self.0))?;
                 twice
             } else {
                 self.0.rest.insert(key.clone(), map.next_value()?).is_some()
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Tokens<'_> {
+impl<'de> DeserializeSeed<'de> for TokensSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
@@ -97,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for Tokens<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Tokens<'_> {
+impl<'de> Visitor<'de> for TokensSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,7 +137,7 @@ fn bytes(token: &Token<'_>, index: usize) -> std::result::Result<Vec<u8>, (Strin
 }
 
 #[derive(Serialize)]
-struct Out<'a> {
+struct TekkenWriter<'a> {
     rank: u32,
     token_bytes: String,
     token_str: Option<&'a str>,
@@ -160,8 +160,11 @@ pub fn write(vocab: &Vocab, first: u32) -> Result<String> {
                 "id {id} is not the byte 0x{rank:02x}, as the order of tekken.json has it"
             )));
         }
-        let token =
-            Out { rank, token_bytes: BASE64_STANDARD.encode(content), token_str: std::str::from_utf8(content).ok() };
+        let token = TekkenWriter {
+            rank,
+            token_bytes: BASE64_STANDARD.encode(content),
+            token_str: std::str::from_utf8(content).ok(),
+        };
         json.push_str(if rank > 0 { ",\n" } else { "\n" });
         json.push_str(&serde_json::to_string(&token).map_err(|error| Error::config(error.to_string()))?);
     }

@@ -14,7 +14,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 
 /// Content of a file.
 #[derive(Debug, Default, PartialEq)]
-pub struct File {
+pub struct VocabFile {
     /// Entries, all of the model.
     pub entries: Vec<Entry>,
     /// True if an entry outside `[…]` has an upper-case letter.
@@ -25,8 +25,8 @@ pub struct File {
 ///
 /// # Errors
 /// [`Error::format`] with the line.
-pub fn read(data: &[u8]) -> Result<File> {
-    let mut file = File::default();
+pub fn read(data: &[u8]) -> Result<VocabFile> {
+    let mut file = VocabFile::default();
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let mut blank = None;
     for (number, line) in (1..).zip(data.split(|&byte| byte == b'\n')) {

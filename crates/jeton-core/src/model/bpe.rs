@@ -4,7 +4,7 @@
 //! concatenated bytes. There the table holds the last merge of each token (`reconstruct`).
 //!
 //! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs
-//! (the tables of the fast way, explanations); until then merges are found by bytes ([`Contents`]), unless a token is
+//! (the tables of the fast way, explanations); until then merges are found by bytes (`ContentRanks`), unless a token is
 //! very long. `jeton.load` makes the tables at once, so that is the way of the command line, of `JETON_TABLES=lazy`,
 //! and of models too large for tables.
 //!
@@ -27,7 +27,7 @@ use crate::vocab::{show, Kind, Vocab};
 
 /// Source of the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ranks {
+pub enum RankOrder {
     /// The order of a merge list.
     Merges,
     /// The order of the tokens, for the concatenation of a pair (tiktoken).
@@ -40,7 +40,7 @@ pub struct Bpe {
     /// Initial symbols of a pretoken.
     pub alphabet: Alphabet,
     /// Source of the ranks.
-    pub ranks: Ranks,
+    pub ranks: RankOrder,
     merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
     pairs: OnceLock<Pairs>,
     word_start: Option<u32>,
@@ -70,7 +70,7 @@ impl Bpe {
         }
         let mut model = Self {
             alphabet,
-            ranks: Ranks::Merges,
+            ranks: RankOrder::Merges,
             merges,
             pairs: OnceLock::new(),
             word_start: None,
@@ -150,13 +150,13 @@ impl Bpe {
         let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty() && alphabet.bytes().is_some();
         Self {
             alphabet,
-            ranks: Ranks::Tokens,
+            ranks: RankOrder::Tokens,
             merges: Vec::new(),
             pairs: OnceLock::new(),
             word_start: None,
             whole_first: true,
             added: AddedEntries::default(),
-            longest: if is_plain && longest <= Contents::MOST { longest } else { 0 },
+            longest: if is_plain && longest <= ContentRanks::MOST { longest } else { 0 },
         }
     }
 
@@ -211,9 +211,9 @@ impl Bpe {
     /// token out of its bytes; a token that no merges reach is only ever found as a whole and has none.
     ///
     /// # Errors
-    /// As [`Bpe::pairs`].
+    /// As `Bpe::pairs`.
     pub fn merges(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
-        if self.ranks == Ranks::Merges {
+        if self.ranks == RankOrder::Merges {
             return Ok(self.merges.clone());
         }
         let pairs = self.pairs(vocab, keep_going)?;
@@ -240,7 +240,7 @@ impl Bpe {
         }
         self.symbols(pretoken, scratch, out)?;
         if self.longest > 0 && self.pairs.get().is_none() {
-            let contents = Contents { vocab, longest: self.longest };
+            let contents = ContentRanks { vocab, longest: self.longest };
             return Merger { merges: &contents, word_start: None }.run(pretoken.len(), keep_going, scratch, out);
         }
         self.merger(vocab, keep_going)?.run(pretoken.len(), keep_going, scratch, out)
@@ -271,17 +271,17 @@ impl Bpe {
 }
 
 /// Ranks of tokens found as tiktoken does: neighbors merge if together they are a token.
-struct Contents<'a> {
+struct ContentRanks<'a> {
     vocab: &'a Vocab,
     longest: usize,
 }
 
-impl Contents<'_> {
+impl ContentRanks<'_> {
     /// Bytes of the longest token for which this is done: to put contents together takes as long as they are.
     const MOST: usize = 256;
 }
 
-impl Look for Contents<'_> {
+impl Look for ContentRanks<'_> {
     #[inline]
     fn get(&self, left: u32, right: u32) -> Option<Merge> {
         let vocab = self.vocab;

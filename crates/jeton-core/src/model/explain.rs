@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use hashbrown::HashMap;
 
 use super::bpe::Bpe;
-use super::linked_symbols::{Node, NONE};
+use super::linked_symbols::{SymbolNode, NONE};
 use super::merging::{join, Merger};
 use super::pairs::Pairs;
 use super::pieces::Pieces;
@@ -199,7 +199,7 @@ fn story(
     if !symbols.is_empty() {
         merger.fill(&symbols, &mut nodes, &mut heap)?;
     }
-    let mut offered = |nodes: &[Node], candidates: &mut Candidates, at: u32| {
+    let mut offered = |nodes: &[SymbolNode], candidates: &mut Candidates, at: u32| {
         candidates.add(candidate(merger, nodes, at));
         if let Some((result, next)) = result(merger, nodes, at) {
             seen(result, starts[next as usize] - starts[at as usize]);
@@ -219,7 +219,7 @@ fn story(
             rivals: candidates.rivals(merged),
             num_candidates: candidates.total,
         });
-        let Node { prev, next, .. } = nodes[at as usize];
+        let SymbolNode { prev, next, .. } = nodes[at as usize];
         [prev, at, next].iter().for_each(|&place| candidates.remove(candidate(merger, &nodes, place)));
         let before = join(&mut nodes, at, merge.result);
         for place in [before, at] {
@@ -237,14 +237,14 @@ fn story(
 }
 
 /// Returns the result of the pair at this position and the position of its right symbol, if it can merge.
-fn result(merger: &Merger<'_, Pairs>, nodes: &[Node], place: u32) -> Option<(u32, u32)> {
+fn result(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Option<(u32, u32)> {
     let node = nodes.get(place as usize).filter(|node| node.id != NONE)?;
     let merge = merger.get(node.id, nodes.get(node.next as usize)?.id)?;
     Some((merge.result, node.next))
 }
 
 /// The pair that starts at this place, if it can merge.
-fn candidate(merger: &Merger<'_, Pairs>, nodes: &[Node], place: u32) -> Option<Candidate> {
+fn candidate(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Option<Candidate> {
     let node = nodes.get(place as usize)?;
     let (left, right) = (node.id, nodes.get(node.next as usize)?.id);
     let merge = merger.get(left, right)?;

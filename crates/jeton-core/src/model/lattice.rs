@@ -119,38 +119,38 @@ struct Path {
 }
 
 /// A path in the agenda: first the best it can become, then the older one.
-struct Open {
+struct OpenPath {
     promise: f64,
     age: u64,
     path: u32,
 }
 
-impl Ord for Open {
+impl Ord for OpenPath {
     fn cmp(&self, other: &Self) -> Ordering {
         self.promise.total_cmp(&other.promise).then(other.age.cmp(&self.age))
     }
 }
 
-impl PartialOrd for Open {
+impl PartialOrd for OpenPath {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Open {
+impl PartialEq for OpenPath {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Open {}
+impl Eq for OpenPath {}
 
 /// The agenda of A*.
 struct Search<'l> {
     lattice: &'l Lattice,
     model: &'l Unigram,
     paths: Vec<Path>,
-    agenda: BinaryHeap<Open>,
+    agenda: BinaryHeap<OpenPath>,
     age: u64,
 }
 
@@ -163,7 +163,7 @@ impl Search<'_> {
             let Edge { score, best, .. } = lattice.edges[edge as usize];
             self.paths.push(Path { edge, then, score: self.model.round(score + so_far) });
             let path = self.paths.len() as u32 - 1;
-            self.agenda.push(Open { promise: self.model.round(best + so_far), age: self.age, path });
+            self.agenda.push(OpenPath { promise: self.model.round(best + so_far), age: self.age, path });
             self.age += 1;
         }
     }
@@ -171,7 +171,7 @@ impl Search<'_> {
     /// Keeps the `keep` most promising paths, and drops nodes that no path uses.
     fn cut_back(&mut self, keep: usize) {
         let (mut paths, mut moved) = (Vec::new(), HashMap::new());
-        let kept: Vec<Open> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();
+        let kept: Vec<OpenPath> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();
         let mut chain = Vec::new();
         self.agenda = BinaryHeap::with_capacity(keep);
         for open in kept {
@@ -186,7 +186,7 @@ impl Search<'_> {
                 moved.insert(old, paths.len() as u32);
                 paths.push(Path { then, ..path });
             }
-            self.agenda.push(Open { path: moved[&open.path], ..open });
+            self.agenda.push(OpenPath { path: moved[&open.path], ..open });
         }
         self.paths = paths;
     }
@@ -238,7 +238,7 @@ impl Unigram {
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };
         search.expand(text.len(), NONE);
         let mut found = Vec::new();
-        while let Some(Open { promise, path, .. }) = search.agenda.pop() {
+        while let Some(OpenPath { promise, path, .. }) = search.agenda.pop() {
             cancel.check()?;
             let start = lattice.edges[search.paths[path as usize].edge as usize].start as usize;
             if start > 0 {

@@ -5,7 +5,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A symbol in a linked list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct SymbolNode {
     pub(super) id: u32,
     pub(super) prev: u32,
     pub(super) next: u32,

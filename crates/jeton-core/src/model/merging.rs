@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::linked_symbols::{Node, NONE};
+use super::linked_symbols::{SymbolNode, NONE};
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::rank_queue::RankQueue;
@@ -228,7 +228,7 @@ impl<L: Look> Merger<'_, L> {
             let dropped = if to == symbols.len() { 0 } else { (count / 16).max(2).min(count - 1) };
             let mut place = 0;
             for _ in 0..count - dropped {
-                let Node { id, next, .. } = nodes[place];
+                let SymbolNode { id, next, .. } = nodes[place];
                 kept.push((at + place) as u32);
                 place = (next as usize).min(to - at);
                 out.push(id, starts.get(at + place).copied().unwrap_or(end));
@@ -247,7 +247,7 @@ impl<L: Look> Merger<'_, L> {
         &self,
         symbols: &[u32],
         keep_going: KeepGoing<'_>,
-        nodes: &mut Vec<Node>,
+        nodes: &mut Vec<SymbolNode>,
         queue: &mut RankQueue,
     ) -> Result<()> {
         link(symbols, nodes)?;
@@ -276,7 +276,7 @@ impl<L: Look> Merger<'_, L> {
     pub(super) fn fill(
         &self,
         symbols: &[u32],
-        nodes: &mut Vec<Node>,
+        nodes: &mut Vec<SymbolNode>,
         heap: &mut BinaryHeap<Reverse<u64>>,
     ) -> Result<()> {
         link(symbols, nodes)?;
@@ -290,7 +290,7 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// Returns the merge of a heap entry, unless the entry is stale.
-    pub(super) fn live(&self, nodes: &[Node], rank: u32, at: u32) -> Option<Merge> {
+    pub(super) fn live(&self, nodes: &[SymbolNode], rank: u32, at: u32) -> Option<Merge> {
         let node = nodes[at as usize];
         if node.id == NONE || node.next == NONE {
             return None;
@@ -299,14 +299,14 @@ impl<L: Look> Merger<'_, L> {
     }
 
     /// Puts the pair that starts at `at` on the heap, if there is one and it has a merge.
-    pub(super) fn offer(&self, nodes: &[Node], heap: &mut BinaryHeap<Reverse<u64>>, at: u32) {
+    pub(super) fn offer(&self, nodes: &[SymbolNode], heap: &mut BinaryHeap<Reverse<u64>>, at: u32) {
         if let Some(rank) = self.rank_at(nodes, at) {
             heap.push(Reverse(u64::from(rank) << 32 | u64::from(at)));
         }
     }
 
     /// The rank of the pair that starts at `at`, if there is one and it has a merge.
-    fn rank_at(&self, nodes: &[Node], at: u32) -> Option<u32> {
+    fn rank_at(&self, nodes: &[SymbolNode], at: u32) -> Option<u32> {
         let node = nodes.get(at as usize)?;
         let next = nodes.get(node.next as usize)?;
         Some(self.rank(node.id, next.id)).filter(|&rank| rank != NONE)
@@ -317,21 +317,21 @@ impl<L: Look> Merger<'_, L> {
 ///
 /// # Errors
 /// [`Error::text`] where places, of which twice as many may wait at once, would not fit 32 bits.
-pub(super) fn link(symbols: &[u32], nodes: &mut Vec<Node>) -> Result<()> {
+pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that cuts the text", 0));
     }
     let last = symbols.len().wrapping_sub(1) as u32;
     nodes.clear();
     let links = |i: u32| (i.wrapping_sub(1), if i == last { NONE } else { i + 1 });
-    nodes.extend((0..).zip(symbols).map(|(i, &id)| Node { id, prev: links(i).0, next: links(i).1 }));
+    nodes.extend((0..).zip(symbols).map(|(i, &id)| SymbolNode { id, prev: links(i).0, next: links(i).1 }));
     Ok(())
 }
 
 /// Makes the node at `at` and the one after it one; returns the place before.
-pub(super) fn join(nodes: &mut [Node], at: u32, result: u32) -> u32 {
+pub(super) fn join(nodes: &mut [SymbolNode], at: u32, result: u32) -> u32 {
     let gone = nodes[at as usize].next;
-    let Node { next: after, .. } = nodes[gone as usize];
+    let SymbolNode { next: after, .. } = nodes[gone as usize];
     nodes[gone as usize].id = NONE;
     nodes[at as usize].id = result;
     nodes[at as usize].next = after;
@@ -342,15 +342,15 @@ pub(super) fn join(nodes: &mut [Node], at: u32, result: u32) -> u32 {
 }
 
 /// Returns the number of symbols in the list.
-fn count(nodes: &[Node]) -> usize {
+fn count(nodes: &[SymbolNode]) -> usize {
     std::iter::successors(nodes.first(), |node| nodes.get(node.next as usize)).count()
 }
 
 /// Appends the symbols of the list; `starts` are read only for offsets.
-pub(super) fn write(nodes: &[Node], starts: &[usize], end: usize, out: &mut Out<'_>) {
+pub(super) fn write(nodes: &[SymbolNode], starts: &[usize], end: usize, out: &mut Out<'_>) {
     let mut at = if nodes.is_empty() { NONE } else { 0 };
     while at != NONE {
-        let Node { id, next, .. } = nodes[at as usize];
+        let SymbolNode { id, next, .. } = nodes[at as usize];
         out.ids.push(id);
         if let Some(ends) = &mut out.ends {
             ends.push(if next == NONE { end } else { starts[next as usize] });

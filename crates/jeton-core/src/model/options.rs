@@ -20,7 +20,7 @@ use crate::vocab::{show, Kind, Vocab};
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Options {
+enum ModelOptions {
     #[serde(rename = "BPE")]
     Bpe(BpeOptions),
     Pieces {
@@ -136,7 +136,7 @@ impl Model {
     /// # Errors
     /// [`Error::config`] for options that are not of this form or cannot work, and as the models' constructors.
     pub fn from_json(options: &str, vocab: &Vocab, merges: Vec<(u32, u32, u32)>, scores: &[f64]) -> Result<Self> {
-        let options: Options = serde_json::from_str(options)
+        let options: ModelOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of the model: {error}")))?;
         let listed = |ids: &[u32]| {
             let mut added = AddedEntries::default();
@@ -144,20 +144,20 @@ impl Model {
             added
         };
         Ok(match options {
-            Options::Bpe(options) => Self::Bpe(bpe(options, vocab, merges)?),
-            Options::Pieces { unk, byte_fallback } => {
+            ModelOptions::Bpe(options) => Self::Bpe(bpe(options, vocab, merges)?),
+            ModelOptions::Pieces { unk, byte_fallback } => {
                 Self::Pieces(Pieces::new(vocab, scores, Unknown::new(vocab, unk, true, byte_fallback)?)?)
             }
-            Options::Unigram { unk, byte_fallback, fuse_unk, precision } => {
+            ModelOptions::Unigram { unk, byte_fallback, fuse_unk, precision } => {
                 let unknown = Unknown::new(vocab, unk, fuse_unk, byte_fallback)?;
                 Self::Unigram(Unigram::new(vocab, scores, unknown, precision == Precision::Single)?)
             }
-            Options::WordPiece { unk, prefix, max_chars, added } => {
+            ModelOptions::WordPiece { unk, prefix, max_chars, added } => {
                 Self::WordPiece(WordPiece::new(vocab, unk, &prefix, max_chars, listed(&added))?)
             }
-            Options::WordLevel { unk, added } => Self::WordLevel(WordLevel::new(vocab, unk, listed(&added))?),
-            Options::Words { unk, byte_fallback } => Self::Words(Words::new(vocab, unk, byte_fallback)?),
-            Options::Chars { unk, byte_fallback } => Self::Chars(Chars::new(vocab, unk, byte_fallback)?),
+            ModelOptions::WordLevel { unk, added } => Self::WordLevel(WordLevel::new(vocab, unk, listed(&added))?),
+            ModelOptions::Words { unk, byte_fallback } => Self::Words(Words::new(vocab, unk, byte_fallback)?),
+            ModelOptions::Chars { unk, byte_fallback } => Self::Chars(Chars::new(vocab, unk, byte_fallback)?),
         })
     }
 }

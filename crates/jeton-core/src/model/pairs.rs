@@ -14,7 +14,7 @@ pub struct Merge {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct PairSlot {
     key: u64,
     merge: Merge,
 }
@@ -24,7 +24,7 @@ const EMPTY: u64 = u64::MAX; // (u32::MAX, u32::MAX): no vocabulary has that id
 /// (left, right) → merge.
 #[derive(Debug, Clone)]
 pub struct Pairs {
-    slots: Box<[Slot]>,
+    slots: Box<[PairSlot]>,
     shift: u32,
     len: usize,
     hash: Hash,
@@ -38,7 +38,7 @@ impl Pairs {
     /// A table for `capacity` pairs.
     pub fn with_capacity(capacity: usize) -> Self {
         let bits = (capacity.max(4) * 2).next_power_of_two().trailing_zeros();
-        let slots = vec![Slot { key: EMPTY, merge: Merge { rank: 0, result: 0 } }; 1 << bits].into();
+        let slots = vec![PairSlot { key: EMPTY, merge: Merge { rank: 0, result: 0 } }; 1 << bits].into();
         Self { slots, shift: 64 - bits, len: 0, hash: Hash::default() }
     }
 
@@ -58,7 +58,7 @@ impl Pairs {
         if self.slots[at].key != EMPTY {
             return Some(self.slots[at].merge);
         }
-        self.slots[at] = Slot { key: key(left, right), merge };
+        self.slots[at] = PairSlot { key: key(left, right), merge };
         self.len += 1;
         None
     }

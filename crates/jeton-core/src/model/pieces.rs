@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use super::bpe::has_inner_word_start;
-use super::linked_symbols::{Node, NONE};
+use super::linked_symbols::{SymbolNode, NONE};
 use super::merging::{join, link, Merger};
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
@@ -26,7 +26,7 @@ use super::reconstruct::merges_of_tokens;
 use super::sampling::Sampler;
 use super::scratch::{Agenda, Scratch};
 use super::trie::Trie;
-use super::unknown::{char_len, utf8, Unknown, Writer};
+use super::unknown::{char_len, utf8, Unknown, UnknownWriter};
 use super::words::added_trie;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -190,7 +190,7 @@ impl Pieces {
             scratch,
             &mut Out::with_ends(&mut ids, &mut ends),
         )?;
-        let mut writer = Writer::new(&self.unknown, text, out);
+        let mut writer = UnknownWriter::new(&self.unknown, text, out);
         for (&id, &end) in ids.iter().zip(&ends) {
             match id {
                 UNKNOWN => writer.unknown(end)?,
@@ -268,7 +268,7 @@ impl Pieces {
         let pairs = if self.has_odd || sampler.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
         let mut cancel = CancelCheck::new(keep_going);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
-        let pair = |nodes: &[Node], left: u32| {
+        let pair = |nodes: &[SymbolNode], left: u32| {
             let node = nodes.get(left as usize).filter(|node| node.id != NONE)?;
             let next = nodes.get(node.next as usize)?;
             let (start, middle) = (starts[left as usize], starts[node.next as usize]);
@@ -279,7 +279,7 @@ impl Pieces {
             };
             Some((merge, end - start, middle - start))
         };
-        let mut offer = |nodes: &[Node], agenda: &mut Agenda, left: u32| {
+        let mut offer = |nodes: &[SymbolNode], agenda: &mut Agenda, left: u32| {
             if let Some((merge, size, left_size)) = pair(nodes, left) {
                 agenda.push(Reverse((u64::from(merge.rank) << 32 | u64::from(left), size)));
                 if self.has_unused && vocab.kind(merge.result) == Kind::Unused {
@@ -299,11 +299,11 @@ impl Pieces {
             offer(nodes, agenda, before);
             offer(nodes, agenda, left);
         }
-        let mut writer = Writer::new(&self.unknown, text, out);
+        let mut writer = UnknownWriter::new(&self.unknown, text, out);
         let mut stack = Vec::new(); // (id, start, end), what comes first on top
         let mut at = if nodes.is_empty() { NONE } else { 0 };
         while at != NONE {
-            let Node { id, next, .. } = nodes[at as usize];
+            let SymbolNode { id, next, .. } = nodes[at as usize];
             stack.push((id, starts[at as usize], starts.get(next as usize).copied().unwrap_or(text.len())));
             while let Some((id, start, end)) = stack.pop() {
                 cancel.check()?;

@@ -21,7 +21,7 @@ use super::linked_symbols::NONE;
 pub struct RankQueue {
     lists: HashMap<u32, LinkedList>,
     ranks: BinaryHeap<Reverse<u32>>, // of `lists`
-    nodes: Vec<Node>,
+    nodes: Vec<QueueNode>,
     free: Option<u32>,                     // the first free node
     rank: Option<u32>,                     // of `positions`
     positions: Vec<u32>,                   // of the lowest rank, ascending
@@ -38,7 +38,7 @@ struct LinkedList {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct QueueNode {
     position: u32,
     next: u32,
 }
@@ -66,7 +66,7 @@ impl RankQueue {
             self.late.push(Reverse((rank, position)));
             return;
         }
-        let node = Node { position, next: NONE };
+        let node = QueueNode { position, next: NONE };
         let at = match self.free {
             Some(at) => {
                 let next = self.nodes[at as usize].next;
@@ -118,7 +118,7 @@ impl RankQueue {
         self.positions.clear();
         let mut at = list.first;
         while at != NONE {
-            let Node { position, next } = self.nodes[at as usize];
+            let QueueNode { position, next } = self.nodes[at as usize];
             self.positions.push(position);
             at = next;
         }

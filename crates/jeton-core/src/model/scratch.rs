@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::best_paths::BestPaths;
-use super::linked_symbols::Node;
+use super::linked_symbols::SymbolNode;
 use super::rank_queue::RankQueue;
 
 /// (rank << 32 | place, bytes of the pair), the lowest on top.
@@ -16,10 +16,10 @@ pub struct Scratch {
     pub(super) symbols: Vec<u32>,
     pub(super) ranks: Vec<u32>,
     pub(super) starts: Vec<usize>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<SymbolNode>,
     pub(super) queue: RankQueue,
-    pub(super) joint: (Vec<Node>, RankQueue),  // of two tokens
-    pub(super) heap: BinaryHeap<Reverse<u64>>, // rank << 32 | place, where chance plays a part
+    pub(super) joint: (Vec<SymbolNode>, RankQueue), // of two tokens
+    pub(super) heap: BinaryHeap<Reverse<u64>>,      // rank << 32 | place, where chance plays a part
     pub(super) agenda: Agenda,
     pub(super) best_paths: BestPaths,
     pub(super) ids: Vec<u32>,

@@ -19,7 +19,7 @@ const TRIES: usize = 64;
 pub(super) const ROOT: u32 = 0;
 
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct TrieSlot {
     base: u32,
     check: u32, // the parent; NONE: free
     value: u32, // the entry that ends here; NONE: none
@@ -28,7 +28,7 @@ struct Slot {
 /// Entries by their beginnings.
 #[derive(Debug, Clone, Default)]
 pub struct Trie {
-    slots: Vec<Slot>,
+    slots: Vec<TrieSlot>,
 }
 
 /// A node that is still to get children: its slot, and its entries' range in the sorted list from a depth on.
@@ -133,7 +133,7 @@ impl Trie {
 
 /// The slots, and the free ones among them as a ring.
 struct Free {
-    slots: Vec<Slot>,
+    slots: Vec<TrieSlot>,
     ring: Vec<(u32, u32)>, // slot -> (free slot before, free slot after)
     first: u32,
 }
@@ -149,7 +149,7 @@ impl Free {
     /// Adds a block, at the end of the ring. Returns its first slot.
     fn grow(&mut self) -> usize {
         let start = self.slots.len();
-        self.slots.resize(start + BLOCK, Slot { base: 0, check: NONE, value: NONE });
+        self.slots.resize(start + BLOCK, TrieSlot { base: 0, check: NONE, value: NONE });
         let (low, high) = (start as u32, (start + BLOCK - 1) as u32);
         self.ring.extend((low..=high).map(|at| (at.wrapping_sub(1), at + 1)));
         if self.first == NONE {

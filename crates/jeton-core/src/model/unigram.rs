@@ -31,7 +31,7 @@ use super::bpe::has_inner_word_start;
 use super::output::{Out, Specials};
 use super::scratch::Scratch;
 use super::trie::{Trie, ROOT};
-use super::unknown::{char_len, utf8, Unknown, Writer};
+use super::unknown::{char_len, utf8, Unknown, UnknownWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::WORD_START;
@@ -56,7 +56,7 @@ const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 pub struct Unigram {
     trie: Trie,
     first: Box<[u32]>, // character up to U+FFFF -> its node in the trie; ROOT: no piece begins with it
-    entries: Vec<Entry>,
+    entries: Vec<PieceEntry>,
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
@@ -66,7 +66,7 @@ pub struct Unigram {
 
 /// Properties of an entry.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct PieceEntry {
     score: f64, // with `single`, what fits f32
     is_user_defined: bool,
     is_special: bool,
@@ -84,8 +84,8 @@ impl Unigram {
         }
         let round = |score: f64| if single { f64::from(score as f32) } else { score };
         let scores: Vec<f64> = scores.iter().map(|&score| round(score)).collect();
-        let entry = |&score: &f64| Entry { score, is_user_defined: false, is_special: false };
-        let mut entries: Vec<Entry> = scores.iter().map(entry).collect();
+        let entry = |&score: &f64| PieceEntry { score, is_user_defined: false, is_special: false };
+        let mut entries: Vec<PieceEntry> = scores.iter().map(entry).collect();
         let mut pieces = Vec::with_capacity(scores.len());
         let mut mark = [0; 4];
         let mark: &[u8] = WORD_START.encode_utf8(&mut mark).as_bytes();
@@ -144,8 +144,8 @@ impl Unigram {
     #[inline]
     pub(super) fn score(&self, id: u32, len: usize) -> f64 {
         match self.entries[id as usize] {
-            Entry { is_user_defined: true, .. } => f64::from((len as f32 - 1.0) * 0.1),
-            Entry { score, .. } => score,
+            PieceEntry { is_user_defined: true, .. } => f64::from((len as f32 - 1.0) * 0.1),
+            PieceEntry { score, .. } => score,
         }
     }
 
@@ -198,7 +198,7 @@ impl Unigram {
         utf8(text)?;
         let special = out.special;
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
-        let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
+        let mut writer = UnknownWriter::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
         self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.best_paths, each)?;
         writer.finish()
@@ -229,7 +229,7 @@ impl Unigram {
             utf8(word)?;
         }
         let (special, ways) = (out.special, &mut scratch.best_paths);
-        let mut writer = Writer::new(&self.unknown, word, out);
+        let mut writer = UnknownWriter::new(&self.unknown, word, out);
         if !asks {
             let each = |id, end, _| self.put(id, end, &mut writer);
             self.search::<false>(word, sum, special, keep_going, ways, each)?;
@@ -402,7 +402,7 @@ impl Unigram {
 
     /// Appends one piece of a segmentation.
     #[inline]
-    fn put(&self, id: u32, end: usize, writer: &mut Writer<'_, '_>) -> Result<()> {
+    fn put(&self, id: u32, end: usize, writer: &mut UnknownWriter<'_, '_>) -> Result<()> {
         match id {
             NO_ID => writer.unknown_characters(end),
             _ if self.refuses(id, writer.special()) => Err(refusal(writer.text_to(end), writer.at())),
@@ -416,7 +416,7 @@ impl Unigram {
     pub(super) fn write(&self, text: &[u8], path: impl Iterator<Item = (u32, usize)>, out: &mut Out<'_>) -> Result<()> {
         let special = out.special;
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
-        let mut writer = Writer::new(&self.unknown, text, out).looking_up(&spelled);
+        let mut writer = UnknownWriter::new(&self.unknown, text, out).looking_up(&spelled);
         path.into_iter().try_for_each(|(id, end)| self.put(id, end, &mut writer))?;
         writer.finish()
     }

@@ -9,7 +9,7 @@ use crate::vocab::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::vocab::{Kind, Vocab};
 
 /// The piece that a run of unknown characters, which begins at this byte, is, if any.
-type Spelled<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
+type SpellUnknown<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
 /// Substitute for unknown text.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Unknown {
         text: &[u8],
         start: usize,
         end: usize,
-        spelled: Option<Spelled<'_>>,
+        spelled: Option<SpellUnknown<'_>>,
         out: &mut Out<'_>,
     ) -> Result<()> {
         let run = &text[start..end];
@@ -96,23 +96,23 @@ pub fn char_len(text: &[u8], at: usize) -> usize {
 }
 
 /// Puts known and unknown parts of a text in a row.
-pub struct Writer<'w, 'o> {
+pub struct UnknownWriter<'w, 'o> {
     unknown: &'w Unknown,
     text: &'w [u8],
     out: &'w mut Out<'o>,
     at: usize,
     run: Option<usize>, // where the present run of unknown characters begins
-    spelled: Option<Spelled<'w>>,
+    spelled: Option<SpellUnknown<'w>>,
 }
 
-impl<'w, 'o> Writer<'w, 'o> {
+impl<'w, 'o> UnknownWriter<'w, 'o> {
     /// A writer at the start of `text`.
     pub fn new(unknown: &'w Unknown, text: &'w [u8], out: &'w mut Out<'o>) -> Self {
         Self { unknown, text, out, at: 0, run: None, spelled: None }
     }
 
     /// It looks runs of unknown characters up first.
-    pub fn looking_up(self, spelled: Spelled<'w>) -> Self {
+    pub fn looking_up(self, spelled: SpellUnknown<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
     }
 
@@ -134,7 +134,7 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// An entry up to `end`.
     ///
     /// # Errors
-    /// As [`Writer::finish`].
+    /// As [`UnknownWriter::finish`].
     pub fn known(&mut self, id: u32, end: usize) -> Result<()> {
         if self.run.is_some() {
             self.flush()?;
@@ -147,7 +147,7 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// Unknown text up to `end`.
     ///
     /// # Errors
-    /// As [`Writer::finish`].
+    /// As [`UnknownWriter::finish`].
     pub fn unknown(&mut self, end: usize) -> Result<()> {
         self.run.get_or_insert(self.at);
         self.at = end;
@@ -161,7 +161,7 @@ impl<'w, 'o> Writer<'w, 'o> {
     /// Unknown characters up to `end`.
     ///
     /// # Errors
-    /// As [`Writer::finish`].
+    /// As [`UnknownWriter::finish`].
     pub fn unknown_characters(&mut self, end: usize) -> Result<()> {
         if self.unknown.fused {
             return self.unknown(end);

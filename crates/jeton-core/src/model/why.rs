@@ -23,7 +23,7 @@ const OTHERS: usize = 3;
 
 /// A piece at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Piece {
+pub struct PieceMatch {
     /// Byte offset of its start.
     pub start: usize,
     /// Byte offset of its end.
@@ -38,7 +38,7 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Way {
     /// Its pieces, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PieceMatch>,
     /// The sum.
     pub score: f64,
 }
@@ -47,7 +47,7 @@ pub struct Way {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ways {
     /// All pieces at all places, by their start, shorter first; the first so many.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PieceMatch>,
     /// Total number.
     pub num_pieces: usize,
     /// The one that was taken.
@@ -106,15 +106,16 @@ impl Unigram {
 
     fn way(&self, text: &[u8], path: &[(u32, usize)]) -> Way {
         let starts = std::iter::once(0).chain(path.iter().map(|&(_, end)| end));
-        let pieces: Vec<Piece> = starts.zip(path).map(|(start, &(id, end))| self.piece(text, start, end, id)).collect();
+        let pieces: Vec<PieceMatch> =
+            starts.zip(path).map(|(start, &(id, end))| self.piece(text, start, end, id)).collect();
         let score = pieces.iter().fold(0.0, |sum, piece| self.round(sum + piece.score));
         Way { pieces, score }
     }
 
-    fn piece(&self, text: &[u8], start: usize, end: usize, id: u32) -> Piece {
+    fn piece(&self, text: &[u8], start: usize, end: usize, id: u32) -> PieceMatch {
         let chars = text[start..end].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
         let score = if id == NO_ID { self.unk_score } else { self.round(self.score(id, chars)) };
-        Piece { start, end, id: (id != NO_ID).then_some(id), score }
+        PieceMatch { start, end, id: (id != NO_ID).then_some(id), score }
     }
 }
 

@@ -13,7 +13,7 @@
 use super::added_entries::AddedEntries;
 use super::output::Out;
 use super::trie::Trie;
-use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, Writer};
+use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, UnknownWriter};
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::WORD_START;
@@ -65,7 +65,7 @@ impl Words {
     /// # Errors
     /// `Text` where it is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
-        let (text_str, mut writer, mut start) = (utf8(text)?, Writer::new(&self.unknown, text, out), 0);
+        let (text_str, mut writer, mut start) = (utf8(text)?, UnknownWriter::new(&self.unknown, text, out), 0);
         let mut cancel = CancelCheck::new(keep_going);
         let starts = text_str.match_indices(WORD_START).map(|(at, _)| at).filter(|&at| at > 0);
         for end in starts.chain([text.len()]) {
@@ -100,7 +100,7 @@ impl Chars {
     /// `Text` where it is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
-        let (mut writer, mut at) = (Writer::new(&self.unknown, text, out), 0);
+        let (mut writer, mut at) = (UnknownWriter::new(&self.unknown, text, out), 0);
         let mut cancel = CancelCheck::new(keep_going);
         while at < text.len() {
             cancel.check()?;

@@ -1,4 +1,4 @@
-//! Rules → SentencePiece's character map: the blob that [`super::charsmap`] reads.
+//! Rules → SentencePiece's character map: the blob that `charsmap` reads.
 //!
 //! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of
 //! Hangul spelled in several ways) take 60 thousand units and not half a million. The blob is another than
@@ -56,7 +56,7 @@ pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
     let mut sets = Sets::default();
     let entries: Vec<(&[u8], u32)> = rules.iter().map(|(key, text)| (key.as_bytes(), places[text.as_str()])).collect();
     let root = sets.build(&entries, 0);
-    let units = Layout::default().place(&sets.all, root)?;
+    let units = TrieLayout::default().place(&sets.all, root)?;
     let mut blob = (units.len() as u32 * 4).to_le_bytes().to_vec();
     blob.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
     blob.extend_from_slice(&texts);
@@ -97,14 +97,14 @@ impl Sets {
 
 /// Trie under construction, with the units that are taken.
 #[derive(Debug, Default)]
-struct Layout {
+struct TrieLayout {
     units: Vec<u32>,
     is_taken: Vec<bool>,
     is_base: Vec<bool>,
     bases: HashMap<u32, usize>, // number of a set -> its base
 }
 
-impl Layout {
+impl TrieLayout {
     fn place(mut self, sets: &[Children], root: u32) -> Result<Vec<u32>> {
         self.grow();
         self.is_taken[0] = true; // the unit that leads to the root's children

@@ -49,7 +49,8 @@ impl Form {
     /// Writes the form of one piece.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let properties = Properties::get();
-        let mut run = Run { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
+        let mut run =
+            CombiningRun { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
         let mut at = 0;
         while at < old.len() {
             let rest = &old[at..];
@@ -72,7 +73,7 @@ impl Form {
 }
 
 /// Text between two boundaries.
-struct Run {
+struct CombiningRun {
     form: Form,
     properties: &'static Properties,
     pending: Vec<(u8, char, isize)>, // class, character and change, not in order yet; only the first can be of class 0
@@ -81,7 +82,7 @@ struct Run {
     class: Option<u8>,               // of the last of them
 }
 
-impl Run {
+impl CombiningRun {
     fn take(&mut self, c: char, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         cancel.check()?;
         if self.properties.of(c) & self.form.decomposed() == 0 {

@@ -46,14 +46,14 @@ use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
 use replace::Replace;
-use sentencepiece::{Options, SentencePiece};
+use sentencepiece::{CharsmapOptions, SentencePiece};
 
 /// One part of a tokenizer's normalizer, ready to run.
 #[derive(Debug)]
-pub struct Normalizer(Part);
+pub struct Normalizer(NormalizerKind);
 
 #[derive(Debug)]
-enum Part {
+enum NormalizerKind {
     Form(Form),
     Lowercase,
     Strip { left: bool, right: bool },
@@ -92,17 +92,17 @@ impl Normalizer {
     fn from_value(part: &Value, user_defined: &[&[u8]]) -> Result<Self> {
         let fields = Fields { part, kind: part["type"].as_str().unwrap_or_default() };
         Ok(Self(match fields.kind {
-            "NFC" => Part::Form(Form::Nfc),
-            "NFD" => Part::Form(Form::Nfd),
-            "NFKC" => Part::Form(Form::Nfkc),
-            "NFKD" => Part::Form(Form::Nfkd),
-            "Lowercase" => Part::Lowercase,
-            "Strip" => Part::Strip { left: fields.flag("strip_left")?, right: fields.flag("strip_right")? },
-            "StripAccents" => Part::StripAccents,
-            "Nmt" => Part::Nmt,
+            "NFC" => NormalizerKind::Form(Form::Nfc),
+            "NFD" => NormalizerKind::Form(Form::Nfd),
+            "NFKC" => NormalizerKind::Form(Form::Nfkc),
+            "NFKD" => NormalizerKind::Form(Form::Nfkd),
+            "Lowercase" => NormalizerKind::Lowercase,
+            "Strip" => NormalizerKind::Strip { left: fields.flag("strip_left")?, right: fields.flag("strip_right")? },
+            "StripAccents" => NormalizerKind::StripAccents,
+            "Nmt" => NormalizerKind::Nmt,
             "BertNormalizer" => {
                 let lowercase = fields.flag("lowercase")?;
-                Part::Bert(Bert {
+                NormalizerKind::Bert(Bert {
                     clean: fields.flag("clean_text")?,
                     chinese: fields.flag("handle_chinese_chars")?,
                     accents: if part["strip_accents"].is_null() { lowercase } else { fields.flag("strip_accents")? },
@@ -111,12 +111,12 @@ impl Normalizer {
             }
             "Prepend" => match fields.text("prepend")? {
                 "" => return Err(Error::config("a Prepend of an empty text is not carried")),
-                text => Part::Prepend(text.to_owned()),
+                text => NormalizerKind::Prepend(text.to_owned()),
             },
-            "ByteLevel" => Part::ByteLevel,
-            "Replace" => Part::Replace(fields.replace()?),
-            "Precompiled" => Part::Precompiled(Charsmap::new(&fields.charsmap()?)?),
-            "SentencePiece" => Part::SentencePiece(Box::new(fields.sentencepiece(user_defined)?)),
+            "ByteLevel" => NormalizerKind::ByteLevel,
+            "Replace" => NormalizerKind::Replace(fields.replace()?),
+            "Precompiled" => NormalizerKind::Precompiled(Charsmap::new(&fields.charsmap()?)?),
+            "SentencePiece" => NormalizerKind::SentencePiece(Box::new(fields.sentencepiece(user_defined)?)),
             _ => return Err(Error::config(format!("the normalizer {} is not known", part["type"]))),
         }))
     }
@@ -129,17 +129,19 @@ impl Normalizer {
         let mut cancel = CancelCheck::new(keep_going);
         let cancel = &mut cancel;
         match &self.0 {
-            Part::Form(form) => aligned.rewrite(|old, writer| form.write(old, writer, cancel)),
-            Part::Lowercase => edit::lowercase(aligned, cancel),
-            Part::Strip { left, right } => edit::strip(aligned, *left, *right),
-            Part::StripAccents => edit::drop_with(properties::MARK, aligned, cancel),
-            Part::Nmt => edit::nmt(aligned, cancel),
-            Part::Bert(part) => part.apply(aligned, cancel),
-            Part::Prepend(text) => edit::prepend(aligned, text),
-            Part::ByteLevel => edit::byte_level(aligned, cancel),
-            Part::Replace(replace) => aligned.rewrite(|old, writer| replace.write(old, writer, cancel)),
-            Part::Precompiled(map) => aligned.rewrite(|old, writer| precompiled::write(map, old, writer, cancel)),
-            Part::SentencePiece(part) => aligned.rewrite(|old, writer| part.write(old, writer, cancel)),
+            NormalizerKind::Form(form) => aligned.rewrite(|old, writer| form.write(old, writer, cancel)),
+            NormalizerKind::Lowercase => edit::lowercase(aligned, cancel),
+            NormalizerKind::Strip { left, right } => edit::strip(aligned, *left, *right),
+            NormalizerKind::StripAccents => edit::drop_with(properties::MARK, aligned, cancel),
+            NormalizerKind::Nmt => edit::nmt(aligned, cancel),
+            NormalizerKind::Bert(part) => part.apply(aligned, cancel),
+            NormalizerKind::Prepend(text) => edit::prepend(aligned, text),
+            NormalizerKind::ByteLevel => edit::byte_level(aligned, cancel),
+            NormalizerKind::Replace(replace) => aligned.rewrite(|old, writer| replace.write(old, writer, cancel)),
+            NormalizerKind::Precompiled(map) => {
+                aligned.rewrite(|old, writer| precompiled::write(map, old, writer, cancel))
+            }
+            NormalizerKind::SentencePiece(part) => aligned.rewrite(|old, writer| part.write(old, writer, cancel)),
         }
     }
 }
@@ -184,7 +186,7 @@ impl Fields<'_> {
     fn sentencepiece(&self, user_defined: &[&[u8]]) -> Result<SentencePiece> {
         let has_map = !matches!(self.part["precompiled_charsmap"].as_str(), None | Some(""));
         let map = if has_map { Some(Charsmap::new(&self.charsmap()?)?) } else { None };
-        let options = Options {
+        let options = CharsmapOptions {
             add_dummy_prefix: self.flag("add_dummy_prefix")?,
             remove_extra_whitespaces: self.flag("remove_extra_whitespaces")?,
             escape_whitespaces: self.flag("escape_whitespaces")?,

@@ -16,12 +16,12 @@ use crate::util::cancel::CancelCheck;
 /// A replacement.
 #[derive(Debug)]
 pub(super) struct Replace {
-    pattern: Pattern,
+    pattern: ReplacePattern,
     content: String,
 }
 
 #[derive(Debug)]
-enum Pattern {
+enum ReplacePattern {
     Text(String),
     Regex(Regex),
 }
@@ -35,7 +35,7 @@ impl Replace {
         if text.is_empty() {
             return Err(Error::config("a Replace of the empty text is not carried"));
         }
-        Ok(Self { pattern: Pattern::Text(text.to_owned()), content: content.to_owned() })
+        Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned() })
     }
 
     /// Of a regex.
@@ -45,7 +45,7 @@ impl Replace {
     pub(super) fn regex(regex: &str, content: &str) -> Result<Self> {
         let what = match to_oniguruma(regex) {
             Ok(there) if there == regex => {
-                return Ok(Self { pattern: Pattern::Regex(Regex::new(regex)?), content: content.to_owned() });
+                return Ok(Self { pattern: ReplacePattern::Regex(Regex::new(regex)?), content: content.to_owned() });
             }
             Ok(_) => "a construct of Oniguruma".to_owned(),
             Err(what) => what,
@@ -56,7 +56,7 @@ impl Replace {
     /// Writes one piece.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
-            Pattern::Text(text) => {
+            ReplacePattern::Text(text) => {
                 if let (Some(byte), Some(content), false) = (self.ascii(), self.short_content(), writer.is_traced()) {
                     let mut done = Ok(());
                     writer.replace_all(|old, new| done = replace_byte(old, byte, content, new, cancel));
@@ -66,7 +66,7 @@ impl Replace {
                     self.put(start, start + found.len(), writer, cancel)?;
                 }
             }
-            Pattern::Regex(regex) => {
+            ReplacePattern::Regex(regex) => {
                 let mut matcher = regex.matcher(old, 0);
                 let mut at = 0;
                 while let Some((start, end)) = regex.find(&mut matcher, at)? {
@@ -82,8 +82,8 @@ impl Replace {
     /// The text that is replaced, where it is one character of ASCII.
     fn ascii(&self) -> Option<u8> {
         match &self.pattern {
-            Pattern::Text(text) => text.bytes().next().filter(|byte| text.len() == 1 && byte.is_ascii()),
-            Pattern::Regex(_) => None,
+            ReplacePattern::Text(text) => text.bytes().next().filter(|byte| text.len() == 1 && byte.is_ascii()),
+            ReplacePattern::Regex(_) => None,
         }
     }
 

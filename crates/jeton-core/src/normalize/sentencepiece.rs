@@ -19,7 +19,7 @@ const MARK: &str = "\u{2581}";
 
 /// Options of a model's file for white space, under the file's names.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
+pub(super) struct CharsmapOptions {
     pub(super) add_dummy_prefix: bool,
     pub(super) remove_extra_whitespaces: bool,
     pub(super) escape_whitespaces: bool,
@@ -30,7 +30,7 @@ pub(super) struct Options {
 #[derive(Debug)]
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
-    options: Options,
+    options: CharsmapOptions,
     user_defined: Option<AhoCorasick>,
     plain: [bool; 256],         // bytes that are copied as they are, where ASCII follows or nothing
     simple: [bool; 256],        // these, and the space, if that is only ever a space
@@ -42,7 +42,7 @@ impl SentencePiece {
     ///
     /// # Errors
     /// [`Error::config`] for contents that are not UTF-8 or too much for one automaton.
-    pub(super) fn new(map: Option<Charsmap>, options: Options, user_defined: &[&[u8]]) -> Result<Self> {
+    pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
             // Without rules every other character is, too: its bytes are those of no other character's start.

@@ -22,4 +22,4 @@ mod starts;
 pub use parts::{characters, read_oniguruma, Splitter};
 pub use patterns::{names, oniguruma, published, to_oniguruma};
 pub use pretokenizer::{Pretokenizer, Span, Spans};
-pub(crate) use starts::{Finder, Starts};
+pub(crate) use starts::{StartFinder, Starts};

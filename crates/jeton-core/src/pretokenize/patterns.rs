@@ -7,11 +7,11 @@
 //! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
 
 use super::scanner::{self, Scanner};
-use super::starts::{finder, Finder};
-use crate::util::simd::Level;
+use super::starts::{finder, StartFinder};
+use crate::util::simd::SimdLevel;
 
 /// One named pattern.
-pub(super) struct Named {
+pub(super) struct NamedPattern {
     /// Name in the public interface.
     pub(super) name: &'static str,
     /// Its text in tiktoken's dialect, as published.
@@ -23,7 +23,7 @@ pub(super) struct Named {
     /// Scanner: one pretoken after the other.
     pub(super) scanner: Scanner,
     /// Finder: many bytes a step.
-    pub(super) finder: fn(Level) -> Finder,
+    pub(super) finder: fn(SimdLevel) -> StartFinder,
 }
 
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -36,8 +36,8 @@ const O200K: &str = concat!(
 );
 
 /// The patterns, oldest first.
-pub(super) static NAMED: [Named; 6] = [
-    Named {
+pub(super) static NAMED: [NamedPattern; 6] = [
+    NamedPattern {
         name: "gpt2",
         text: r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
         oniguruma: r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -48,7 +48,7 @@ pub(super) static NAMED: [Named; 6] = [
         scanner: scanner::gpt2,
         finder: finder::<scanner::Gpt2>,
     },
-    Named {
+    NamedPattern {
         name: "gpt4",
         text: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
         oniguruma: LLAMA3,
@@ -56,7 +56,7 @@ pub(super) static NAMED: [Named; 6] = [
         scanner: scanner::llama3,
         finder: finder::<scanner::Llama3>,
     },
-    Named {
+    NamedPattern {
         name: "cl100k",
         text: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
         oniguruma: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s",
@@ -64,7 +64,7 @@ pub(super) static NAMED: [Named; 6] = [
         scanner: scanner::cl100k,
         finder: finder::<scanner::Cl100k>,
     },
-    Named {
+    NamedPattern {
         name: "llama3",
         text: LLAMA3,
         oniguruma: LLAMA3,
@@ -72,7 +72,7 @@ pub(super) static NAMED: [Named; 6] = [
         scanner: scanner::llama3,
         finder: finder::<scanner::Llama3>,
     },
-    Named {
+    NamedPattern {
         name: "qwen2",
         text: QWEN2,
         oniguruma: QWEN2,
@@ -80,7 +80,7 @@ pub(super) static NAMED: [Named; 6] = [
         scanner: scanner::qwen2,
         finder: finder::<scanner::Qwen2>,
     },
-    Named {
+    NamedPattern {
         name: "o200k",
         text: O200K,
         oniguruma: O200K,
@@ -91,13 +91,13 @@ pub(super) static NAMED: [Named; 6] = [
 ];
 
 /// The pattern of that name; `r50k` is tiktoken's name for `gpt2`.
-pub(super) fn by_name(name: &str) -> Option<&'static Named> {
+pub(super) fn by_name(name: &str) -> Option<&'static NamedPattern> {
     let name = if name == "r50k" { "gpt2" } else { name };
     NAMED.iter().find(|named| named.name == name)
 }
 
 /// The pattern that has this text, in any of its published spellings.
-pub(super) fn by_text(text: &str) -> Option<&'static Named> {
+pub(super) fn by_text(text: &str) -> Option<&'static NamedPattern> {
     NAMED.iter().find(|named| named.text == text || named.spellings.contains(&text))
 }
 

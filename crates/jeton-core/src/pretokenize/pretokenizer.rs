@@ -4,9 +4,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-use super::patterns::{self, Named};
+use super::patterns::{self, NamedPattern};
 use super::scanner;
-use super::starts::{Finder, Starts};
+use super::starts::{StartFinder, Starts};
 use crate::error::Result;
 use crate::regex::{Alternatives, Matcher, Regex};
 use crate::util::classes::Classes;
@@ -23,25 +23,25 @@ pub struct Span {
 
 /// The compiled pre-tokenisation. Cloning it is cheap, and threads may share it.
 #[derive(Clone)]
-pub struct Pretokenizer(pub(super) Kind);
+pub struct Pretokenizer(pub(super) PatternKind);
 
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(super) enum PatternKind {
     None,
     Whitespace,
-    Named(&'static Named),
+    Named(&'static NamedPattern),
     Regex(Arc<Regex>),
 }
 
 impl Pretokenizer {
     /// The whole text is one pretoken.
     pub fn none() -> Self {
-        Self(Kind::None)
+        Self(PatternKind::None)
     }
 
     /// Words: maximal runs of characters that are not White_Space. The white space is dropped.
     pub fn whitespace() -> Self {
-        Self(Kind::Whitespace)
+        Self(PatternKind::Whitespace)
     }
 
     /// One of [`patterns::names`].
@@ -49,7 +49,7 @@ impl Pretokenizer {
         match name {
             "none" => Some(Self::none()),
             "whitespace" => Some(Self::whitespace()),
-            _ => patterns::by_name(name).map(|named| Self(Kind::Named(named))),
+            _ => patterns::by_name(name).map(|named| Self(PatternKind::Named(named))),
         }
     }
 
@@ -59,18 +59,18 @@ impl Pretokenizer {
     /// `Config` if the pattern does not compile, with position and reason.
     pub fn regex(pattern: &str) -> Result<Self> {
         match patterns::by_text(pattern) {
-            Some(named) => Ok(Self(Kind::Named(named))),
-            None => Ok(Self(Kind::Regex(Arc::new(Regex::new(pattern)?)))),
+            Some(named) => Ok(Self(PatternKind::Named(named))),
+            None => Ok(Self(PatternKind::Regex(Arc::new(Regex::new(pattern)?)))),
         }
     }
 
     /// The name, unless it is a regex without one.
     pub fn name(&self) -> Option<&'static str> {
         match &self.0 {
-            Kind::None => Some("none"),
-            Kind::Whitespace => Some("whitespace"),
-            Kind::Named(named) => Some(named.name),
-            Kind::Regex(_) => None,
+            PatternKind::None => Some("none"),
+            PatternKind::Whitespace => Some("whitespace"),
+            PatternKind::Named(named) => Some(named.name),
+            PatternKind::Regex(_) => None,
         }
     }
 
@@ -78,9 +78,9 @@ impl Pretokenizer {
     /// its name, whichever spelling it was made from.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
-            Kind::None | Kind::Whitespace => None,
-            Kind::Named(named) => Some(named.text),
-            Kind::Regex(regex) => Some(regex.text()),
+            PatternKind::None | PatternKind::Whitespace => None,
+            PatternKind::Named(named) => Some(named.text),
+            PatternKind::Regex(regex) => Some(regex.text()),
         }
     }
 
@@ -104,28 +104,28 @@ impl Pretokenizer {
     /// memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
-            Kind::None | Kind::Whitespace | Kind::Named(_) => true,
-            Kind::Regex(regex) => regex.is_memoryless(),
+            PatternKind::None | PatternKind::Whitespace | PatternKind::Named(_) => true,
+            PatternKind::Regex(regex) => regex.is_memoryless(),
         }
     }
 
     /// Returns true if it drops white space, so that its pretokens do not tile the text.
     pub(crate) fn leaves_gaps(&self) -> bool {
-        matches!(self.0, Kind::Whitespace)
+        matches!(self.0, PatternKind::Whitespace)
     }
 
     /// Returns the finder of the pretokens of a text, many bytes a step, for the named patterns.
-    pub(crate) fn finder(&self) -> Option<Finder> {
+    pub(crate) fn finder(&self) -> Option<StartFinder> {
         match &self.0 {
-            Kind::Named(named) => Some((named.finder)(simd::level())),
+            PatternKind::Named(named) => Some((named.finder)(simd::level())),
             _ => None,
         }
     }
 
     /// Returns the starts of pretokens, found many bytes a step with the given vector instructions or less: for tests,
     /// which compare all levels with [`Pretokenizer::spans`]. None where there is no fast way.
-    pub fn starts_at_level(&self, text: &str, level: simd::Level) -> Option<Vec<usize>> {
-        let Kind::Named(named) = &self.0 else { return None };
+    pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
+        let PatternKind::Named(named) = &self.0 else { return None };
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
         let (mut from, mut found) = (0, Vec::new());
         while from < text.len() {
@@ -147,10 +147,10 @@ impl Pretokenizer {
     pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
         let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         let cutter = match &self.0 {
-            Kind::None => Cutter::None,
-            Kind::Whitespace => Cutter::Whitespace(Classes::get()),
-            Kind::Named(named) => Cutter::Scanner(named.scanner, Classes::get()),
-            Kind::Regex(regex) => Cutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
+            PatternKind::None => SpanCutter::None,
+            PatternKind::Whitespace => SpanCutter::Whitespace(Classes::get()),
+            PatternKind::Named(named) => SpanCutter::Scanner(named.scanner, Classes::get()),
+            PatternKind::Regex(regex) => SpanCutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
         };
         Spans { text, at: start, is_match: true, cutter }
     }
@@ -173,10 +173,10 @@ pub struct Spans<'t> {
     at: usize,
     /// True if the last span is a match, not the text between two.
     pub(super) is_match: bool,
-    cutter: Cutter<'t>,
+    cutter: SpanCutter<'t>,
 }
 
-enum Cutter<'t> {
+enum SpanCutter<'t> {
     None,
     Whitespace(&'static Classes),
     Scanner(scanner::Scanner, &'static Classes),
@@ -188,13 +188,13 @@ enum Cutter<'t> {
     },
 }
 
-impl fmt::Debug for Cutter<'_> {
+impl fmt::Debug for SpanCutter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Cutter::None => "None",
-            Cutter::Whitespace(_) => "Whitespace",
-            Cutter::Scanner(..) => "Scanner",
-            Cutter::Regex { .. } => "Regex",
+            SpanCutter::None => "None",
+            SpanCutter::Whitespace(_) => "Whitespace",
+            SpanCutter::Scanner(..) => "Scanner",
+            SpanCutter::Regex { .. } => "Regex",
         })
     }
 }
@@ -210,13 +210,13 @@ impl Iterator for Spans<'_> {
         }
         let mut start = self.at;
         let end = match &mut self.cutter {
-            Cutter::Scanner(scan, classes) => scan(classes, bytes, start),
-            Cutter::None => bytes.len(),
-            Cutter::Whitespace(classes) => {
+            SpanCutter::Scanner(scan, classes) => scan(classes, bytes, start),
+            SpanCutter::None => bytes.len(),
+            SpanCutter::Whitespace(classes) => {
                 start = scanner::end_of_white_space(classes, bytes, start);
                 scanner::end_of_word(classes, bytes, start)
             }
-            Cutter::Regex { regex, matcher, found } => match found.take() {
+            SpanCutter::Regex { regex, matcher, found } => match found.take() {
                 Some(span) => {
                     self.is_match = true;
                     span.end

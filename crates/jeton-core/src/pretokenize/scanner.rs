@@ -12,7 +12,7 @@
 //!   's 're ..    prefix? letters   \p{N}{1,n}   space? X+ tail    \s++$  \s*[\r\n]  \s+(?!\S)  \s+
 //! ```
 //!
-//! and [`Rules`] holds what differs. Every character starts some alternative, so there is no text between pretokens.
+//! and [`ScanRules`] holds what differs. Every character starts some alternative, so there is no text between pretokens.
 //!
 //! Source: the patterns as published (see `patterns.rs`); how their backtracking was resolved is said at each function.
 //! Left out: many bytes per step. This is the plain version that a faster one must equal.
@@ -36,7 +36,7 @@ pub(super) enum Contraction {
 }
 
 /// Differences between the families.
-pub(super) struct Rules {
+pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
     /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then
     /// may precede digits too (false).
@@ -55,10 +55,10 @@ pub(super) struct Rules {
 
 /// A family as a type, so that each gets its own machine code with the rules folded in.
 pub(super) trait Family {
-    const RULES: Rules;
+    const RULES: ScanRules;
 }
 
-const LLAMA3: Rules = Rules {
+const LLAMA3: ScanRules = ScanRules {
     contraction: Contraction::Own,
     any_prefix: true,
     cased: false,
@@ -72,7 +72,7 @@ macro_rules! families {
     ($($name:ident, $function:ident: $rules:expr;)*) => {$(
         pub(super) struct $name;
         impl Family for $name {
-            const RULES: Rules = $rules;
+            const RULES: ScanRules = $rules;
         }
         #[doc = concat!("The scanner of the family ", stringify!($name), ".")]
         pub(super) fn $function(classes: &Classes, text: &[u8], start: usize) -> usize {
@@ -82,11 +82,11 @@ macro_rules! families {
 }
 
 families! {
-    Gpt2, gpt2: Rules { contraction: Contraction::OwnLower, any_prefix: false, digits: usize::MAX, newlines: false, ..LLAMA3 };
-    Cl100k, cl100k: Rules { whole_end: true, ..LLAMA3 };
-    O200k, o200k: Rules { contraction: Contraction::Suffix, cased: true, slashes: true, ..LLAMA3 };
+    Gpt2, gpt2: ScanRules { contraction: Contraction::OwnLower, any_prefix: false, digits: usize::MAX, newlines: false, ..LLAMA3 };
+    Cl100k, cl100k: ScanRules { whole_end: true, ..LLAMA3 };
+    O200k, o200k: ScanRules { contraction: Contraction::Suffix, cased: true, slashes: true, ..LLAMA3 };
     Llama3, llama3: LLAMA3;
-    Qwen2, qwen2: Rules { digits: 1, ..LLAMA3 };
+    Qwen2, qwen2: ScanRules { digits: 1, ..LLAMA3 };
 }
 
 /// The whole pattern: the first alternative that matches at `start`, with the order of the alternatives resolved by the

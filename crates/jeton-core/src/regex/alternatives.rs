@@ -28,15 +28,15 @@ impl Alternatives {
     }
 
     /// Finder of the alternatives of the matches of one text.
-    pub(crate) fn finder<'t>(&'t self, text: &'t str) -> Finder<'t> {
-        Finder(self.0.iter().map(|(_, program)| Matcher::new(program, text, text.len())).collect())
+    pub(crate) fn finder<'t>(&'t self, text: &'t str) -> AlternativeFinder<'t> {
+        AlternativeFinder(self.0.iter().map(|(_, program)| Matcher::new(program, text, text.len())).collect())
     }
 }
 
 /// Finds the alternatives of the matches of one text.
-pub(crate) struct Finder<'t>(Vec<Matcher<'t>>);
+pub(crate) struct AlternativeFinder<'t>(Vec<Matcher<'t>>);
 
-impl Finder<'_> {
+impl AlternativeFinder<'_> {
     /// The alternative that matches from `start` to `end`; None where no match is that, and where its budget is spent.
     pub(crate) fn find(&mut self, start: usize, end: usize) -> Option<usize> {
         for (number, matcher) in self.0.iter_mut().enumerate() {

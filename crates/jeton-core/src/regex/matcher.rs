@@ -45,7 +45,7 @@ fn free(bytes: usize) -> u64 {
 }
 
 /// An alternative to try after a failure, or an action to undo.
-enum Open {
+enum Backtrack {
     /// Another branch.
     Branch { label: u32, at: usize },
     /// The second branch of a split whose failure is to be remembered.
@@ -66,7 +66,7 @@ enum Open {
 pub(crate) struct Matcher<'t> {
     program: &'t Program,
     text: &'t [u8],
-    open: Vec<Open>,
+    open: Vec<Backtrack>,
     slots: Vec<usize>,
     /// Budget for now, and budget once failures are cached.
     steps: u64,
@@ -165,11 +165,11 @@ impl<'t> Matcher<'t> {
     /// Inserts the choice if the alternative fails, too. Half of the budget remains for alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
-            self.open.push(Open::Failed { key });
+            self.open.push(Backtrack::Failed { key });
         }
     }
 
-    fn push(&mut self, open: Open) -> Result<(), Exhausted> {
+    fn push(&mut self, open: Backtrack) -> Result<(), Exhausted> {
         if self.open.len() == MAX_OPEN {
             return Err(Exhausted::Alternatives);
         }
@@ -200,13 +200,13 @@ impl<'t> Matcher<'t> {
                 Instruction::Split { .. } if REMEMBERS && self.has_failed(label, at) => None,
                 Instruction::Split { first, second, .. } => {
                     self.push(match REMEMBERS {
-                        true => Open::Choice { label: label as u32, at },
-                        false => Open::Branch { label: second as u32, at },
+                        true => Backtrack::Choice { label: label as u32, at },
+                        false => Backtrack::Branch { label: second as u32, at },
                     })?;
                     Some((first, at))
                 }
                 Instruction::Mark(slot) => {
-                    self.push(Open::Slot { slot: slot as u32, value: self.slots[slot] })?;
+                    self.push(Backtrack::Slot { slot: slot as u32, value: self.slots[slot] })?;
                     self.slots[slot] = at;
                     Some((label + 1, at))
                 }
@@ -217,7 +217,7 @@ impl<'t> Matcher<'t> {
                 }
                 Instruction::BeginNot { slot, after } => {
                     self.begin(slot, at);
-                    self.push(Open::Branch { label: after as u32, at })?;
+                    self.push(Backtrack::Branch { label: after as u32, at })?;
                     Some((label + 1, at))
                 }
                 // What is forgotten may hold earlier values of slots. They belong to loops inside the group, which set
@@ -284,9 +284,9 @@ impl<'t> Matcher<'t> {
         }
         let label = label as u32;
         match greed {
-            Greed::Greedy if low < at => self.push(Open::Shrink { label: label + 1, low, at })?,
-            Greed::Lazy if taken < max && !failed => self.push(Open::Grow { label, taken, at })?,
-            Greed::Possessive if REMEMBERS && low < at => self.push(Open::Keep { label, taken, at })?,
+            Greed::Greedy if low < at => self.push(Backtrack::Shrink { label: label + 1, low, at })?,
+            Greed::Lazy if taken < max && !failed => self.push(Backtrack::Grow { label, taken, at })?,
+            Greed::Possessive if REMEMBERS && low < at => self.push(Backtrack::Keep { label, taken, at })?,
             _ => {}
         }
         Ok((!failed).then_some(at))
@@ -297,26 +297,26 @@ impl<'t> Matcher<'t> {
     fn reopen<const REMEMBERS: bool>(&mut self) -> Result<Option<(usize, usize)>, Exhausted> {
         while let Some(open) = self.open.pop() {
             match open {
-                Open::Branch { label, at } => return Ok(Some((label as usize, at))),
-                Open::Shrink { label, low, at } => {
+                Backtrack::Branch { label, at } => return Ok(Some((label as usize, at))),
+                Backtrack::Shrink { label, low, at } => {
                     if REMEMBERS {
                         self.remember(label as usize - 1, at);
                     }
                     let at = previous(self.text, at);
                     if low < at {
-                        self.open.push(Open::Shrink { label, low, at });
+                        self.open.push(Backtrack::Shrink { label, low, at });
                     } else if REMEMBERS {
                         self.remember_later(label as usize - 1, at);
                     }
                     return Ok(Some((label as usize, at)));
                 }
-                Open::Grow { label, taken, at } => {
+                Backtrack::Grow { label, taken, at } => {
                     self.spend(1)?;
                     let Instruction::Run { set, max, .. } = self.program.instructions[label as usize] else { continue };
                     let next = self.program.sets[set].accepts(self.text, at);
                     if let Some(at) = next.filter(|&at| !REMEMBERS || !self.has_failed(label as usize, at)) {
                         if taken + 1 < max {
-                            self.open.push(Open::Grow { label, taken: taken + 1, at });
+                            self.open.push(Backtrack::Grow { label, taken: taken + 1, at });
                         }
                         return Ok(Some((label as usize + 1, at)));
                     }
@@ -324,15 +324,17 @@ impl<'t> Matcher<'t> {
                         self.remember_run(label as usize, taken, at);
                     }
                 }
-                Open::Choice { label, at } if REMEMBERS => {
+                Backtrack::Choice { label, at } if REMEMBERS => {
                     let Instruction::Split { second, .. } = self.program.instructions[label as usize] else { continue };
                     self.remember_later(label as usize, at);
                     return Ok(Some((second, at)));
                 }
-                Open::Keep { label, taken, at } if REMEMBERS => self.remember_run(label as usize, taken, at),
-                Open::Failed { key } if REMEMBERS => self.failures.iter_mut().for_each(|failures| failures.insert(key)),
-                Open::Choice { .. } | Open::Keep { .. } | Open::Failed { .. } => {}
-                Open::Slot { slot, value } => self.slots[slot as usize] = value,
+                Backtrack::Keep { label, taken, at } if REMEMBERS => self.remember_run(label as usize, taken, at),
+                Backtrack::Failed { key } if REMEMBERS => {
+                    self.failures.iter_mut().for_each(|failures| failures.insert(key))
+                }
+                Backtrack::Choice { .. } | Backtrack::Keep { .. } | Backtrack::Failed { .. } => {}
+                Backtrack::Slot { slot, value } => self.slots[slot as usize] = value,
             }
         }
         Ok(None)

@@ -24,7 +24,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::ClassUnicode;
 
 use super::program::first;
-use super::syntax::{parse, parse_set, Assertion, Class, Greed, Node};
+use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
 /// Ranges that are written out instead of a name: a line of text, and no more of the Unicode version than that.
@@ -61,24 +61,24 @@ pub fn to_oniguruma(pattern: &str) -> Result<String, String> {
     Ok(text)
 }
 
-fn write_node(node: &Node, out: &mut String) -> Result<(), String> {
+fn write_node(node: &SyntaxNode, out: &mut String) -> Result<(), String> {
     match node {
-        Node::Empty => {}
-        Node::Class(class) => write_class(class, out)?,
-        Node::Concat(parts) => {
+        SyntaxNode::Empty => {}
+        SyntaxNode::Class(class) => write_class(class, out)?,
+        SyntaxNode::Concat(parts) => {
             for part in parts {
-                let is_loose = matches!(part, Node::Alternate(_));
+                let is_loose = matches!(part, SyntaxNode::Alternate(_));
                 write_in(if is_loose { "(?:" } else { "" }, part, if is_loose { ")" } else { "" }, out)?;
             }
         }
-        Node::Alternate(branches) => {
+        SyntaxNode::Alternate(branches) => {
             for (index, branch) in branches.iter().enumerate() {
                 write_in(if index > 0 { "|" } else { "" }, branch, "", out)?;
             }
         }
-        Node::Repeat { node, min, max, greed } => write_repeat(node, (*min, *max), *greed, out)?,
-        Node::Atomic(node) => write_in("(?>", node, ")", out)?,
-        Node::Look { node, ahead, negated } => {
+        SyntaxNode::Repeat { node, min, max, greed } => write_repeat(node, (*min, *max), *greed, out)?,
+        SyntaxNode::Atomic(node) => write_in("(?>", node, ")", out)?,
+        SyntaxNode::Look { node, ahead, negated } => {
             if !ahead && holds_look(node) {
                 return Err("a lookaround within a lookbehind".to_owned());
             }
@@ -90,7 +90,7 @@ fn write_node(node: &Node, out: &mut String) -> Result<(), String> {
             };
             write_in(open, node, ")", out)?;
         }
-        Node::Assert(assertion) => match assertion {
+        SyntaxNode::Assert(assertion) => match assertion {
             Assertion::StartText => out.push_str(r"\A"),
             Assertion::EndText => out.push_str(r"\z"),
             Assertion::StartLine => out.push_str(r"(?:\A|(?<=\n))"),
@@ -102,14 +102,14 @@ fn write_node(node: &Node, out: &mut String) -> Result<(), String> {
     Ok(())
 }
 
-fn write_in(open: &str, node: &Node, close: &str, out: &mut String) -> Result<(), String> {
+fn write_in(open: &str, node: &SyntaxNode, close: &str, out: &mut String) -> Result<(), String> {
     out.push_str(open);
     write_node(node, out)?;
     out.push_str(close);
     Ok(())
 }
 
-fn write_repeat(node: &Node, (min, max): (u32, u32), greed: Greed, out: &mut String) -> Result<(), String> {
+fn write_repeat(node: &SyntaxNode, (min, max): (u32, u32), greed: Greed, out: &mut String) -> Result<(), String> {
     if min > MAX_REPEAT || max > MAX_REPEAT && max != u32::MAX {
         return Err(format!("a repeat count above {MAX_REPEAT}"));
     }
@@ -125,7 +125,7 @@ fn write_repeat(node: &Node, (min, max): (u32, u32), greed: Greed, out: &mut Str
         _ => format!("{{{min},{max}}}"),
     };
     let is_interval = quantifier.starts_with('{');
-    let is_single = matches!(node, Node::Class(_));
+    let is_single = matches!(node, SyntaxNode::Class(_));
     let is_atomic = greed == Greed::Possessive && is_interval;
     out.push_str(if is_atomic { "(?>" } else { "" });
     write_in(if is_single { "" } else { "(?:" }, node, if is_single { "" } else { ")" }, out)?;
@@ -139,24 +139,24 @@ fn write_repeat(node: &Node, (min, max): (u32, u32), greed: Greed, out: &mut Str
     Ok(())
 }
 
-fn holds_look(node: &Node) -> bool {
+fn holds_look(node: &SyntaxNode) -> bool {
     match node {
-        Node::Empty | Node::Class(_) => false,
+        SyntaxNode::Empty | SyntaxNode::Class(_) => false,
         // Those of words and lines are written as lookarounds.
-        Node::Assert(assertion) => !matches!(assertion, Assertion::StartText | Assertion::EndText),
-        Node::Look { .. } => true,
-        Node::Concat(nodes) | Node::Alternate(nodes) => nodes.iter().any(holds_look),
-        Node::Repeat { node, .. } | Node::Atomic(node) => holds_look(node),
+        SyntaxNode::Assert(assertion) => !matches!(assertion, Assertion::StartText | Assertion::EndText),
+        SyntaxNode::Look { .. } => true,
+        SyntaxNode::Concat(nodes) | SyntaxNode::Alternate(nodes) => nodes.iter().any(holds_look),
+        SyntaxNode::Repeat { node, .. } | SyntaxNode::Atomic(node) => holds_look(node),
     }
 }
 
 /// Returns true if a node never consumes a character.
-fn is_place(node: &Node) -> bool {
+fn is_place(node: &SyntaxNode) -> bool {
     match node {
-        Node::Empty | Node::Assert(_) | Node::Look { .. } => true,
-        Node::Class(_) => false,
-        Node::Concat(nodes) | Node::Alternate(nodes) => nodes.iter().all(is_place),
-        Node::Repeat { node, .. } | Node::Atomic(node) => is_place(node),
+        SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => true,
+        SyntaxNode::Class(_) => false,
+        SyntaxNode::Concat(nodes) | SyntaxNode::Alternate(nodes) => nodes.iter().all(is_place),
+        SyntaxNode::Repeat { node, .. } | SyntaxNode::Atomic(node) => is_place(node),
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use regex_syntax::hir::ClassUnicode;
 
-use super::syntax::{parse_set, Assertion, Greed, Node, Refusal};
+use super::syntax::{parse_set, Assertion, Greed, Refusal, SyntaxNode};
 use crate::util::classes::decode;
 
 /// Enough for thousands of literals, and small enough to compile in milliseconds.
@@ -120,7 +120,7 @@ pub(super) struct Choice {
 }
 
 /// Compiles a tree.
-pub(super) fn compile(node: &Node) -> Result<Program, Refusal> {
+pub(super) fn compile(node: &SyntaxNode) -> Result<Program, Refusal> {
     let mut compiler = Compiler {
         program: Program {
             instructions: Vec::new(),
@@ -190,24 +190,24 @@ impl Compiler {
     }
 
     /// The characters that a match of `node` can start with, unless it can be empty.
-    fn guard(&mut self, node: &Node) -> Option<usize> {
+    fn guard(&mut self, node: &SyntaxNode) -> Option<usize> {
         let mut class = ClassUnicode::empty();
         let can_be_empty = first(node, &mut class);
         (!can_be_empty).then(|| self.set(&class))
     }
 
-    fn node(&mut self, node: &Node) -> Result<(), Refusal> {
+    fn node(&mut self, node: &SyntaxNode) -> Result<(), Refusal> {
         match node {
-            Node::Empty => {}
-            Node::Concat(parts) => parts.iter().try_for_each(|part| self.node(part))?,
-            Node::Class(_) | Node::Alternate(_) => match as_class(node) {
+            SyntaxNode::Empty => {}
+            SyntaxNode::Concat(parts) => parts.iter().try_for_each(|part| self.node(part))?,
+            SyntaxNode::Class(_) | SyntaxNode::Alternate(_) => match as_class(node) {
                 Some(class) => {
                     let set = self.set(&class);
                     self.emit(Instruction::One(set))?;
                 }
                 None => self.alternate(node, true)?,
             },
-            Node::Repeat { node, min, max, greed } => match as_class(node) {
+            SyntaxNode::Repeat { node, min, max, greed } => match as_class(node) {
                 Some(class) => {
                     let set = self.set(&class);
                     self.emit(Instruction::Run { set, min: *min, max: *max, greed: *greed })?;
@@ -217,9 +217,9 @@ impl Compiler {
                 }
                 None => self.repeat(node, *min, *max, *greed == Greed::Lazy)?,
             },
-            Node::Atomic(node) => self.atomic(|compiler| compiler.node(node))?,
-            Node::Look { node, ahead, negated } => self.look(node, *ahead, *negated)?,
-            Node::Assert(assertion) => self.assert(*assertion)?,
+            SyntaxNode::Atomic(node) => self.atomic(|compiler| compiler.node(node))?,
+            SyntaxNode::Look { node, ahead, negated } => self.look(node, *ahead, *negated)?,
+            SyntaxNode::Assert(assertion) => self.assert(*assertion)?,
         }
         Ok(())
     }
@@ -240,10 +240,10 @@ impl Compiler {
 
     /// The branches of `node`, of what lies ahead or of a lookbehind, whose branches begin further back and cannot be
     /// guarded by what comes next. A node that is no alternation is one branch.
-    fn alternate(&mut self, node: &Node, ahead: bool) -> Result<(), Refusal> {
+    fn alternate(&mut self, node: &SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =
-            if let Node::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
+            if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
         let mut jumps = Vec::new();
         for (index, node) in branches.iter().enumerate() {
             if index + 1 == branches.len() {
@@ -262,7 +262,7 @@ impl Compiler {
     }
 
     /// `min` copies, then either a loop or optional copies within each other.
-    fn repeat(&mut self, node: &Node, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
+    fn repeat(&mut self, node: &SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
         let guard = self.guard(node).filter(|_| !lazy);
         let before = self.here();
         // A loop needs a copy of its own only where it may be skipped: `x+` is one copy that repeats itself.
@@ -322,7 +322,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn look(&mut self, node: &Node, ahead: bool, negated: bool) -> Result<(), Refusal> {
+    fn look(&mut self, node: &SyntaxNode, ahead: bool, negated: bool) -> Result<(), Refusal> {
         let slot = self.slots(2);
         let begin = self.emit(match negated {
             true => Instruction::BeginNot { slot, after: UNKNOWN },
@@ -342,7 +342,7 @@ impl Compiler {
     }
 
     /// One branch of a lookbehind: as many characters back as it is wide, then the branch, which ends where it began.
-    fn behind(&mut self, node: &Node) -> Result<(), Refusal> {
+    fn behind(&mut self, node: &SyntaxNode) -> Result<(), Refusal> {
         let Some(width) = width(node) else { return refuse("a lookbehind of no fixed width") };
         self.emit(Instruction::Back(width))?;
         self.node(node)
@@ -357,10 +357,10 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
 }
 
 /// The set, if `node` always matches exactly one character and which way does not matter.
-fn as_class(node: &Node) -> Option<ClassUnicode> {
+fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     match node {
-        Node::Class(class) => Some(class.set.clone()),
-        Node::Alternate(branches) => branches.iter().try_fold(ClassUnicode::empty(), |mut all, branch| {
+        SyntaxNode::Class(class) => Some(class.set.clone()),
+        SyntaxNode::Alternate(branches) => branches.iter().try_fold(ClassUnicode::empty(), |mut all, branch| {
             all.union(&as_class(branch)?);
             Some(all)
         }),
@@ -369,33 +369,33 @@ fn as_class(node: &Node) -> Option<ClassUnicode> {
 }
 
 /// Adds the characters that a match of `node` can start with; true if it can be empty.
-pub(super) fn first(node: &Node, class: &mut ClassUnicode) -> bool {
+pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     match node {
-        Node::Empty | Node::Look { .. } | Node::Assert(_) => true,
-        Node::Class(one) => {
+        SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
+        SyntaxNode::Class(one) => {
             class.union(&one.set);
             false
         }
-        Node::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        Node::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // visits all
-        Node::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
-        Node::Atomic(node) => first(node, class),
+        SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
+        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // visits all
+        SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
+        SyntaxNode::Atomic(node) => first(node, class),
     }
 }
 
 /// The number of characters that every match of `node` has, if it is the same.
-fn width(node: &Node) -> Option<usize> {
+fn width(node: &SyntaxNode) -> Option<usize> {
     match node {
-        Node::Empty | Node::Look { .. } | Node::Assert(_) => Some(0),
-        Node::Class(_) => Some(1),
-        Node::Concat(parts) => parts.iter().try_fold(0usize, |sum, part| sum.checked_add(width(part)?)),
-        Node::Alternate(branches) => {
+        SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => Some(0),
+        SyntaxNode::Class(_) => Some(1),
+        SyntaxNode::Concat(parts) => parts.iter().try_fold(0usize, |sum, part| sum.checked_add(width(part)?)),
+        SyntaxNode::Alternate(branches) => {
             let mut widths = branches.iter().map(width);
             let one = widths.next()??;
             widths.all(|other| other == Some(one)).then_some(one)
         }
-        Node::Repeat { node, min, max, .. } if min == max => width(node)?.checked_mul(*min as usize),
-        Node::Repeat { node, .. } => width(node).filter(|&width| width == 0),
-        Node::Atomic(node) => width(node),
+        SyntaxNode::Repeat { node, min, max, .. } if min == max => width(node)?.checked_mul(*min as usize),
+        SyntaxNode::Repeat { node, .. } => width(node).filter(|&width| width == 0),
+        SyntaxNode::Atomic(node) => width(node),
     }
 }

@@ -15,21 +15,21 @@ use regex_syntax::hir::{Class as HirClass, ClassUnicode, ClassUnicodeRange, HirK
 
 /// A part of a pattern.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum SyntaxNode {
     /// The empty text.
     Empty,
     /// One character.
     Class(Class),
     /// One after the other.
-    Concat(Vec<Node>),
+    Concat(Vec<SyntaxNode>),
     /// The first that leads to a match.
-    Alternate(Vec<Node>),
+    Alternate(Vec<SyntaxNode>),
     /// `min` to `max` times; `max` is `u32::MAX` for no limit.
-    Repeat { node: Box<Node>, min: u32, max: u32, greed: Greed },
+    Repeat { node: Box<SyntaxNode>, min: u32, max: u32, greed: Greed },
     /// The first way the body matches, and no other.
-    Atomic(Box<Node>),
+    Atomic(Box<SyntaxNode>),
     /// Lookaround: the body matches what follows (or precedes), or does not.
-    Look { node: Box<Node>, ahead: bool, negated: bool },
+    Look { node: Box<SyntaxNode>, ahead: bool, negated: bool },
     /// A place.
     Assert(Assertion),
 }
@@ -90,16 +90,16 @@ const MAX_DEPTH: usize = 64;
 const MAX_BYTES: usize = 1 << 15;
 
 /// The tree of a pattern.
-pub(super) fn parse(pattern: &str) -> Parsed<Node> {
+pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     let mut branches = parse_branches(pattern)?;
     Ok(match branches.len() {
         1 => branches.remove(0).0,
-        _ => Node::Alternate(branches.into_iter().map(|(node, _)| node).collect()),
+        _ => SyntaxNode::Alternate(branches.into_iter().map(|(node, _)| node).collect()),
     })
 }
 
 /// The alternatives of a pattern: for each its tree, and its bytes in the pattern.
-pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(Node, Range<usize>)>> {
+pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
     if pattern.len() > MAX_BYTES {
         return parser.refuse(format!("more than {MAX_BYTES} bytes"));
@@ -208,15 +208,15 @@ impl Parser<'_> {
         }
     }
 
-    fn alternation(&mut self) -> Parsed<Node> {
+    fn alternation(&mut self) -> Parsed<SyntaxNode> {
         let mut branches = vec![self.concatenation()?];
         while self.eat("|") {
             branches.push(self.concatenation()?);
         }
-        Ok(if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) })
+        Ok(if branches.len() == 1 { branches.remove(0) } else { SyntaxNode::Alternate(branches) })
     }
 
-    fn concatenation(&mut self) -> Parsed<Node> {
+    fn concatenation(&mut self) -> Parsed<SyntaxNode> {
         let mut parts = Vec::new();
         loop {
             self.skip()?;
@@ -224,19 +224,19 @@ impl Parser<'_> {
                 break;
             }
             match self.piece()? {
-                Node::Empty => {}
+                SyntaxNode::Empty => {}
                 part => parts.push(part),
             }
         }
         Ok(match parts.len() {
-            0 => Node::Empty,
+            0 => SyntaxNode::Empty,
             1 => parts.remove(0),
-            _ => Node::Concat(parts),
+            _ => SyntaxNode::Concat(parts),
         })
     }
 
     /// An atom and its quantifier.
-    fn piece(&mut self) -> Parsed<Node> {
+    fn piece(&mut self) -> Parsed<SyntaxNode> {
         let atom = self.atom()?;
         self.skip()?;
         let (min, max) = match self.peek() {
@@ -259,7 +259,7 @@ impl Parser<'_> {
             }
             _ => return Ok(atom),
         };
-        if matches!(atom, Node::Empty | Node::Look { .. }) {
+        if matches!(atom, SyntaxNode::Empty | SyntaxNode::Look { .. }) {
             return self.refuse("a quantifier with nothing to repeat");
         }
         if min > max {
@@ -274,8 +274,8 @@ impl Parser<'_> {
             (false, true) => Greed::Possessive,
             (true, _) => Greed::Lazy,
         };
-        let repeat = Node::Repeat { node: Box::new(atom), min, max, greed };
-        Ok(if lazy && possessive { Node::Atomic(Box::new(repeat)) } else { repeat })
+        let repeat = SyntaxNode::Repeat { node: Box::new(atom), min, max, greed };
+        Ok(if lazy && possessive { SyntaxNode::Atomic(Box::new(repeat)) } else { repeat })
     }
 
     /// `{n}`, `{n,}`, `{,m}` or `{n,m}`; anything else that begins with a brace is text.
@@ -307,37 +307,37 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    fn atom(&mut self) -> Parsed<Node> {
-        let Some(c) = self.peek() else { return Ok(Node::Empty) };
+    fn atom(&mut self) -> Parsed<SyntaxNode> {
+        let Some(c) = self.peek() else { return Ok(SyntaxNode::Empty) };
         match c {
             '(' => return self.group(),
             '[' => return self.bracketed(),
             '\\' => return self.escape(),
-            '+' | '*' | '?' => return Ok(Node::Empty), // refused by the quantifier
+            '+' | '*' | '?' => return Ok(SyntaxNode::Empty), // refused by the quantifier
             _ => self.at += c.len_utf8(),
         }
         Ok(match c {
             '.' => return self.class(if self.flags.dot_all { r"[\s\S]" } else { r"[^\n]" }.to_owned()),
-            '^' if self.flags.multi_line => Node::Assert(Assertion::StartLine),
-            '^' => Node::Assert(Assertion::StartText),
-            '$' if self.flags.multi_line => Node::Assert(Assertion::EndLine),
-            '$' => Node::Assert(Assertion::EndText),
+            '^' if self.flags.multi_line => SyntaxNode::Assert(Assertion::StartLine),
+            '^' => SyntaxNode::Assert(Assertion::StartText),
+            '$' if self.flags.multi_line => SyntaxNode::Assert(Assertion::EndLine),
+            '$' => SyntaxNode::Assert(Assertion::EndText),
             c => return self.literal(c),
         })
     }
 
-    fn literal(&self, c: char) -> Parsed<Node> {
+    fn literal(&self, c: char) -> Parsed<SyntaxNode> {
         self.class(regex_syntax::escape(c.encode_utf8(&mut [0; 4])))
     }
 
-    fn class(&self, text: String) -> Parsed<Node> {
+    fn class(&self, text: String) -> Parsed<SyntaxNode> {
         match parse_set(&text, self.flags.ignore_case) {
-            Ok(set) => Ok(Node::Class(Class { set, text })),
+            Ok(set) => Ok(SyntaxNode::Class(Class { set, text })),
             Err(what) => self.refuse(format!("{text}: {what}")),
         }
     }
 
-    fn group(&mut self) -> Parsed<Node> {
+    fn group(&mut self) -> Parsed<SyntaxNode> {
         let flags = self.flags;
         if self.depth == MAX_DEPTH {
             return self.refuse(format!("groups more than {MAX_DEPTH} deep"));
@@ -365,7 +365,7 @@ impl Parser<'_> {
             } else if self.eat("'") {
                 self.until('\'', "a group name")?;
             } else if self.flags()? {
-                return Ok(Node::Empty);
+                return Ok(SyntaxNode::Empty);
             }
         }
         self.depth += 1;
@@ -376,8 +376,8 @@ impl Parser<'_> {
         }
         self.flags = flags;
         Ok(match look {
-            Some((ahead, negated)) => Node::Look { node: Box::new(body), ahead, negated },
-            None if atomic => Node::Atomic(Box::new(body)),
+            Some((ahead, negated)) => SyntaxNode::Look { node: Box::new(body), ahead, negated },
+            None if atomic => SyntaxNode::Atomic(Box::new(body)),
             None => body,
         })
     }
@@ -411,7 +411,7 @@ impl Parser<'_> {
     }
 
     /// An escape outside of brackets.
-    fn escape(&mut self) -> Parsed<Node> {
+    fn escape(&mut self) -> Parsed<SyntaxNode> {
         let assertion = match self.rest().chars().nth(1) {
             Some('A') => Some(Assertion::StartText),
             Some('z') => Some(Assertion::EndText),
@@ -425,7 +425,7 @@ impl Parser<'_> {
         };
         if let Some(assertion) = assertion {
             self.at += 2;
-            return Ok(Node::Assert(assertion));
+            return Ok(SyntaxNode::Assert(assertion));
         }
         match self.escaped_class()? {
             Escape::Literal(c) => self.literal(c),
@@ -491,7 +491,7 @@ impl Parser<'_> {
     }
 
     /// A set in brackets, rewritten for `regex-syntax`, which knows fewer escapes.
-    fn bracketed(&mut self) -> Parsed<Node> {
+    fn bracketed(&mut self) -> Parsed<SyntaxNode> {
         let mut text = String::new();
         let mut open = 0;
         loop {

@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::{Added, Matcher};
+use crate::special::{Added, AddedTokenMatcher};
 use crate::vocab::{Kind, Vocab};
 
 /// Flags of added tokens.
@@ -30,7 +30,7 @@ pub const ENTRY: u8 = 16;
 
 /// Settings around a vocabulary.
 #[derive(Deserialize)]
-struct Options {
+struct TokenizerOptions {
     model: Value,
     #[serde(default)]
     normalizer: Vec<Value>,
@@ -99,7 +99,7 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::config`] for options that are not what their type needs, or that contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
-        let mut options: Options = serde_json::from_str(options)
+        let mut options: TokenizerOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
         let is_type = |part: &Value, name: &str| part["type"] == name;
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
@@ -179,7 +179,7 @@ impl Tokenizer {
         let tokens = |normalized: bool| {
             let ids = self.added.iter().copied().filter(|&id| wanted(id));
             let ids = ids.filter(move |&id| (self.flags(id) & NORMALIZED != 0) == normalized);
-            Matcher::new(ids.filter_map(|id| {
+            AddedTokenMatcher::new(ids.filter_map(|id| {
                 let flags = self.flags(id);
                 let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
                 let content = spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice());

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
-use super::segments::Place;
+use super::segments::Origin;
 use crate::error::{ErrorKind, Result};
 use crate::model::explain::Story;
 use crate::model::why::{Attempts, Ways};
@@ -84,7 +84,7 @@ impl Tokenizer {
     ) -> Result<Explanation> {
         let mut scratch = Scratch::default();
         let mut all = Explanation::default();
-        let mut run = Run::default();
+        let mut run = PlainStretch::default();
         let mut most_pieces = MOST_PIECES;
         let mut ids = Vec::new();
         let mut counted: HashMap<Vec<u8>, (usize, usize)> = HashMap::new(); // pretoken -> its tokens, its merges
@@ -92,9 +92,9 @@ impl Tokenizer {
             all.num_parts += 1;
             let is_told = all.parts.len() < most;
             let (start, end) = match segment.place {
-                Place::At(at) => (at, at + segment.bytes.len()),
-                Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
-                Place::After(at) => (at, at),
+                Origin::At(at) => (at, at + segment.bytes.len()),
+                Origin::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+                Origin::After(at) => (at, at),
             };
             if self.plain.is_some() && segment.is_text && segment.added.is_none() {
                 run.add(is_told.then_some(all.parts.len()), Span { start, end });
@@ -195,8 +195,8 @@ impl Tokenizer {
     }
 
     /// Names the alternatives that made the pretokens of a stretch of text, which the pattern saw as one.
-    fn name_alternatives(&self, text: &[u8], run: &mut Run, parts: &mut [Explained]) {
-        let Run { told, start, end } = std::mem::take(run);
+    fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
+        let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {
             return;
         }
@@ -218,13 +218,13 @@ impl Tokenizer {
 
 /// The pretokens of the present stretch of plain text.
 #[derive(Default)]
-struct Run {
+struct PlainStretch {
     told: Vec<(usize, Span)>, // (part, span) of those that are explained
     start: usize,             // of the stretch
     end: usize,
 }
 
-impl Run {
+impl PlainStretch {
     fn add(&mut self, part: Option<usize>, span: Span) {
         if self.end == 0 {
             self.start = span.start;

@@ -11,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::segments::Segment;
-use crate::encode::{Run, Written, LONGEST};
+use crate::encode::{EncodeCall, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Scratch, Specials};
-use crate::parallel::{self, Landing, Part, BYTES_WORTH_A_THREAD};
+use crate::parallel::{self, BatchPart, Landing, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
@@ -191,12 +191,12 @@ impl Tokenizer {
         permit: &Permit<'_>,
         mut out: Written,
         keep_going: KeepGoing<'_>,
-        work: impl FnOnce(&mut Run<'_>) -> Result<()>,
+        work: impl FnOnce(&mut EncodeCall<'_>) -> Result<()>,
     ) -> Result<Written> {
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
-            let mut run = Run { vocab, model, special, encoder, worker, keep_going, out: &mut out };
+            let mut run = EncodeCall { vocab, model, special, encoder, worker, keep_going, out: &mut out };
             work(&mut run)?;
             run.flush()
         })?;
@@ -204,7 +204,7 @@ impl Tokenizer {
     }
 
     /// One text.
-    fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut Run<'_>) -> Result<()> {
+    fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut EncodeCall<'_>) -> Result<()> {
         self.stretches(text.bytes, permit, |span, id| {
             if let Some(id) = id {
                 run.known(id);
@@ -260,7 +260,7 @@ impl Tokenizer {
             // Of one thread's work each part would be copied.
             let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
             let parts = parallel::plan(&texts, pretokenizer, parts)?;
-            let work = |part: &Part<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
+            let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
                 let mut landing = None;
                 let out = lists.out(counts_only, text.len() / parts.len());
                 let written = self.run(permit, out, keep_going, |run| {

@@ -34,5 +34,5 @@ pub use frame::Framed;
 pub use long::Input;
 pub use permit::{Permission, Permit};
 pub use pipeline::Tokenizer;
-pub use segments::{Place, Segment};
-pub use spans::{Chunk, Encoding};
+pub use segments::{Origin, Segment};
+pub use spans::{Encoding, SpanChunk};

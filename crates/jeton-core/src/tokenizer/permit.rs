@@ -6,7 +6,7 @@ use super::pipeline::{Matchers, Tokenizer};
 use crate::error::{ErrorKind, Result};
 use crate::model::Specials;
 use crate::pretokenize::Span;
-use crate::special::Matcher;
+use crate::special::AddedTokenMatcher;
 use crate::vocab::Kind;
 
 /// Special tokens that a text may contain. Added tokens that are not special are always matched.
@@ -42,7 +42,7 @@ impl Permit<'_> {
     }
 
     /// Matcher of added tokens in normalized text.
-    pub(super) fn normalized(&self) -> Option<&Matcher> {
+    pub(super) fn normalized(&self) -> Option<&AddedTokenMatcher> {
         self.matchers.normalized.as_ref()
     }
 
@@ -62,7 +62,7 @@ impl Tokenizer {
     /// Makes a permission ready.
     ///
     /// # Errors
-    /// As [`Matcher::new`].
+    /// As [`AddedTokenMatcher::new`].
     pub fn permit(&self, permission: &Permission) -> Result<Permit<'_>> {
         let mut permission = permission.clone();
         let matchers = match &mut permission {

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::Matcher;
+use crate::special::AddedTokenMatcher;
 use crate::vocab::Vocab;
 
 /// A tokenizer.
@@ -34,8 +34,8 @@ pub struct Tokenizer {
 /// Matchers of added tokens in raw and in normalized text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matchers {
-    pub(super) raw: Option<Matcher>,
-    pub(super) normalized: Option<Matcher>,
+    pub(super) raw: Option<AddedTokenMatcher>,
+    pub(super) normalized: Option<AddedTokenMatcher>,
 }
 
 impl Tokenizer {

@@ -25,12 +25,12 @@ pub struct Segment<'s> {
     /// The added token.
     pub added: Option<u32>,
     /// Its range of the input.
-    pub place: Place<'s>,
+    pub place: Origin<'s>,
 }
 
 /// Origin of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'s> {
+pub enum Origin<'s> {
     /// They are the text's own, from this byte on.
     At(usize),
     /// Each has an origin in the text, and all were cut from `whole`.
@@ -48,15 +48,15 @@ impl Segment<'_> {
     /// An error about the segment's bytes as one about the text.
     pub(super) fn located(&self, error: Error) -> Error {
         let start = match self.place {
-            Place::At(start) => return error.shifted(start),
-            Place::Traced { whole, .. } => whole.start as usize,
-            Place::After(start) => start,
+            Origin::At(start) => return error.shifted(start),
+            Origin::Traced { whole, .. } => whole.start as usize,
+            Origin::After(start) => start,
         };
         match error.into_kind() {
             ErrorKind::Text { message, .. } => Error::text(message, start),
             ErrorKind::Special { token, at } => {
                 let origin = match self.place {
-                    Place::Traced { origins, .. } => origins.get(at).map(|origin| origin.start as usize),
+                    Origin::Traced { origins, .. } => origins.get(at).map(|origin| origin.start as usize),
                     _ => None,
                 };
                 ErrorKind::Special { token, at: origin.unwrap_or(start) }.into()
@@ -83,7 +83,7 @@ impl Tokenizer {
         self.stretches(text, permit, |span, id| match id {
             Some(id) => {
                 let bytes = &text[span.start..span.end];
-                each(Segment { bytes, is_text: false, added: Some(id), place: Place::At(span.start) })
+                each(Segment { bytes, is_text: false, added: Some(id), place: Origin::At(span.start) })
             }
             None => self.pretokens(text, span, permit, traced, keep_going, &mut each),
         })
@@ -102,7 +102,7 @@ impl Tokenizer {
         let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             let bytes = &text[start..end];
             if start < end {
-                each(Segment { bytes, is_text: false, added: None, place: Place::At(start) })
+                each(Segment { bytes, is_text: false, added: None, place: Origin::At(start) })
             } else {
                 Ok(())
             }
@@ -155,7 +155,7 @@ impl Tokenizer {
         let mut cancel = CancelCheck::new(keep_going);
         let segment = |start: usize, end: usize, added| {
             let bytes = &text.as_bytes()[start..end];
-            Segment { bytes, is_text: true, added, place: Place::At(at + start) }
+            Segment { bytes, is_text: true, added, place: Origin::At(at + start) }
         };
         let mut split = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
             for span in pretokenizer.spans(&text[start..end]) {
@@ -245,8 +245,8 @@ impl Tokenizer {
             let spelled = &aligned.text()[piece.range()];
             let traces = aligned.origins().get(piece.range()).unwrap_or_default();
             let place = |origins| match aligned.is_traced() {
-                true => Place::Traced { origins, whole: piece.origin },
-                false => Place::After(at),
+                true => Origin::Traced { origins, whole: piece.origin },
+                false => Origin::After(at),
             };
             if self.byte_alphabet && piece.id.is_none() {
                 bytes.clear();

@@ -12,7 +12,7 @@ impl Tokenizer {
     /// [`Tokenizer::encode_long`] equals.
     ///
     /// # Errors
-    /// As [`Tokenizer::for_each_segment`] and [`Model::encode`].
+    /// As [`Tokenizer::for_each_segment`] and `Model::encode`.
     pub fn encode(
         &self,
         text: &[u8],
@@ -56,7 +56,7 @@ impl Tokenizer {
     /// The n best segmentations of a text, best first, with their scores.
     ///
     /// # Errors
-    /// As [`Model::nbest`].
+    /// As `Model::nbest`.
     pub fn nbest(
         &self,
         text: &[u8],

@@ -8,7 +8,7 @@
 
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
-use super::segments::{Place, Segment};
+use super::segments::{Origin, Segment};
 use crate::aligned_text::InputRange;
 use crate::error::Result;
 use crate::model::{Out, Scratch};
@@ -39,7 +39,7 @@ pub struct Encoding {
 
 /// Tokens of a text that were encoded one after the other, or tokens of the template.
 #[derive(Debug, Clone, Copy)]
-pub struct Chunk<'c> {
+pub struct SpanChunk<'c> {
     /// The ids.
     pub ids: &'c [u32],
     /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they
@@ -104,7 +104,7 @@ impl Tokenizer {
         permit: &Permit<'_>,
         template: bool,
         keep_going: KeepGoing<'_>,
-        each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
+        each: &mut dyn FnMut(SpanChunk<'_>) -> Result<()>,
     ) -> Result<()> {
         let items = self.template.single();
         let is_text = |item: &Item| matches!(item, Item::Sequence { .. });
@@ -113,7 +113,7 @@ impl Tokenizer {
         for item in items {
             match item {
                 Item::Ids { ids, .. } if template => {
-                    each(Chunk { ids, byte_spans: &vec![(at, at); ids.len()], from_text: false })?;
+                    each(SpanChunk { ids, byte_spans: &vec![(at, at); ids.len()], from_text: false })?;
                 }
                 Item::Ids { .. } => {}
                 Item::Sequence { .. } => {
@@ -132,13 +132,13 @@ impl Tokenizer {
         text: &[u8],
         permit: &Permit<'_>,
         keep_going: KeepGoing<'_>,
-        each: &mut dyn FnMut(Chunk<'_>) -> Result<()>,
+        each: &mut dyn FnMut(SpanChunk<'_>) -> Result<()>,
     ) -> Result<usize> {
         let mut placer = Placer::default();
         let mut flush = |encoding: &mut Encoding, offsets: &mut Vec<(usize, usize)>| {
             let columns = encoding.ids.chunks(CHUNK).zip(encoding.byte_spans.chunks(CHUNK));
             for (ids, byte_spans) in columns {
-                each(Chunk { ids, byte_spans, from_text: true })?;
+                each(SpanChunk { ids, byte_spans, from_text: true })?;
             }
             for column in [&mut encoding.byte_spans, &mut encoding.dropped, offsets] {
                 column.clear();
@@ -193,9 +193,9 @@ impl Tokenizer {
             place_bytes(&self.vocab, segment, &encoding.ids[first..], ends, &mut offsets[first..]);
         }
         let (from, to) = match segment.place {
-            Place::At(at) => (at, at + segment.bytes.len()),
-            Place::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
-            Place::After(at) => (at, at),
+            Origin::At(at) => (at, at + segment.bytes.len()),
+            Origin::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+            Origin::After(at) => (at, at),
         };
         encoding.pretokens.push((from, to, first));
         Ok(())
@@ -218,9 +218,9 @@ struct Placer {
 fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
     own.clear();
     let (origins, _) = match segment.place {
-        Place::Traced { origins, whole } => (origins, whole),
-        Place::At(at) => return own.extend((at..at + segment.bytes.len()).map(|at| (at, at + 1))),
-        Place::After(_) => return,
+        Origin::Traced { origins, whole } => (origins, whole),
+        Origin::At(at) => return own.extend((at..at + segment.bytes.len()).map(|at| (at, at + 1))),
+        Origin::After(_) => return,
     };
     let mut start = 0;
     while let Some(&origin) = origins.get(start) {
@@ -238,14 +238,14 @@ fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) 
 /// The origins of the first and the last of these bytes.
 fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
-        Place::At(at) => (at + start, at + end),
-        Place::Traced { origins, whole } => match origins.get(start..end) {
+        Origin::At(at) => (at + start, at + end),
+        Origin::Traced { origins, whole } => match origins.get(start..end) {
             Some([InputRange { start, .. }, .., InputRange { end, .. }] | [InputRange { start, end }]) => {
                 (*start as usize, *end as usize)
             }
             _ => (whole.start as usize + start, whole.start as usize + end),
         },
-        Place::After(at) => (at, at),
+        Origin::After(at) => (at, at),
     }
 }
 

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::count::Counts;
 use super::learn;
-use super::merge::{Merge, OnMerge};
+use super::merge::{LearnedMerge, OnMerge};
 use super::options::{LearnOptions, TieBreak};
 use super::rules::hf::ShorterThan;
 use super::rules::Rule;
@@ -54,17 +54,17 @@ pub struct HfOptions {
 }
 
 /// One entry: id, kind, content.
-pub type Entry = (u32, Kind, Vec<u8>);
+pub type LearnedEntry = (u32, Kind, Vec<u8>);
 
 /// Result of training.
 #[derive(Debug)]
-pub struct Learned {
+pub struct HfResult {
     /// The alphabet, then what merges made.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LearnedEntry>,
     /// Number of them that are initial symbols.
     pub num_symbols: usize,
     /// The merges in order.
-    pub merges: Vec<Merge>,
+    pub merges: Vec<LearnedMerge>,
 }
 
 impl HfOptions {
@@ -121,7 +121,12 @@ impl HfOptions {
 /// # Errors
 /// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike;
 /// as [`learn::learn`].
-pub fn learn(counts: &Counts, options: &HfOptions, run: &LearnOptions<'_>, watch: &mut OnMerge<'_>) -> Result<Learned> {
+pub fn learn(
+    counts: &Counts,
+    options: &HfOptions,
+    run: &LearnOptions<'_>,
+    watch: &mut OnMerge<'_>,
+) -> Result<HfResult> {
     let symbols = symbols(counts, options)?;
     let num_symbols = symbols.symbols.len();
     let Some(num_merges) = options.vocab_size.checked_sub(num_symbols) else {
@@ -142,7 +147,7 @@ pub fn learn(counts: &Counts, options: &HfOptions, run: &LearnOptions<'_>, watch
     };
     let merges = learn::learn(counts, &symbols, &core, watch)?;
     let entries = spell(&symbols, &merges, options)?;
-    Ok(Learned { entries, num_symbols, merges })
+    Ok(HfResult { entries, num_symbols, merges })
 }
 
 /// The initial symbols.
@@ -194,8 +199,8 @@ fn marked(counts: &Counts, options: &HfOptions, units: &HashSet<u32>) -> Result<
     Ok(sorted.into_iter().map(|(_, symbol)| symbol).collect())
 }
 
-fn spell(symbols: &Symbols, merges: &[Merge], options: &HfOptions) -> Result<Vec<Entry>> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(symbols.symbols.len() + merges.len());
+fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Result<Vec<LearnedEntry>> {
+    let mut entries: Vec<LearnedEntry> = Vec::with_capacity(symbols.symbols.len() + merges.len());
     for (id, &symbol) in (symbols.first_id..).zip(&symbols.symbols) {
         let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };
         entries.push((id, kind, options.content(symbol)));

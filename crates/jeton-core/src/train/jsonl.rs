@@ -43,7 +43,7 @@ impl FieldTexts {
 /// Reads `field` of each line; the last line may lack its end. Lines that are not UTF-8 are left to the caller.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::MemoryLimit`].
+/// [`crate::error::ErrorKind::Memory`].
 pub fn read(lines: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines.split(|&byte| byte == b'\n').count();
     let mut texts = FieldTexts { arena: alloc::with_capacity(lines.len())?, spans: alloc::with_capacity(num_lines)? };

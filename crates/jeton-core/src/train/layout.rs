@@ -4,8 +4,8 @@
 //! pretoken of one symbol has no pairs and is only counted.
 
 use super::count::Counts;
-use super::options::{Beginning, Known, LearnOptions};
-use super::replay::{Replay, Scratch};
+use super::options::{Beginning, KnownTokens, LearnOptions};
+use super::replay::{Replay, ReplayScratch};
 use super::shard::Shard;
 use super::symbol_array::{SymbolArray, MAX_SYMBOLS};
 use super::tokens::Tokens;
@@ -45,7 +45,7 @@ pub fn lay_out(
         tokens.push_done(merge.left, merge.right)?;
     }
     options.memory.trim_for(bytes * BYTES_PER_SYMBOL);
-    let source = Source::new(beginning, options);
+    let source = SequenceSource::new(beginning, options);
     let job = |i: usize, keep_going: KeepGoing<'_>| {
         lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, keep_going)
     };
@@ -105,7 +105,7 @@ fn ranges(counts: &Counts, bytes: usize, options: &LearnOptions<'_>) -> Vec<std:
 fn lay_out_range(
     counts: &Counts,
     range: std::ops::Range<usize>,
-    source: &Source<'_>,
+    source: &SequenceSource<'_>,
     replay: &Replay<'_>,
     num_ids: usize,
     memory: &MemoryLimit,
@@ -114,7 +114,7 @@ fn lay_out_range(
     let pretokens = || counts.iter().skip(range.start).take(range.len());
     let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: alloc::filled(0, num_ids)? };
     let mut cancel = CancelCheck::new(keep_going);
-    if let (Source::Bytes(ids), true) = (source, replay.is_empty()) {
+    if let (SequenceSource::Bytes(ids), true) = (source, replay.is_empty()) {
         let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
         let room: usize = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len() + 1).sum();
         check_cells(room)?; // before the memory is allocated
@@ -125,14 +125,14 @@ fn lay_out_range(
         }
         return Ok(sequences);
     }
-    let (mut ids, mut scratch) = (Vec::new(), Scratch::default());
+    let (mut ids, mut scratch) = (Vec::new(), ReplayScratch::default());
     for (pretoken, count) in pretokens() {
         cancel.check()?;
         ids.clear();
         match source {
-            Source::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
-            Source::Tokens(known) => known.encode(pretoken, &mut ids)?,
-            Source::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
+            SequenceSource::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
+            SequenceSource::Tokens(known) => known.encode(pretoken, &mut ids)?,
+            SequenceSource::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
         }
         replay.apply(&mut ids, &mut scratch, |_| ());
         sequences.push(ids.iter().copied(), count)?;
@@ -141,13 +141,13 @@ fn lay_out_range(
 }
 
 /// Source of the ids.
-enum Source<'a> {
+enum SequenceSource<'a> {
     Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
     Alphabet(Box<Alphabet>),
-    Tokens(&'a dyn Known),
+    Tokens(&'a dyn KnownTokens),
 }
 
-impl<'a> Source<'a> {
+impl<'a> SequenceSource<'a> {
     fn new(beginning: Beginning<'a>, options: &LearnOptions<'_>) -> Self {
         match beginning {
             Beginning::Tokens(known) => Self::Tokens(known),

@@ -1,7 +1,7 @@
 //! Counts → merges: one incremental engine for every tie rule.
 //!
-//! Every distinct pretoken stands once, with its count as weight, in order of first appearance ([`super::layout`]), cut
-//! into a shard for each thread ([`super::shard`]). For each pair the engine keeps its count (Σ weight × adjacent
+//! Every distinct pretoken stands once, with its count as weight, in order of first appearance (`layout`), cut
+//! into a shard for each thread (`shard`). For each pair the engine keeps its count (Σ weight × adjacent
 //! places, overlapping) and the cells where it begins, ascending. A merge visits exactly these cells, whatever the
 //! length of the pretokens, so text without pretokens costs no more than text with.
 //!
@@ -17,7 +17,7 @@
 //! is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a place in the queue ([`super::ladder`]) for each listed pair and each bound
+//! O(initial symbols + merge events), plus a place in the queue (`ladder`) for each listed pair and each bound
 //! corrected. Memory: 8 bytes a cell, 4 for each place of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
@@ -31,13 +31,13 @@ use hashbrown::HashTable;
 use super::bucket_queue::{BucketQueue, HasCount};
 use super::count::Counts;
 use super::layout::{lay_out, BYTES_PER_SYMBOL};
-use super::merge::{Merge, OnMerge};
-use super::options::{Beginning, Known, LearnOptions, TieBreak};
+use super::merge::{LearnedMerge, OnMerge};
+use super::options::{Beginning, KnownTokens, LearnOptions, TieBreak};
 use super::rules::Rule;
 use super::sequences::Symbols;
 use super::shard::{Merging, Shard, Side, Surveyed, UNLISTED};
 use super::tokens::Tokens;
-use super::worker_pool::{with_pool, SharedShards, Step, WorkerPool};
+use super::worker_pool::{with_pool, ShardTask, SharedShards, WorkerPool};
 use crate::error::{ErrorKind, Result};
 use crate::parallel;
 use crate::util::alloc;
@@ -56,7 +56,7 @@ pub fn learn(
     symbols: &Symbols,
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
-) -> Result<Vec<Merge>> {
+) -> Result<Vec<LearnedMerge>> {
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
@@ -66,10 +66,10 @@ pub fn learn(
 /// As [`learn`], and what `known` returns.
 pub fn learn_more(
     counts: &Counts,
-    known: &dyn Known,
+    known: &dyn KnownTokens,
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
-) -> Result<Vec<Merge>> {
+) -> Result<Vec<LearnedMerge>> {
     learn_from(counts, Beginning::Tokens(known), options, watch)
 }
 
@@ -78,15 +78,15 @@ fn learn_from(
     beginning: Beginning<'_>,
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
-) -> Result<Vec<Merge>> {
+) -> Result<Vec<LearnedMerge>> {
     let options = &LearnOptions { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
     let shared = SharedShards::new(shards);
-    with_pool(&shared, |pool| Learner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))
+    with_pool(&shared, |pool| MergeLearner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct CountedPair {
     left: u32,
     right: u32,
     count: u64,
@@ -115,7 +115,7 @@ struct Change {
 
 const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // no weight is as large
 
-struct Learner<'a> {
+struct MergeLearner<'a> {
     tie_break: TieBreak,
     min_frequency: u64,
     shared_places: usize,
@@ -125,7 +125,7 @@ struct Learner<'a> {
     pool: &'a WorkerPool<'a>,
     tokens: Tokens,
     corpus_tokens: u64,
-    pairs: Vec<Pair>,
+    pairs: Vec<CountedPair>,
     index: HashTable<u32>, // into pairs
     hash: Hash,
     queue: BucketQueue<Bound>,
@@ -135,7 +135,7 @@ struct Learner<'a> {
 
 /// Returns true if `a` precedes `b`.
 #[inline]
-fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tokens) -> bool {
+fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[CountedPair], tokens: &Tokens) -> bool {
     if a.count != b.count {
         return a.count > b.count;
     }
@@ -156,7 +156,7 @@ fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[Pair], tokens: &Tok
     }
 }
 
-impl<'a> Learner<'a> {
+impl<'a> MergeLearner<'a> {
     fn new(
         shared: &'a SharedShards,
         pool: &'a WorkerPool<'a>,
@@ -185,7 +185,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    fn run(&mut self, options: &LearnOptions<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<Merge>> {
+    fn run(&mut self, options: &LearnOptions<'_>, watch: &mut OnMerge<'_>) -> Result<Vec<LearnedMerge>> {
         let mut merges = options.done.to_vec();
         let tight = options.memory.is_tight(self.num_cells() * BYTES_PER_SYMBOL);
         self.survey(&mut || watch(&merges))?;
@@ -219,7 +219,7 @@ impl<'a> Learner<'a> {
         }
         let all = std::mem::take(&mut self.pairs);
         self.index.clear();
-        for Pair { left, right, count } in all {
+        for CountedPair { left, right, count } in all {
             self.born(left, right, count)?;
         }
         let list = |i: usize, keep_going: KeepGoing<'_>| {
@@ -242,7 +242,7 @@ impl<'a> Learner<'a> {
         let pairs = std::mem::take(&mut self.pairs);
         self.index = HashTable::new();
         let floor = self.floor;
-        for Pair { left, right, count } in pairs.into_iter().filter(|pair| pair.count >= floor) {
+        for CountedPair { left, right, count } in pairs.into_iter().filter(|pair| pair.count >= floor) {
             let pair = self.pair(left, right)?;
             self.pairs[pair as usize].count = count;
         }
@@ -267,8 +267,8 @@ impl<'a> Learner<'a> {
     /// [`ErrorKind::MemoryLimit`].
     fn pair(&mut self, left: u32, right: u32) -> Result<u32> {
         let Self { pairs, index, hash, .. } = self;
-        let key = |pair: &Pair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
-        let new = Pair { left, right, count: 0 };
+        let key = |pair: &CountedPair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));
+        let new = CountedPair { left, right, count: 0 };
         let same = |&i: &u32| (pairs[i as usize].left, pairs[i as usize].right) == (left, right);
         let rehash = |&i: &u32| key(&pairs[i as usize]);
         let next = pairs.len() as u32;
@@ -288,14 +288,14 @@ impl<'a> Learner<'a> {
     }
 
     fn merging(&self, pair: u32, result: u32) -> Merging {
-        let Pair { left, right, .. } = self.pairs[pair as usize];
+        let CountedPair { left, right, .. } = self.pairs[pair as usize];
         let [left_length, right_length] = [left, right].map(|id| self.tokens.length(id));
         Merging { pair, left, right, result, left_length, length: left_length + right_length }
     }
 
     /// The present bound of a pair.
     fn bound(&self, pair: u32) -> Bound {
-        let Pair { left, right, count } = self.pairs[pair as usize];
+        let CountedPair { left, right, count } = self.pairs[pair as usize];
         let length = |id: u32| u64::from(self.tokens.num_symbols(id));
         let key = match self.tie_break {
             TieBreak::First => self.first_place(pair),
@@ -363,18 +363,18 @@ impl<'a> Learner<'a> {
     }
 
     /// Merges a pair everywhere.
-    fn merge(&mut self, pair: u32) -> Result<Merge> {
+    fn merge(&mut self, pair: u32) -> Result<LearnedMerge> {
         self.fetch_ahead();
-        let Pair { left, right, count } = self.pairs[pair as usize];
+        let CountedPair { left, right, count } = self.pairs[pair as usize];
         let result = self.tokens.push(left, right)?;
         let merging = self.merging(pair, result);
         let num_places: usize = self.shared.shards().map(|shard| shard.num_places(pair)).sum();
         let together = num_places >= self.shared_places;
-        self.pool.run(Step::Merge(merging), together)?;
+        self.pool.run(ShardTask::Merge(merging), together)?;
         self.pairs[pair as usize].count = 0;
         let known = self.pairs.len();
         self.settle(&merging)?;
-        self.pool.run(Step::FillPostings(self.pairs.len()), together)?;
+        self.pool.run(ShardTask::FillPostings(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
             self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
@@ -383,7 +383,7 @@ impl<'a> Learner<'a> {
         self.corpus_tokens -= merged;
         self.tokens.merged(left, right, result, merged);
         let (corpus_tokens, tokens_in_use) = (self.corpus_tokens, self.tokens.in_use());
-        Ok(Merge { left, right, result, count, corpus_tokens, tokens_in_use })
+        Ok(LearnedMerge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
     /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that
@@ -455,7 +455,7 @@ impl<'a> Learner<'a> {
     /// Makes a pair, if it is worth listing.
     ///
     /// # Errors
-    /// As [`Learner::pair`].
+    /// As [`MergeLearner::pair`].
     fn born(&mut self, left: u32, right: u32, weight: u64) -> Result<u32> {
         if weight < self.floor || !self.allows(left, right) {
             return Ok(UNLISTED);

@@ -2,7 +2,7 @@
 
 /// One merge, and the state of the corpus after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Merge {
+pub struct LearnedMerge {
     /// Left id.
     pub left: u32,
     /// Right id.
@@ -18,4 +18,4 @@ pub struct Merge {
 }
 
 /// Callback that gets the merges so far, and returns false to cancel.
-pub type OnMerge<'w> = dyn FnMut(&[Merge]) -> bool + 'w;
+pub type OnMerge<'w> = dyn FnMut(&[LearnedMerge]) -> bool + 'w;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::merge::Merge;
+use super::merge::LearnedMerge;
 use super::rules::Rule;
 use super::sequences::Symbols;
 use crate::error::Result;
@@ -31,7 +31,7 @@ pub struct LearnOptions<'a> {
     /// At most this many merges, those that are done among them.
     pub num_merges: usize,
     /// Merges that were learned before, by the same options from the same counts: learning goes on behind them.
-    pub done: &'a [Merge],
+    pub done: &'a [LearnedMerge],
     /// Pairs less frequent than this are not merged; 0 means 1.
     pub min_frequency: u64,
     /// The unit of a symbol.
@@ -76,11 +76,11 @@ pub(super) enum Beginning<'a> {
     /// The symbols of an alphabet.
     Alphabet(&'a Symbols),
     /// The tokens that earlier merges make.
-    Tokens(&'a dyn Known),
+    Tokens(&'a dyn KnownTokens),
 }
 
 /// Tokens that are known before learning begins.
-pub trait Known: Sync {
+pub trait KnownTokens: Sync {
     /// The id that the first merge gets.
     fn next_id(&self) -> u32;
     /// The spelling of a token; empty where an id has none.

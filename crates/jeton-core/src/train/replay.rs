@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::merge::Merge;
+use super::merge::LearnedMerge;
 use crate::error::{Error, Result};
 
 const NONE: u32 = u32::MAX;
@@ -17,13 +17,13 @@ const NONE: u32 = u32::MAX;
 /// Merges in their order.
 #[derive(Debug)]
 pub struct Replay<'m> {
-    merges: &'m [Merge],
+    merges: &'m [LearnedMerge],
     ranks: HashMap<(u32, u32), u32>,
 }
 
 /// Buffers for one sequence; kept from one to the next.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct ReplayScratch {
     next: Vec<u32>,
     before: Vec<u32>,
     todo: BinaryHeap<Reverse<(u32, u32)>>, // (rank, place of the left one), the lowest first
@@ -34,7 +34,7 @@ impl<'m> Replay<'m> {
     ///
     /// # Errors
     /// [`Error::format`] for merges that no learner made in this order.
-    pub fn new(merges: &'m [Merge], first: u32) -> Result<Self> {
+    pub fn new(merges: &'m [LearnedMerge], first: u32) -> Result<Self> {
         let mut ranks = HashMap::with_capacity(merges.len());
         for (rank, merge) in (0u32..).zip(merges) {
             let is_next = first.checked_add(rank) == Some(merge.result) && merge.left.max(merge.right) < merge.result;
@@ -51,11 +51,11 @@ impl<'m> Replay<'m> {
     }
 
     /// Applies all merges that are possible. `met` gets every pair of neighbors that occurred at any time.
-    pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut Scratch, mut met: impl FnMut((u32, u32))) {
+    pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut ReplayScratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));
         }
-        let Scratch { next, before, todo } = scratch;
+        let ReplayScratch { next, before, todo } = scratch;
         let end = ids.len() as u32;
         next.clear();
         next.extend(1..=end);
@@ -96,11 +96,12 @@ mod tests {
 
     #[test]
     fn merges_are_done_in_their_order() {
-        let merge = |left, right, result| Merge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
+        let merge =
+            |left, right, result| LearnedMerge { left, right, result, count: 1, corpus_tokens: 0, tokens_in_use: 0 };
         let merges = [merge(1, 1, 10), merge(10, 2, 11), merge(2, 1, 12)];
         let replay = Replay::new(&merges, 10).unwrap();
         let (mut ids, mut met) = (vec![1, 1, 1, 2, 1, 2, 1, 1, 2], Vec::new());
-        replay.apply(&mut ids, &mut Scratch::default(), |pair| met.push(pair));
+        replay.apply(&mut ids, &mut ReplayScratch::default(), |pair| met.push(pair));
         assert_eq!(ids, [10, 1, 12, 2, 11]); // 1 1 | 1 | 2 1 | 2 | 1 1 2
         assert!(met.contains(&(10, 1)) && met.contains(&(2, 10)));
         assert!(Replay::new(&merges, 9).is_err() && Replay::new(&[merge(1, 11, 10)], 10).is_err());

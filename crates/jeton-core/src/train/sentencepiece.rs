@@ -18,10 +18,10 @@ use serde::Deserialize;
 
 use super::count::Counts;
 use super::learn;
-use super::merge::{Merge, OnMerge};
+use super::merge::{LearnedMerge, OnMerge};
 use super::options::{LearnOptions, TieBreak};
-use super::replay::{Replay, Scratch};
-use super::rules::sentencepiece::Candidates;
+use super::replay::{Replay, ReplayScratch};
+use super::rules::sentencepiece::PieceRules;
 use super::rules::Rule;
 use super::sequences::Symbols;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,7 +43,7 @@ pub struct SentencePieceOptions {
     pub required_chars: String,
     /// SentencePieceOptions for valid pieces.
     #[serde(flatten)]
-    pub candidates: Candidates,
+    pub candidates: PieceRules,
 }
 
 impl SentencePieceOptions {
@@ -58,13 +58,13 @@ impl SentencePieceOptions {
 
 /// Result of training.
 #[derive(Debug)]
-pub struct Learned {
+pub struct SentencePieceResult {
     /// All pieces, the best first.
     pub pieces: Vec<String>,
     /// Number of them that are single characters, the last ones.
     pub num_chars: usize,
     /// The merges that made pieces, in order; their ids are places in `pieces`.
-    pub merges: Vec<Merge>,
+    pub merges: Vec<LearnedMerge>,
 }
 
 /// Learns pieces; `watch` as for [`learn::learn`].
@@ -77,7 +77,7 @@ pub fn learn(
     options: &SentencePieceOptions,
     run: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
-) -> Result<Learned> {
+) -> Result<SentencePieceResult> {
     let chars = required_chars(counts, options)?;
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
         return Err(Error::config(format!(
@@ -98,7 +98,7 @@ pub fn learn(
     };
     let segments = cut(counts, &chars)?;
     let merges = learn::learn(&segments, &symbols, &core, watch)?;
-    let mut strings = Strings::new(&chars, &merges);
+    let mut strings = PieceStrings::new(&chars, &merges);
     if merges.len() < num_merges {
         let gone = gone(&segments, &symbols, &merges, &mut || watch(&merges))?;
         strings.add_gone(gone, &options.candidates, num_merges);
@@ -161,12 +161,12 @@ fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
 fn gone(
     segments: &Counts,
     symbols: &Symbols,
-    merges: &[Merge],
+    merges: &[LearnedMerge],
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<HashSet<(u32, u32)>> {
     let alphabet = symbols.alphabet(Level::Char, EndOfWord::None, None);
     let replay = Replay::new(merges, symbols.symbols.len() as u32)?;
-    let (mut met, mut ids, mut scratch) = (HashSet::new(), Vec::new(), Scratch::default());
+    let (mut met, mut ids, mut scratch) = (HashSet::new(), Vec::new(), ReplayScratch::default());
     for (i, (segment, _)) in segments.iter().enumerate() {
         if i % 4096 == 0 && !watch() {
             return Err(ErrorKind::Interrupted.into());
@@ -184,10 +184,10 @@ fn gone(
 }
 
 /// Spellings of all ids: characters, then pieces.
-struct Strings(Vec<String>);
+struct PieceStrings(Vec<String>);
 
-impl Strings {
-    fn new(chars: &[char], merges: &[Merge]) -> Self {
+impl PieceStrings {
+    fn new(chars: &[char], merges: &[LearnedMerge]) -> Self {
         let mut all: Vec<String> = chars.iter().map(char::to_string).collect();
         for merge in merges {
             all.push([all[merge.left as usize].as_str(), &all[merge.right as usize]].concat());
@@ -196,7 +196,7 @@ impl Strings {
     }
 
     /// Adds what pairs spell that are gone, the shortest first, up to `num_pieces`.
-    fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &Candidates, num_pieces: usize) {
+    fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();
         let parts = gone.into_iter().map(|(left, right)| (&self.0[left as usize], &self.0[right as usize]));
@@ -211,7 +211,7 @@ impl Strings {
     }
 
     /// Pieces in their order: the characters come last.
-    fn assemble(mut self, num_chars: usize, mut merges: Vec<Merge>) -> Learned {
+    fn assemble(mut self, num_chars: usize, mut merges: Vec<LearnedMerge>) -> SentencePieceResult {
         let num_others = self.0.len() - num_chars;
         self.0.rotate_left(num_chars);
         let place = |id: u32| match id.checked_sub(num_chars as u32) {
@@ -221,6 +221,6 @@ impl Strings {
         for merge in &mut merges {
             (merge.left, merge.right, merge.result) = (place(merge.left), place(merge.right), place(merge.result));
         }
-        Learned { pieces: self.0, num_chars, merges }
+        SentencePieceResult { pieces: self.0, num_chars, merges }
     }
 }

@@ -11,17 +11,17 @@ pub struct Tokens {
     symbols: Vec<u32>, // id -> initial symbols
     uses: Vec<u64>,    // id -> occurrences in the corpus
     in_use: u32,
-    strings: Option<Strings>,
+    strings: Option<Spellings>,
 }
 
 /// Spellings, one after the other.
 #[derive(Debug, Default)]
-pub struct Strings {
+pub struct Spellings {
     arena: Vec<u8>,
     spans: Vec<(u32, u32)>, // id -> range of arena
 }
 
-impl Strings {
+impl Spellings {
     fn new(beginning: Beginning<'_>, options: &LearnOptions<'_>) -> Result<Self> {
         let mut strings = Self::default();
         match beginning {
@@ -82,7 +82,7 @@ impl Tokens {
         let num_ids = symbols.len();
         let mut tokens = Self { lengths: vec![1; num_ids], symbols, uses: vec![0; num_ids], in_use: 0, strings: None };
         if options.rule.is_some() || matches!(options.tie_break, TieBreak::HighestPair | TieBreak::Shortest) {
-            tokens.strings = Some(Strings::new(beginning, options)?);
+            tokens.strings = Some(Spellings::new(beginning, options)?);
         }
         Ok(tokens)
     }
@@ -109,7 +109,7 @@ impl Tokens {
     }
 
     /// Returns the spellings, if requested.
-    pub fn strings(&self) -> Option<&Strings> {
+    pub fn strings(&self) -> Option<&Spellings> {
         self.strings.as_ref()
     }
 

@@ -15,14 +15,14 @@ const SPINS: usize = 4096;
 
 /// One step of a merge.
 #[derive(Debug, Clone, Copy)]
-pub enum Step {
+pub enum ShardTask {
     /// Merge a pair everywhere.
     Merge(Merging),
     /// Fill the posting lists of the new pairs; there are now so many pairs.
     FillPostings(usize),
 }
 
-impl Step {
+impl ShardTask {
     fn run(self, shard: &mut Shard) -> Result<()> {
         match self {
             Self::Merge(merging) => shard.merge(&merging),
@@ -35,7 +35,7 @@ impl Step {
 #[derive(Debug)]
 pub struct SharedShards {
     shards: Vec<Mutex<Shard>>,
-    step: Mutex<Step>,
+    step: Mutex<ShardTask>,
     num_steps: AtomicUsize, // steps handed over so far
     busy: AtomicUsize,      // workers that have not finished the current step
     closed: AtomicBool,
@@ -71,7 +71,7 @@ impl SharedShards {
     pub fn new(shards: Vec<Shard>) -> Self {
         Self {
             shards: shards.into_iter().map(Mutex::new).collect(),
-            step: Mutex::new(Step::FillPostings(0)),
+            step: Mutex::new(ShardTask::FillPostings(0)),
             num_steps: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -157,7 +157,7 @@ impl WorkerPool<'_> {
     ///
     /// # Errors
     /// Errors of the step; an internal error if a worker panicked.
-    pub fn run(&self, step: Step, together: bool) -> Result<()> {
+    pub fn run(&self, step: ShardTask, together: bool) -> Result<()> {
         let SharedShards { shards, num_steps, busy, failed, error, .. } = self.shared;
         let num_workers = if together { self.workers.len() } else { 0 };
         if num_workers > 0 {

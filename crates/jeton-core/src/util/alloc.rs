@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Returns a `Vec` of `len` copies of a value.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::Memory`].
 pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     let mut list = with_capacity(len)?;
     list.resize(len, value);
@@ -17,7 +17,7 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
 /// Returns an empty `Vec` of this capacity.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::Memory`].
 pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))?;
@@ -27,7 +27,7 @@ pub fn with_capacity<T>(capacity: usize) -> Result<Vec<T>> {
 /// Returns an empty `String` of this capacity.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::Memory`].
 pub fn string(capacity: usize) -> Result<String> {
     let mut text = String::new();
     text.try_reserve_exact(capacity).map_err(|_| Error::memory(capacity))?;
@@ -37,7 +37,7 @@ pub fn string(capacity: usize) -> Result<String> {
 /// Reserves capacity for `more` values, growing as a `Vec` does.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::Memory`].
 #[inline]
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| Error::memory(list.len().saturating_add(more).saturating_mul(size_of::<T>())))
@@ -46,7 +46,7 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
 /// Reserves capacity of a hash table for one more entry.
 ///
 /// # Errors
-/// [`ErrorKind::Memory`].
+/// [`crate::error::ErrorKind::Memory`].
 #[inline]
 pub fn reserve_slot<T>(table: &mut HashTable<T>, rehash: impl Fn(&T) -> u64) -> Result<()> {
     table.try_reserve(1, rehash).map_err(|_| Error::memory(table.capacity().saturating_mul(2 * size_of::<T>())))

@@ -31,7 +31,7 @@ impl<T: Send + Copy> BufferPool<T> {
         list
     }
 
-    /// Returns a buffer to the pool if its size is in [`POOLED_BYTES`].
+    /// Returns a buffer to the pool if its size is in `POOLED_BYTES`.
     pub fn keep(&self, list: Vec<T>) {
         if POOLED_BYTES.contains(&std::mem::size_of_val(&list[..])) {
             self.0.put(Box::new(list));

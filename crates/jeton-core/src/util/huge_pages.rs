@@ -71,7 +71,7 @@ pub unsafe fn prefault(range: PrefaultRange) {
 /// Boxed slice, in huge pages if it fills at least half of one.
 ///
 /// Invariant: `start` is the first of `len` initialized values that belong to this value alone: an allocation with
-/// [`HugeVec::layout`] of `len`, or none where that has no size.
+/// `HugeVec::layout` of `len`, or none where that has no size.
 pub struct HugeVec<T: Copy> {
     start: NonNull<T>,
     len: usize,

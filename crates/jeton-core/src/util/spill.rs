@@ -17,7 +17,7 @@
 //! creates the files.
 //!
 //! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes it (see
-//! [`Shared::mappings`]); the system alone manages the pages of mapped files there.
+//! `Shared::mappings`); the system alone manages the pages of mapped files there.
 //!
 //! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; they manage
 //! mapped pages alone.
@@ -284,7 +284,7 @@ impl<T: Copy> SpillVec<T> {
     /// Reserves capacity for `more` values.
     ///
     /// # Errors
-    /// [`ErrorKind::MemoryLimit`]; of the system: the disk is full. The vector is unchanged.
+    /// [`ErrorKind::Memory`]; of the system: the disk is full. The vector is unchanged.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         if self.capacity - self.len < more {

@@ -144,14 +144,14 @@ pub struct Alphabet {
     chars: HashMap<(char, bool), u32>,
     mark: u32,
     unk: Option<u32>,
-    unknown: Unknown,
+    unknown: UnknownSymbol,
     inside: HashMap<(char, bool), u32>, // with a prefix: the symbols that are not the first of a pretoken
     prefix: Option<Box<str>>,
 }
 
 /// Handling of characters without a symbol, beyond the unknown token.
 #[derive(Debug, Clone, Default)]
-struct Unknown {
+struct UnknownSymbol {
     fused: bool,
     dropped: bool,
     bytes: Option<Box<[u32; 256]>>,
@@ -167,7 +167,7 @@ impl Alphabet {
             chars: HashMap::new(),
             mark: NO_ID,
             unk,
-            unknown: Unknown::default(),
+            unknown: UnknownSymbol::default(),
             inside: HashMap::new(),
             prefix: None,
         }

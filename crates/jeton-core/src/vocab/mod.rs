@@ -158,12 +158,12 @@ const ODD: u32 = 1 << 31;
 
 /// Range of the content of an entry.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct ContentRange {
     start: u32,
     end: u32,
 }
 
-impl Place {
+impl ContentRange {
     /// Its bytes.
     #[inline(always)]
     pub fn len(self) -> usize {
@@ -310,22 +310,22 @@ impl Vocab {
 
     /// Returns the range of the content of `id`; empty past the end.
     #[inline(always)]
-    pub fn place(&self, id: u32) -> Option<Place> {
+    pub fn place(&self, id: u32) -> Option<ContentRange> {
         match self.starts.get(id as usize..id as usize + 2) {
-            Some(&[start, end]) => Some(Place { start, end }),
+            Some(&[start, end]) => Some(ContentRange { start, end }),
             _ => None,
         }
     }
 
     /// The content that lies there.
     #[inline(always)]
-    pub fn at(&self, place: Place) -> &[u8] {
+    pub fn at(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
     /// Returns the bytes from there on, the content first.
     #[inline(always)]
-    pub fn padded(&self, place: Place) -> &[u8] {
+    pub fn padded(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]
     }
 
@@ -339,7 +339,7 @@ impl Vocab {
 
     /// A content of at most 16 bytes as a number, little-endian.
     #[inline(always)]
-    pub fn number(&self, place: Place) -> u128 {
+    pub fn number(&self, place: ContentRange) -> u128 {
         let all = self.padded(place).first_chunk().map_or(0, |&bytes| u128::from_le_bytes(bytes));
         all & u128::MAX.checked_shr(128 - 8 * place.len() as u32).unwrap_or(0)
     }

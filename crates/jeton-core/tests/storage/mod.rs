@@ -15,14 +15,14 @@ struct Disk {
 }
 
 #[derive(Debug)]
-struct Block {
+struct StorageBlock {
     words: Vec<[u64; 8]>,
     start: usize, // a multiple of a page
     bytes: usize,
     largest: usize,
 }
 
-impl Block {
+impl StorageBlock {
     fn of(bytes: usize, largest: usize) -> Result<Self> {
         if bytes > largest {
             return Err(Error::training("the disk is full"));
@@ -36,7 +36,7 @@ impl Block {
 impl Storage for Disk {
     fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         self.files.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new(Block::of(bytes, self.largest)?))
+        Ok(Arc::new(StorageBlock::of(bytes, self.largest)?))
     }
 
     fn resident(&self) -> Option<Resident> {
@@ -48,7 +48,7 @@ impl Storage for Disk {
 
 // SAFETY: the bytes are part of `words`, which is never resized, from a page on: there are 64 words of 64 bytes more
 // than `bytes` take, so a page is skipped at most. They were written by `vec!`, and nothing else uses them.
-unsafe impl Mapping for Block {
+unsafe impl Mapping for StorageBlock {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()
     }

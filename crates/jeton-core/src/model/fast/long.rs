@@ -122,7 +122,7 @@ impl Window {
 
     /// Returns true if two tokens stay unmerged side by side; None where they are too long for a window.
     #[inline(always)]
-    pub(super) fn joint(&mut self, tables: &Tables<'_>, left: u32, right: u32) -> Option<bool> {
+    pub(super) fn joint(&mut self, tables: &LongTables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
         let len = first.len() + second.len();
         if len + tables.initial.room() > WINDOW {
@@ -138,7 +138,7 @@ impl Window {
 }
 
 /// Tables that encoding reads.
-pub(super) struct Tables<'t> {
+pub(super) struct LongTables<'t> {
     pub(super) vocab: &'t Vocab,
     pub(super) initial: &'t InitialSymbols,
     pub(super) ranks: &'t Ranks,
@@ -147,13 +147,13 @@ pub(super) struct Tables<'t> {
 
 /// A window that has been encoded.
 #[derive(Default)]
-struct Known {
+struct LastWindow {
     start: usize,
     bytes: usize, // 0: none
     count: usize,
 }
 
-impl Tables<'_> {
+impl LongTables<'_> {
     /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.
     #[inline(always)]
     pub(super) fn encode_long(
@@ -167,7 +167,7 @@ impl Tables<'_> {
         let from = out.len();
         let (mut at, mut back) = (0, 1);
         let mut reached = 0; // where all before held once; up to there, giving back goes on doubling, so that it ends
-        let mut known = Known::default();
+        let mut known = LastWindow::default();
         let mut good = None; // the last joint that held
         let mut cancel = CancelCheck::new(keep_going);
         loop {
@@ -186,7 +186,7 @@ impl Tables<'_> {
                     return Ok(false);
                 }
                 let bytes = if found.bytes < rest.len() { found.bytes } else { 0 };
-                known = Known { start: at, bytes, count: window.merge(self.ranks, self.results, found.symbols) };
+                known = LastWindow { start: at, bytes, count: window.merge(self.ranks, self.results, found.symbols) };
             }
             if known.count == 0 {
                 out.truncate(from);

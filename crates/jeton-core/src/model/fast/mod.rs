@@ -23,7 +23,7 @@ use std::collections::HashSet;
 
 use self::initial_symbols::InitialSymbols;
 use self::lanes::{Rank, Work};
-use self::long::{Tables, Window};
+use self::long::{LongTables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use self::simd_min::{MinArray, PortableMin};
 use super::bpe::{self, Bpe};
@@ -36,7 +36,7 @@ use crate::util::cancel::KeepGoing;
 use crate::util::simd::{self, Detected};
 #[cfg(target_arch = "x86_64")]
 use crate::util::simd::{HasAvx2, HasAvx512};
-use crate::vocab::alphabet::{EndOfWord, Level as AlphabetLevel, Symbol};
+use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::Vocab;
 
@@ -84,7 +84,7 @@ pub struct Job {
 
 /// Range of the tokens of a job.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct TokenRange {
     /// First token in the caller's list.
     pub start: u32,
     /// Number of tokens; 0 for the slow path.
@@ -144,13 +144,13 @@ impl Fast {
             Model::Bpe(model) => {
                 let alphabet = &model.alphabet;
                 let results = match model.ranks {
-                    bpe::Ranks::Merges => results(pairs)?,
-                    bpe::Ranks::Tokens => Vec::new(),
+                    bpe::RankOrder::Merges => results(pairs)?,
+                    bpe::RankOrder::Tokens => Vec::new(),
                 };
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
                 let initial = match alphabet.level {
-                    AlphabetLevel::Byte => InitialSymbols::of_bytes(vocab, model, pairs, &ranks, &results),
-                    AlphabetLevel::Char => InitialSymbols::of_characters(symbol, &ranks),
+                    Level::Byte => InitialSymbols::of_bytes(vocab, model, pairs, &ranks, &results),
+                    Level::Char => InitialSymbols::of_characters(symbol, &ranks),
                 };
                 Some(Self { ranks, results, initial, apart: Apart::default() })
             }
@@ -185,9 +185,9 @@ impl Fast {
             text.extend_from_slice(content);
             ids.push(id);
         }
-        let (mut tokens, mut found) = (Vec::new(), vec![Found::default(); ids.len()]);
+        let (mut tokens, mut found) = (Vec::new(), vec![TokenRange::default(); ids.len()]);
         self.merge(vocab, &text, &jobs, keep_going, &mut Bench::default(), &mut tokens, &mut found)?;
-        let is_own = |&(id, found): &(u32, Found)| found.len == 1 && tokens[found.start as usize] == id;
+        let is_own = |&(id, found): &(u32, TokenRange)| found.len == 1 && tokens[found.start as usize] == id;
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
@@ -223,7 +223,7 @@ impl Fast {
         keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
-        found: &mut [Found],
+        found: &mut [TokenRange],
     ) -> Result<()> {
         match simd::detected() {
             #[cfg(target_arch = "x86_64")]
@@ -261,10 +261,10 @@ impl Fast {
         keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
-        found: &mut [Found],
+        found: &mut [TokenRange],
     ) -> Result<()> {
-        use simd_min::Avx2;
-        self.merge_at::<Avx2<2>, Avx2<4>, Avx2<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
+        use simd_min::Avx2Min;
+        self.merge_at::<Avx2Min<2>, Avx2Min<4>, Avx2Min<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -279,10 +279,12 @@ impl Fast {
         keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
-        found: &mut [Found],
+        found: &mut [TokenRange],
     ) -> Result<()> {
-        use simd_min::Avx512;
-        self.merge_at::<Avx512<1>, Avx512<2>, Avx512<4>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
+        use simd_min::Avx512Min;
+        self.merge_at::<Avx512Min<1>, Avx512Min<2>, Avx512Min<4>>(
+            proof, vocab, text, jobs, keep_going, bench, tokens, found,
+        )
     }
 
     #[inline(always)]
@@ -296,7 +298,7 @@ impl Fast {
         keep_going: KeepGoing<'_>,
         bench: &mut Bench,
         tokens: &mut Vec<u32>,
-        found: &mut [Found],
+        found: &mut [TokenRange],
     ) -> Result<()> {
         let Bench { work, slots, window, joint } = bench;
         work.clear();
@@ -311,9 +313,9 @@ impl Fast {
                     continue;
                 }
                 let start = tokens.len();
-                let tables = Tables { vocab, initial: &self.initial, ranks: &self.ranks, results: &self.results };
+                let tables = LongTables { vocab, initial: &self.initial, ranks: &self.ranks, results: &self.results };
                 if tables.encode_long(pretoken, window, joint, keep_going, tokens)? {
-                    found[job.slot as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+                    found[job.slot as usize] = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
                 continue;
             }
@@ -355,7 +357,7 @@ impl Fast {
         work: &mut Work,
         slots: &mut Vec<u32>,
         tokens: &mut Vec<u32>,
-        found: &mut [Found],
+        found: &mut [TokenRange],
     ) {
         work.merge::<Small, Middle, Large>(proof, &self.ranks, &self.results, |index, symbols, mut places| {
             let start = tokens.len();
@@ -363,7 +365,7 @@ impl Fast {
                 tokens.push(symbols[places.trailing_zeros() as usize]);
                 places &= places - 1;
             }
-            found[slots[index] as usize] = Found { start: start as u32, len: (tokens.len() - start) as u32 };
+            found[slots[index] as usize] = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
         });
         work.clear();
         slots.clear();
@@ -402,7 +404,7 @@ mod tests {
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
         let Fast { ranks, results, initial, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
-        let tables = Tables { vocab: &vocab, initial, ranks, results };
+        let tables = LongTables { vocab: &vocab, initial, ranks, results };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
     }

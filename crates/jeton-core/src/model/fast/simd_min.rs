@@ -45,7 +45,7 @@ impl<const N: usize> MinArray for PortableMin<N> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512};
+pub(super) use x86::{Avx2Min, Avx512Min};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -56,9 +56,9 @@ mod x86 {
 
     /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx2<const N: usize>([__m256i; N]);
+    pub(in super::super) struct Avx2Min<const N: usize>([__m256i; N]);
 
-    impl<const N: usize> MinArray for Avx2<N> {
+    impl<const N: usize> MinArray for Avx2Min<N> {
         type Proof = HasAvx2;
 
         #[inline(always)]
@@ -109,9 +109,9 @@ mod x86 {
     /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof,
     /// too.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx512<const N: usize>([__m512i; N]);
+    pub(in super::super) struct Avx512Min<const N: usize>([__m512i; N]);
 
-    impl<const N: usize> MinArray for Avx512<N> {
+    impl<const N: usize> MinArray for Avx512Min<N> {
         type Proof = HasAvx512;
 
         #[inline(always)]
@@ -158,7 +158,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::util::simd::{self, Detected, Level};
+    use crate::util::simd::{self, Detected, SimdLevel};
 
     fn check<R: MinArray>(proof: R::Proof, len: usize) {
         let mut plain = [u32::MAX; 64];
@@ -181,15 +181,15 @@ mod tests {
         check::<PortableMin<64>>((), 64);
         #[cfg(target_arch = "x86_64")]
         {
-            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
-                check::<Avx2<2>>(proof, 16);
-                check::<Avx2<4>>(proof, 32);
-                check::<Avx2<8>>(proof, 64);
+            if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {
+                check::<Avx2Min<2>>(proof, 16);
+                check::<Avx2Min<4>>(proof, 32);
+                check::<Avx2Min<8>>(proof, 64);
             }
             if let Detected::Avx512(proof) = simd::detected() {
-                check::<Avx512<1>>(proof, 16);
-                check::<Avx512<2>>(proof, 32);
-                check::<Avx512<4>>(proof, 64);
+                check::<Avx512Min<1>>(proof, 16);
+                check::<Avx512Min<2>>(proof, 32);
+                check::<Avx512Min<4>>(proof, 64);
             }
         }
     }

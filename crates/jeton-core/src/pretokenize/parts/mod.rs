@@ -23,7 +23,7 @@ mod ruby;
 use serde::Deserialize;
 
 use super::patterns::to_oniguruma;
-use super::pretokenizer::{Kind, Pretokenizer};
+use super::pretokenizer::{PatternKind, Pretokenizer};
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -33,10 +33,10 @@ use rewrite::Metaspace;
 
 /// One pre-tokenizer of HF's, or a pattern of ours.
 #[derive(Debug, Clone)]
-pub struct Splitter(Part);
+pub struct Splitter(SplitterKind);
 
 #[derive(Debug, Clone)]
-enum Part {
+enum SplitterKind {
     Bert,
     ByteLevel { add_prefix_space: bool, pattern: Option<Pretokenizer> },
     Delimiter(char),
@@ -46,14 +46,14 @@ enum Part {
     Pattern(Pretokenizer),
     Punctuation(Behavior),
     Scripts,
-    Split { finder: Finder, behavior: Behavior, invert: bool },
+    Split { finder: SplitPattern, behavior: Behavior, invert: bool },
     Whitespace,
     WhitespaceSplit,
 }
 
 /// Pattern of a Split.
 #[derive(Debug, Clone)]
-enum Finder {
+enum SplitPattern {
     Text(String),
     Regex(Pretokenizer),
 }
@@ -61,7 +61,7 @@ enum Finder {
 /// A part as `tokenizer.json` spells it.
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Spelled {
+enum SplitterJson {
     BertPreTokenizer,
     ByteLevel {
         add_prefix_space: bool,
@@ -78,7 +78,7 @@ enum Spelled {
         #[serde(default = "five")]
         length: usize,
     },
-    Metaspace(rewrite::Spelled),
+    Metaspace(rewrite::MetaspaceJson),
     Pattern {
         name: Option<String>,
         regex: Option<String>,
@@ -121,14 +121,14 @@ fn isolated() -> Behavior {
 /// `Config` with the construct whose meaning cannot be kept.
 pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
     if let Some(named) = super::patterns::NAMED.iter().find(|named| named.oniguruma == regex) {
-        return Ok(Pretokenizer(Kind::Named(named)));
+        return Ok(Pretokenizer(PatternKind::Named(named)));
     }
     let refused = |what: String| Error::config(format!("the regex `{regex}` holds {what}, which is not carried over"));
     let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then it means the same in both
     let text = if same { regex.to_owned() } else { ruby::read(regex).map_err(refused)? };
     let pattern = Pretokenizer::regex(&text)?;
     match &pattern.0 {
-        Kind::Regex(compiled) if compiled.can_be_empty() => Err(refused("a match of the empty text".to_owned())),
+        PatternKind::Regex(compiled) if compiled.can_be_empty() => Err(refused("a match of the empty text".to_owned())),
         _ => Ok(pattern),
     }
 }
@@ -141,34 +141,38 @@ impl Splitter {
     /// `Config` for a part that there is not, options that do not fit, and a regex that cannot be carried over.
     pub fn from_json(part: &str) -> Result<Self> {
         let wrong = |why: &dyn std::fmt::Display| Error::config(format!("the pre-tokenizer {part}: {why}"));
-        let spelled: Spelled = serde_json::from_str(part).map_err(|error| wrong(&error))?;
+        let spelled: SplitterJson = serde_json::from_str(part).map_err(|error| wrong(&error))?;
         Ok(Self(match spelled {
-            Spelled::BertPreTokenizer => Part::Bert,
-            Spelled::ByteLevel { add_prefix_space, use_regex } => {
-                Part::ByteLevel { add_prefix_space, pattern: Pretokenizer::named("gpt2").filter(|_| use_regex) }
+            SplitterJson::BertPreTokenizer => SplitterKind::Bert,
+            SplitterJson::ByteLevel { add_prefix_space, use_regex } => {
+                SplitterKind::ByteLevel { add_prefix_space, pattern: Pretokenizer::named("gpt2").filter(|_| use_regex) }
             }
-            Spelled::CharDelimiterSplit { delimiter } => Part::Delimiter(delimiter),
-            Spelled::Digits { individual_digits: true } => Part::Digits(Behavior::Isolated),
-            Spelled::Digits { individual_digits: false } => Part::Digits(Behavior::Contiguous),
-            Spelled::FixedLength { length: 0 } => return Err(wrong(&"pieces of no characters")),
-            Spelled::FixedLength { length } => Part::FixedLength(length),
-            Spelled::Metaspace(spelled) => Part::Metaspace(Metaspace::new(spelled).map_err(|why| wrong(&why))?),
-            Spelled::Pattern { name: Some(name), regex: None } => {
-                Part::Pattern(Pretokenizer::named(&name).ok_or_else(|| wrong(&"there is no pattern of that name"))?)
+            SplitterJson::CharDelimiterSplit { delimiter } => SplitterKind::Delimiter(delimiter),
+            SplitterJson::Digits { individual_digits: true } => SplitterKind::Digits(Behavior::Isolated),
+            SplitterJson::Digits { individual_digits: false } => SplitterKind::Digits(Behavior::Contiguous),
+            SplitterJson::FixedLength { length: 0 } => return Err(wrong(&"pieces of no characters")),
+            SplitterJson::FixedLength { length } => SplitterKind::FixedLength(length),
+            SplitterJson::Metaspace(spelled) => {
+                SplitterKind::Metaspace(Metaspace::new(spelled).map_err(|why| wrong(&why))?)
             }
-            Spelled::Pattern { name: None, regex: Some(regex) } => Part::Pattern(Pretokenizer::regex(&regex)?),
-            Spelled::Pattern { .. } => return Err(wrong(&"it needs either a name or a regex")),
-            Spelled::Punctuation { behavior } => Part::Punctuation(behavior),
-            Spelled::Split { pattern, behavior, invert } => {
+            SplitterJson::Pattern { name: Some(name), regex: None } => SplitterKind::Pattern(
+                Pretokenizer::named(&name).ok_or_else(|| wrong(&"there is no pattern of that name"))?,
+            ),
+            SplitterJson::Pattern { name: None, regex: Some(regex) } => {
+                SplitterKind::Pattern(Pretokenizer::regex(&regex)?)
+            }
+            SplitterJson::Pattern { .. } => return Err(wrong(&"it needs either a name or a regex")),
+            SplitterJson::Punctuation { behavior } => SplitterKind::Punctuation(behavior),
+            SplitterJson::Split { pattern, behavior, invert } => {
                 let finder = match pattern {
-                    SpelledPattern::String(text) => Finder::Text(text),
-                    SpelledPattern::Regex(regex) => Finder::Regex(read_oniguruma(&regex)?),
+                    SpelledPattern::String(text) => SplitPattern::Text(text),
+                    SpelledPattern::Regex(regex) => SplitPattern::Regex(read_oniguruma(&regex)?),
                 };
-                Part::Split { finder, behavior, invert }
+                SplitterKind::Split { finder, behavior, invert }
             }
-            Spelled::UnicodeScripts => Part::Scripts,
-            Spelled::Whitespace => Part::Whitespace,
-            Spelled::WhitespaceSplit => Part::WhitespaceSplit,
+            SplitterJson::UnicodeScripts => SplitterKind::Scripts,
+            SplitterJson::Whitespace => SplitterKind::Whitespace,
+            SplitterJson::WhitespaceSplit => SplitterKind::WhitespaceSplit,
         }))
     }
 
@@ -186,15 +190,17 @@ impl Splitter {
     /// isolated matches.
     pub fn as_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
-            Part::Pattern(pattern) => Some(pattern),
-            Part::Split { finder: Finder::Regex(pattern), behavior: Behavior::Isolated, .. } => Some(pattern),
+            SplitterKind::Pattern(pattern) => Some(pattern),
+            SplitterKind::Split { finder: SplitPattern::Regex(pattern), behavior: Behavior::Isolated, .. } => {
+                Some(pattern)
+            }
             _ => None,
         }
     }
 
     /// Returns true if it must know which chunk starts the input, so that tracing must be on.
     pub fn needs_origins(&self) -> bool {
-        matches!(&self.0, Part::Metaspace(metaspace) if metaspace.needs_origins())
+        matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
     /// Cuts every free piece of a draft, and rewrites it where the part does so.
@@ -204,12 +210,12 @@ impl Splitter {
     pub fn apply(&self, aligned: &mut AlignedText, keep_going: KeepGoing<'_>) -> Result<()> {
         let cancel = &mut CancelCheck::new(keep_going);
         match &self.0 {
-            Part::Bert => {
+            SplitterKind::Bert => {
                 at_characters(aligned, Behavior::Removed, cancel, char::is_whitespace)?;
                 let punctuation = characters::punctuation();
                 at_characters(aligned, Behavior::Isolated, cancel, |c| punctuation.has(c))
             }
-            Part::ByteLevel { add_prefix_space, pattern } => {
+            SplitterKind::ByteLevel { add_prefix_space, pattern } => {
                 if *add_prefix_space {
                     rewrite::add_prefix_space(aligned)?;
                 }
@@ -218,20 +224,22 @@ impl Splitter {
                 }
                 rewrite::to_byte_alphabet(aligned, cancel)
             }
-            Part::Delimiter(delimiter) => at_characters(aligned, Behavior::Removed, cancel, |c| c == *delimiter),
-            Part::Digits(behavior) => {
+            SplitterKind::Delimiter(delimiter) => {
+                at_characters(aligned, Behavior::Removed, cancel, |c| c == *delimiter)
+            }
+            SplitterKind::Digits(behavior) => {
                 let number = characters::number();
                 at_characters(aligned, *behavior, cancel, |c| number.has(c))
             }
-            Part::FixedLength(length) => every(*length, aligned, cancel),
-            Part::Metaspace(metaspace) => {
+            SplitterKind::FixedLength(length) => every(*length, aligned, cancel),
+            SplitterKind::Metaspace(metaspace) => {
                 metaspace.rewrite(aligned, cancel)?;
                 match metaspace.split() {
                     Some(mark) => at_characters(aligned, Behavior::MergedWithNext, cancel, |c| c == mark),
                     None => Ok(()),
                 }
             }
-            Part::Pattern(pattern) => aligned.cut(|place, text, parts| {
+            SplitterKind::Pattern(pattern) => aligned.cut(|place, text, parts| {
                 if !pattern.leaves_gaps() && is_one_character(text) {
                     parts.push(0, text.len(), None);
                     return Ok(());
@@ -243,19 +251,19 @@ impl Splitter {
                 }
                 Ok(())
             }),
-            Part::Punctuation(behavior) => {
+            SplitterKind::Punctuation(behavior) => {
                 let punctuation = characters::punctuation();
                 at_characters(aligned, *behavior, cancel, |c| punctuation.has(c))
             }
-            Part::Scripts => at_scripts(aligned, cancel),
-            Part::Split { finder: Finder::Text(text), behavior, invert } => {
+            SplitterKind::Scripts => at_scripts(aligned, cancel),
+            SplitterKind::Split { finder: SplitPattern::Text(text), behavior, invert } => {
                 at_text(aligned, text, *behavior, *invert, cancel)
             }
-            Part::Split { finder: Finder::Regex(pattern), behavior, invert } => {
+            SplitterKind::Split { finder: SplitPattern::Regex(pattern), behavior, invert } => {
                 at_matches(aligned, pattern, *behavior, *invert, cancel)
             }
-            Part::Whitespace => words_and_symbols(aligned, cancel),
-            Part::WhitespaceSplit => at_characters(aligned, Behavior::Removed, cancel, char::is_whitespace),
+            SplitterKind::Whitespace => words_and_symbols(aligned, cancel),
+            SplitterKind::WhitespaceSplit => at_characters(aligned, Behavior::Removed, cancel, char::is_whitespace),
         }
     }
 }

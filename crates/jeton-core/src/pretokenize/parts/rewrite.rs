@@ -62,7 +62,7 @@ enum PrependScheme {
 
 /// Metaspace's options, as files have them: old ones say `add_prefix_space` and `str_rep`.
 #[derive(Deserialize)]
-pub(super) struct Spelled {
+pub(super) struct MetaspaceJson {
     replacement: char,
     add_prefix_space: Option<bool>,
     prepend_scheme: Option<PrependScheme>,
@@ -78,7 +78,7 @@ pub(super) struct Metaspace {
 }
 
 impl Metaspace {
-    pub(super) fn new(spelled: Spelled) -> std::result::Result<Self, &'static str> {
+    pub(super) fn new(spelled: MetaspaceJson) -> std::result::Result<Self, &'static str> {
         let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
             (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
             // HF takes a missing scheme for "always", which `add_prefix_space` contradicts then, too.

@@ -27,7 +27,7 @@ use regex_syntax::hir::{Class, HirKind};
 /// # Errors
 /// The name of the construct whose meaning cannot be kept.
 pub(super) fn read(pattern: &str) -> Result<String, String> {
-    let mut reader = Reader { pattern, at: 0, out: String::new(), flags: Flags::default(), last: None };
+    let mut reader = PatternReader { pattern, at: 0, out: String::new(), flags: RubyFlags::default(), last: None };
     reader.alternation(0)?;
     match reader.peek() {
         None => Ok(reader.out),
@@ -70,17 +70,17 @@ const PROPERTIES: &str = "
     tagalog tailam taile taitham tamil telugu thaana thai tibetan tifinagh vai yi";
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Flags {
+struct RubyFlags {
     ignore_case: bool,
     dot_all: bool,
 }
 
 #[derive(Debug)]
-struct Reader<'p> {
+struct PatternReader<'p> {
     pattern: &'p str,
     at: usize,
     out: String,
-    flags: Flags,
+    flags: RubyFlags,
     /// The literal before, where case does not count.
     last: Option<char>,
 }
@@ -100,7 +100,7 @@ enum Member {
     Set(String),
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     fn rest(&self) -> &str {
         &self.pattern[self.at..]
     }

@@ -15,8 +15,8 @@ mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
-use crate::util::simd::block::{self, Block, Portable};
-use crate::util::simd::{self, Detected, Level};
+use crate::util::simd::block::{self, Block, PortableBlock};
+use crate::util::simd::{self, Detected, SimdLevel};
 #[cfg(target_arch = "x86_64")]
 use crate::util::simd::{HasAvx2, HasAvx512};
 use crate::vocab::merge_boundaries::{self, MergeBoundaries};
@@ -35,12 +35,12 @@ pub(crate) struct Starts {
 
 /// Finds the starts of a text, window by window.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finder {
+pub(crate) struct StartFinder {
     instructions: Detected,
     find: fn(Detected, &mut Starts, &Classes, &[u8], Option<&MergeBoundaries>),
 }
 
-impl Finder {
+impl StartFinder {
     /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where
     /// pretokens are to be cut further.
     #[inline]
@@ -215,8 +215,8 @@ fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool
 }
 
 /// The finder of a family at a level, or at the processor's if that is lower.
-pub(super) fn finder<F: Family>(level: Level) -> Finder {
-    Finder { instructions: simd::detected().at_most(level), find: find::<F> }
+pub(super) fn finder<F: Family>(level: SimdLevel) -> StartFinder {
+    StartFinder { instructions: simd::detected().at_most(level), find: find::<F> }
 }
 
 fn find<F: Family>(
@@ -233,7 +233,7 @@ fn find<F: Family>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
         Detected::Avx2(proof) => unsafe { find_avx2::<F>(proof, starts, classes, text, boundaries) },
-        Detected::Portable => starts.find::<F, Portable>((), classes, text, boundaries),
+        Detected::Portable => starts.find::<F, PortableBlock>((), classes, text, boundaries),
     }
 }
 
@@ -246,7 +246,7 @@ fn find_avx2<F: Family>(
     text: &[u8],
     boundaries: Option<&MergeBoundaries>,
 ) {
-    starts.find::<F, block::Avx2>(proof, classes, text, boundaries)
+    starts.find::<F, block::Avx2Block>(proof, classes, text, boundaries)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -258,5 +258,5 @@ fn find_avx512<F: Family>(
     text: &[u8],
     boundaries: Option<&MergeBoundaries>,
 ) {
-    starts.find::<F, block::Avx512>(proof, classes, text, boundaries)
+    starts.find::<F, block::Avx512Block>(proof, classes, text, boundaries)
 }

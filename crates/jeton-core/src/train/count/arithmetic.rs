@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use super::merge::{Dropped, Sink};
-use super::run::{Crc, Reader, Source, Writer};
+use super::run::{Crc, RunReader, RunWriter, Source};
 use super::table::Counts;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -84,7 +84,7 @@ impl Counts {
     pub fn read(input: impl Read, len: u64, end: u64, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         let (mut counts, mut pretoken) = (Self::within(memory), Vec::new());
         let mut cancel = CancelCheck::new(keep_going);
-        let mut run = Reader::new(input, len)?;
+        let mut run = RunReader::new(input, len)?;
         while let Some((count, first)) = run.next(&mut pretoken)? {
             cancel.check()?;
             if first >= end {
@@ -105,7 +105,7 @@ impl Counts {
         let mut sorted = self.copy(memory, keep_going)?;
         sorted.sort_by_bytes();
         let (mut entries, mut pretoken) = (sorted.sorted(), Vec::new());
-        let mut writer = Writer::new(out);
+        let mut writer = RunWriter::new(out);
         let mut cancel = CancelCheck::new(keep_going);
         while let Some((count, first)) = entries.next(&mut pretoken)? {
             cancel.check()?;

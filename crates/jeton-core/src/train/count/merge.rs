@@ -23,7 +23,7 @@ pub trait Sink {
     fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()>;
 }
 
-impl<W: std::io::Write> Sink for super::run::Writer<W> {
+impl<W: std::io::Write> Sink for super::run::RunWriter<W> {
     fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
         self.push(pretoken, count, first)
     }

@@ -36,17 +36,17 @@ mod worker;
 use std::sync::Mutex;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::parallel::{self, Landing, Part};
+use crate::parallel::{self, BatchPart, Landing};
 use crate::pretokenize::Pretokenizer;
-use crate::special::Matcher;
+use crate::special::AddedTokenMatcher;
 use crate::util::cancel::KeepGoing;
 use crate::util::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};
-pub use run::{Reader, Source, Writer};
+pub use run::{RunReader, RunWriter, Source};
 pub use scripts::Share;
 pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
-use worker::{Segment, Worker};
+use worker::{CountWorker, DocumentSegment};
 
 /// Bytes of text that a thread counts before all meet again.
 const ROUND: usize = 32 << 20;
@@ -66,14 +66,14 @@ pub struct Totals {
 #[derive(Debug)]
 pub struct Counter {
     stages: Stages,
-    special: Option<Matcher>,
-    workers: Vec<Worker>,
+    special: Option<AddedTokenMatcher>,
+    workers: Vec<CountWorker>,
     totals: Totals,
 }
 
 impl Counter {
     /// A counter that cuts documents at `special` tokens, then into pretokens.
-    pub fn new(stages: Stages, special: Option<Matcher>) -> Self {
+    pub fn new(stages: Stages, special: Option<AddedTokenMatcher>) -> Self {
         Self { stages, special, workers: Vec::new(), totals: Totals::default() }
     }
 
@@ -104,10 +104,10 @@ impl Counter {
         self.count(&segments, threads, watch).map_err(|error| locate(error, &segments))
     }
 
-    fn cut<'t>(&mut self, document: &'t str, index: usize, segments: &mut Vec<Segment<'t>>) {
+    fn cut<'t>(&mut self, document: &'t str, index: usize, segments: &mut Vec<DocumentSegment<'t>>) {
         let mut push = |start: usize, end: usize| {
             let place = (self.totals.bytes + start as u64) * self.stages.places_a_byte();
-            segments.push(Segment { text: &document[start..end], document: index, at: start, place });
+            segments.push(DocumentSegment { text: &document[start..end], document: index, at: start, place });
         };
         let mut start = 0;
         if let Some(special) = &self.special {
@@ -120,7 +120,12 @@ impl Counter {
         push(start, document.len());
     }
 
-    fn count(&mut self, segments: &[Segment<'_>], threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<()> {
+    fn count(
+        &mut self,
+        segments: &[DocumentSegment<'_>],
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
@@ -129,7 +134,7 @@ impl Counter {
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
         if self.workers.len() < threads {
-            self.workers.resize_with(threads, Worker::default);
+            self.workers.resize_with(threads, CountWorker::default);
         }
         let stages = &self.stages;
         let mut landing = None;
@@ -171,7 +176,7 @@ impl Counter {
         keep_going: KeepGoing<'_>,
         sink: &mut impl Sink,
     ) -> Result<Dropped> {
-        let mut tables: Vec<_> = self.workers.drain(..).map(Worker::into_counts).collect();
+        let mut tables: Vec<_> = self.workers.drain(..).map(CountWorker::into_counts).collect();
         let sorting: Vec<_> = tables.iter_mut().map(Mutex::new).collect();
         let sort = |at: usize, _: KeepGoing<'_>| {
             if let Ok(mut table) = sorting[at].lock() {
@@ -201,7 +206,7 @@ impl Counter {
         let end = self.end();
         let (mut counts, mut dropped): (Counts, Dropped);
         if runs.is_empty() {
-            counts = join::all(self.workers.into_iter().map(Worker::into_counts).collect())?;
+            counts = join::all(self.workers.into_iter().map(CountWorker::into_counts).collect())?;
             dropped = Dropped::default();
             if min_count > 1 {
                 dropped = counts.drop_rare(min_count, keep_going)?;
@@ -224,13 +229,13 @@ impl Counter {
 /// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the
 /// first.
 fn round<'t>(
-    workers: &mut [Worker],
-    group: &[Part<'t>],
+    workers: &mut [CountWorker],
+    group: &[BatchPart<'t>],
     landing: Option<Landing>,
     watch: &mut dyn FnMut() -> bool,
-    count: impl Fn(&mut Worker, &Part<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
+    count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
-    let parts: Vec<Part<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
+    let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
     // Collects the counts of each worker of this round: a part that began at a wrong boundary is undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
@@ -248,7 +253,7 @@ fn round<'t>(
 }
 
 /// The document of an error that names a byte of all segments together, and the error with the byte in that document.
-fn locate(error: Error, segments: &[Segment<'_>]) -> (usize, Error) {
+fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;
     for segment in segments {

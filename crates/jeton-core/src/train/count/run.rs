@@ -8,7 +8,7 @@
 //! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus
 //! where the pretoken appears first.
 //!
-//! Invariant: what [`Reader`] gives was checked up to there, and all of it when it says that there is no more: order,
+//! Invariant: what [`RunReader`] gives was checked up to there, and all of it when it says that there is no more: order,
 //! sums and checksum. A pretoken takes no more memory than the bytes that the file has for it.
 //!
 //! Cost: 10 to 20 bytes an entry; one pass.
@@ -30,7 +30,7 @@ pub trait Source {
     /// it appears first. None where there is no more.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for data that no [`Writer`] wrote.
+    /// Of the system; [`Error::format`] for data that no [`RunWriter`] wrote.
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
@@ -71,7 +71,7 @@ const MOST_SHARED: usize = 64;
 
 /// Writes entries, in order.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct RunWriter<W> {
     out: W,
     crc: Crc,
     last: Vec<u8>,
@@ -80,7 +80,7 @@ pub struct Writer<W> {
     bytes: Vec<u8>, // of one entry
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> RunWriter<W> {
     /// Into `out`, which should buffer.
     pub fn new(out: W) -> Self {
         Self { out, crc: Crc::NEW, last: Vec::new(), entries: 0, occurrences: 0, bytes: Vec::new() }
@@ -132,7 +132,7 @@ fn push_integer(out: &mut Vec<u8>, mut value: u64) {
 
 /// Reads entries.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct RunReader<R> {
     input: R,
     left: u64, // bytes of entries
     at: u64,
@@ -141,7 +141,7 @@ pub struct Reader<R> {
     occurrences: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> RunReader<R> {
     /// From `input`, which should buffer, and of which `len` bytes are entries and their end.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Source for Reader<R> {
+impl<R: Read> Source for RunReader<R> {
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>> {
         if self.left == 0 {
             return self.end().map(|()| None);

@@ -14,7 +14,7 @@ use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::{Added, Matcher};
+use crate::special::{Added, AddedTokenMatcher};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
 
@@ -32,7 +32,7 @@ pub enum Stages {
 pub struct Parts {
     normalizers: Vec<Normalizer>,
     splitters: Vec<Splitter>,
-    cuts: Option<Matcher>, // in normalized text
+    cuts: Option<AddedTokenMatcher>, // in normalized text
     skips: Skips,
     marks_ends: bool,
     byte_alphabet: bool, // pieces spell bytes in the byte alphabet
@@ -60,7 +60,7 @@ const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
-struct Spelled {
+struct StagesJson {
     #[serde(default)]
     normalizer: Vec<Value>,
     #[serde(default)]
@@ -89,7 +89,7 @@ impl Stages {
     /// # Errors
     /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
     pub fn from_json(stages: &str) -> Result<Self> {
-        let spelled: Spelled = serde_json::from_str(stages)
+        let spelled: StagesJson = serde_json::from_str(stages)
             .map_err(|error| Error::config(format!("the stages before counting: {error}")))?;
         let user_defined: Vec<&[u8]> = spelled.user_defined.iter().map(String::as_bytes).collect();
         let byte_alphabet = spelled.byte_level
@@ -99,7 +99,7 @@ impl Stages {
         let splitters = spelled.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>()?;
         let boundaries = spelled.boundaries.iter().map(|token| Added::plain(token.as_bytes(), BOUNDARY.0));
-        let cuts = Matcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
+        let cuts = AddedTokenMatcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
         let skips = Skips { over_bytes: spelled.skip_over_bytes, with: spelled.skip_with };
         let only = match (&normalizers[..], &splitters[..]) {
             ([], []) => Some(Pretokenizer::none()),

@@ -116,7 +116,7 @@ fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
 /// A pretoken, its count in the corpus, and its first position.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
-struct Entry {
+struct CountEntry {
     key: Key,
     count: u64,
     first: u64,
@@ -125,7 +125,7 @@ struct Entry {
 /// Distinct pretokens with their counts in the corpus.
 #[derive(Debug, Default)]
 pub struct Counts {
-    entries: SpillVec<Entry>,
+    entries: SpillVec<CountEntry>,
     arena: SpillVec<u8>,
     slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; empty until the first lookup
     end: u64,            // the place after the last
@@ -134,13 +134,13 @@ pub struct Counts {
 
 /// Keys and tags of a batch, while the lines are fetched that they need.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct KeyBatch {
     keys: [Key; BATCH],
     tags: [u32; BATCH],
     long: [u8; BATCH], // which of them are long
 }
 
-impl Default for Batch {
+impl Default for KeyBatch {
     fn default() -> Self {
         Self { keys: [Key(0); BATCH], tags: [0; BATCH], long: [0; BATCH] }
     }
@@ -170,7 +170,7 @@ impl Counts {
     /// A copy within a limit of memory.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::MemoryLimit`]; of the system, where it is in a file; `Interrupted`.
+    /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
     pub fn copy(&self, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         CancelCheck::new(keep_going).check_now()?;
         let entries = self.entries.copy(memory)?;
@@ -232,7 +232,7 @@ impl Counts {
     }
 
     #[inline(always)]
-    fn bytes<'e>(&'e self, entry: &'e Entry) -> &'e [u8] {
+    fn bytes<'e>(&'e self, entry: &'e CountEntry) -> &'e [u8] {
         if entry.key.is_long() {
             &self.arena[entry.key.place()]
         } else {
@@ -280,7 +280,7 @@ impl Counts {
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
         self.slots = HugeVec::default();
         let key = self.stored(Key::of(pretoken), pretoken)?;
-        self.entries.push(Entry { key, count, first: place })
+        self.entries.push(CountEntry { key, count, first: place })
     }
 
     fn key_and_tag(&self, pretoken: &[u8]) -> (Key, u32) {
@@ -294,7 +294,7 @@ impl Counts {
     ///
     /// # Errors
     /// As [`Counts::add`].
-    pub(super) fn add_all(&mut self, text: &[u8], bounds: &[u32], place: u64, batch: &mut Batch) -> Result<()> {
+    pub(super) fn add_all(&mut self, text: &[u8], bounds: &[u32], place: u64, batch: &mut KeyBatch) -> Result<()> {
         for from in (0..bounds.len().saturating_sub(1)).step_by(BATCH) {
             let bounds = &bounds[from..bounds.len().min(from + BATCH + 1)];
             let count = bounds.len() - 1;
@@ -348,7 +348,7 @@ impl Counts {
     #[inline]
     fn insert(&mut self, slot: usize, key: Key, tag: u32, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
         let key = self.stored(key, pretoken)?;
-        self.entries.push(Entry { key, count, first })?;
+        self.entries.push(CountEntry { key, count, first })?;
         self.slots[slot] = u64::from(tag) << 32 | self.entries.len() as u64;
         Ok(())
     }
@@ -488,7 +488,7 @@ impl Counts {
         let arena = &self.arena;
         // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins
         // with.
-        let head = |entry: &Entry| match entry.key.is_long() {
+        let head = |entry: &CountEntry| match entry.key.is_long() {
             true => {
                 let mut sixteen = [LONG; 16];
                 sixteen[..MOST].copy_from_slice(&arena[entry.key.place()][..MOST]);
@@ -576,7 +576,7 @@ impl Counts {
         Ok(numbers)
     }
 
-    fn look_up(&self, other: &Self, entries: &[Entry], numbers: &mut [u32]) {
+    fn look_up(&self, other: &Self, entries: &[CountEntry], numbers: &mut [u32]) {
         let mut tags = [0; BATCH];
         for (entries, numbers) in entries.chunks(BATCH).zip(numbers.chunks_mut(BATCH)) {
             for (tag, entry) in tags.iter_mut().zip(entries) {
@@ -617,7 +617,7 @@ impl Counts {
         }
         let before = self.arena.len();
         self.arena.extend_from_slice(&other.arena)?;
-        let moved = |mut entry: Entry| {
+        let moved = |mut entry: CountEntry| {
             if entry.key.is_long() {
                 let place = entry.key.place();
                 entry.key = Key::long(before + place.start, place.len() as u32);
@@ -642,7 +642,7 @@ impl Counts {
 /// The first place of an entry that was joined with another.
 const GONE: u64 = u64::MAX;
 
-impl Batch {
+impl KeyBatch {
     /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most
     /// [`BATCH`].
     #[inline(always)]

@@ -1,19 +1,19 @@
 //! One thread at work: the pretokens of its parts of the text, into its own table.
 //!
 //! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted
-//! together. Any other pattern is asked for one pretoken after the other. Plain version: [`Part::for_each_span`] with a
+//! together. Any other pattern is asked for one pretoken after the other. Plain version: [`BatchPart::for_each_span`] with a
 //! `dict`.
 
 use super::stages::Stages;
-use super::table::{Batch, Counts, Mark};
+use super::table::{Counts, KeyBatch, Mark};
 use crate::error::{Error, ErrorKind, Result};
-use crate::parallel::{Landing, Part};
-use crate::pretokenize::{Finder, Pretokenizer, Starts};
+use crate::parallel::{BatchPart, Landing};
+use crate::pretokenize::{Pretokenizer, StartFinder, Starts};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// A stretch of a document without special tokens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Segment<'t> {
+pub(super) struct DocumentSegment<'t> {
     pub(super) text: &'t str,
     pub(super) document: usize,
     pub(super) at: usize,  // its first byte in the document
@@ -22,23 +22,23 @@ pub(super) struct Segment<'t> {
 
 /// A thread's table, and its inputs.
 #[derive(Debug, Default)]
-pub(super) struct Worker {
+pub(super) struct CountWorker {
     counts: Counts,
     starts: Starts,
-    batch: Box<Batch>,
+    batch: Box<KeyBatch>,
     takes_back: bool,
 }
 
-impl Worker {
+impl CountWorker {
     /// Counts the pretokens that start in `part`.
     ///
     /// # Errors
     /// Errors of the stages, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
     pub(super) fn count(
         &mut self,
-        part: &Part<'_>,
+        part: &BatchPart<'_>,
         stages: &Stages,
-        segments: &[Segment<'_>],
+        segments: &[DocumentSegment<'_>],
         keep_going: KeepGoing<'_>,
     ) -> Result<Landing> {
         let mut index = part.texts().start;
@@ -72,7 +72,7 @@ impl Worker {
     /// The fast way.
     fn windows(
         &mut self,
-        finder: Finder,
+        finder: StartFinder,
         text: &str,
         from: usize,
         until: usize,

@@ -20,7 +20,7 @@ use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
-pub struct Named {
+pub struct NamedRule {
     /// A part of a character beside anything else.
     pub whole_characters: bool,
     /// Of two classes: letters with their marks, numbers, white space, others. One space may precede any.
@@ -39,7 +39,7 @@ pub struct Named {
     pub by_character: bool,
 }
 
-impl Named {
+impl NamedRule {
     /// From JSON, under the names of the fields.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Named {
     }
 }
 
-impl Rule for Named {
+impl Rule for NamedRule {
     fn allows(&self, left: &[u8], right: &[u8]) -> bool {
         self.holds(&[left, right].concat())
     }
@@ -124,7 +124,7 @@ fn num_words(spelling: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn check(rule: &Named, holds: &[&str], breaks: &[&str]) {
+    fn check(rule: &NamedRule, holds: &[&str], breaks: &[&str]) {
         for (texts, expected) in [(holds, true), (breaks, false)] {
             for text in texts {
                 assert_eq!(rule.holds(text.as_bytes()), expected, "{text:?} {rule:?}");
@@ -134,25 +134,29 @@ mod tests {
 
     #[test]
     fn what_tokens_may_be() {
-        let none = Named::default();
+        let none = NamedRule::default();
         check(&none, &["a1", "aж", "a, b"], &[]);
         check(
-            &Named { one_class: true, ..none.clone() },
+            &NamedRule { one_class: true, ..none.clone() },
             &["ab", " ab", " 12", "  ", "e\u{301}", " ,", "今の"],
             &["a1", "a b", "a ", "  a", "1,"],
         );
-        check(&Named { one_script: true, ..none.clone() }, &["ab 1", "今の", "жы", "12"], &["aж", "a今"]);
-        check(&Named { lone_punctuation: true, ..none.clone() }, &["ab", ",", "€", " a"], &[",,", " ,", "a,", "$1"]);
-        check(&Named { max_token_length: Some(3), ..none.clone() }, &["abc", "今"], &["abcd", "今a"]);
-        check(&Named { max_token_length: Some(3), by_character: true, ..none.clone() }, &["今天的"], &["今天的a"]);
-        check(&Named { max_words: Some(2), ..none.clone() }, &["a b", " a b", "a b"], &["a b c", " a b c", "a b "]);
+        check(&NamedRule { one_script: true, ..none.clone() }, &["ab 1", "今の", "жы", "12"], &["aж", "a今"]);
+        check(
+            &NamedRule { lone_punctuation: true, ..none.clone() },
+            &["ab", ",", "€", " a"],
+            &[",,", " ,", "a,", "$1"],
+        );
+        check(&NamedRule { max_token_length: Some(3), ..none.clone() }, &["abc", "今"], &["abcd", "今a"]);
+        check(&NamedRule { max_token_length: Some(3), by_character: true, ..none.clone() }, &["今天的"], &["今天的a"]);
+        check(&NamedRule { max_words: Some(2), ..none.clone() }, &["a b", " a b", "a b"], &["a b c", " a b c", "a b "]);
         let blocked = [b"ab".to_vec()].into();
-        check(&Named { blocked, ..none }, &["abc", "a"], &["ab"]);
+        check(&NamedRule { blocked, ..none }, &["abc", "a"], &["ab"]);
     }
 
     #[test]
     fn parts_of_characters_stay_among_themselves() {
-        let rule = Named { whole_characters: true, ..Named::default() };
+        let rule = NamedRule { whole_characters: true, ..NamedRule::default() };
         let [a, b, c] = [0xE4, 0xBB, 0x8A]; // 今
         for spelling in [&[a][..], &[a, b], &[a, b, c], &[b, c], &[b], &[a, b, c, a, b, c], b"ab"] {
             assert!(rule.holds(spelling), "{spelling:?}");

@@ -13,7 +13,7 @@ use crate::vocab::alphabet::WORD_START;
 /// Options for valid pieces, under SentencePiece's own names.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
-pub struct Candidates {
+pub struct PieceRules {
     /// In characters.
     pub max_sentencepiece_length: usize,
     /// A piece is of one script.
@@ -34,7 +34,7 @@ fn is_digit(c: char) -> bool {
     matches!(c, '0'..='9' | '\u{FF10}'..='\u{FF19}')
 }
 
-impl Candidates {
+impl PieceRules {
     /// Returns true if `▁` may be at position `at` of a piece of `length` characters.
     fn allows_space(&self, at: usize, length: usize) -> bool {
         let (is_first, is_last) = (at == 0, at + 1 == length);
@@ -80,7 +80,7 @@ impl Candidates {
     }
 }
 
-impl Rule for Candidates {
+impl Rule for PieceRules {
     fn allows(&self, left: &[u8], right: &[u8]) -> bool {
         match (std::str::from_utf8(left), std::str::from_utf8(right)) {
             (Ok(left), Ok(right)) => self.is_valid(left.chars().chain(right.chars())),
@@ -93,7 +93,7 @@ impl Rule for Candidates {
 mod tests {
     use super::*;
 
-    const DEFAULT: Candidates = Candidates {
+    const DEFAULT: PieceRules = PieceRules {
         max_sentencepiece_length: 4,
         split_by_unicode_script: true,
         split_by_number: true,
@@ -103,7 +103,7 @@ mod tests {
         allow_whitespace_only_pieces: false,
     };
 
-    fn check(candidates: Candidates, valid: &[&str], invalid: &[&str]) {
+    fn check(candidates: PieceRules, valid: &[&str], invalid: &[&str]) {
         for (texts, expected) in [(valid, true), (invalid, false)] {
             for text in texts {
                 assert_eq!(candidates.is_valid(text.chars()), expected, "{text} {candidates:?}");
@@ -114,13 +114,13 @@ mod tests {
     #[test]
     fn what_may_be_a_piece() {
         check(DEFAULT, &["ab", "▁a", "今の", "12", "e\u{301}a", "abcd"], &["a1", "a▁", "▁▁", "aж", "abcde", "今a"]);
-        check(Candidates { split_by_number: false, ..DEFAULT }, &["a1", "a1ж"], &["aж"]);
-        check(Candidates { split_digits: true, ..DEFAULT }, &["1", "ab"], &["12", "▁1"]);
-        check(Candidates { split_by_unicode_script: false, ..DEFAULT }, &["aж1"], &["a▁"]);
-        check(Candidates { treat_whitespace_as_suffix: true, ..DEFAULT }, &["a▁"], &["▁a", "▁▁"]);
-        check(Candidates { split_by_whitespace: false, ..DEFAULT }, &["a▁b", "▁a▁b"], &["a▁", "▁▁"]);
-        let suffix = Candidates { split_by_whitespace: false, treat_whitespace_as_suffix: true, ..DEFAULT };
+        check(PieceRules { split_by_number: false, ..DEFAULT }, &["a1", "a1ж"], &["aж"]);
+        check(PieceRules { split_digits: true, ..DEFAULT }, &["1", "ab"], &["12", "▁1"]);
+        check(PieceRules { split_by_unicode_script: false, ..DEFAULT }, &["aж1"], &["a▁"]);
+        check(PieceRules { treat_whitespace_as_suffix: true, ..DEFAULT }, &["a▁"], &["▁a", "▁▁"]);
+        check(PieceRules { split_by_whitespace: false, ..DEFAULT }, &["a▁b", "▁a▁b"], &["a▁", "▁▁"]);
+        let suffix = PieceRules { split_by_whitespace: false, treat_whitespace_as_suffix: true, ..DEFAULT };
         check(suffix, &["a▁b", "a▁"], &["▁a", "▁▁"]);
-        check(Candidates { allow_whitespace_only_pieces: true, ..DEFAULT }, &["▁▁", "▁a"], &["▁▁a", "a▁"]);
+        check(PieceRules { allow_whitespace_only_pieces: true, ..DEFAULT }, &["▁▁", "▁a"], &["▁▁a", "a▁"]);
     }
 }

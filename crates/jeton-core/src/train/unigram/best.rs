@@ -7,25 +7,25 @@
 //! Cost: one look at each piece that stands anywhere in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
-use super::expect::{for_each_chunk, Unknown};
-use super::pieces::{Node, Pieces, NONE};
+use super::expect::{for_each_chunk, UnknownPiece};
+use super::pieces::{PieceTable, TrieNode, NONE};
 use super::segments::Segments;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
 /// The best ways through one text, and room for the next.
-struct Ways {
+struct BestWays {
     best: Vec<(f64, u32, u32)>, // place -> score of the best way there; where its last piece begins, and its id
 }
 
-impl Ways {
+impl BestWays {
     /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used
     /// from the start.
     fn find(
         &mut self,
         longest: &[u32],
-        nodes: &[Node],
-        unknown: Unknown,
+        nodes: &[TrieNode],
+        unknown: UnknownPiece,
         without: u32,
         cancel: &mut CancelCheck<'_>,
     ) -> Result<()> {
@@ -71,15 +71,15 @@ impl Ways {
 /// `Interrupted`.
 pub(super) fn frequencies(
     words: &Segments,
-    pieces: &Pieces,
-    unknown: Unknown,
+    pieces: &PieceTable,
+    unknown: UnknownPiece,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<u64>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
     let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
         let mut frequencies = vec![0u64; pieces.len()];
-        let mut ways = Ways { best: Vec::new() };
+        let mut ways = BestWays { best: Vec::new() };
         for i in chunk {
             ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, cancel)?;
             for id in ways.pieces().filter(|&id| id != NONE) {
@@ -113,12 +113,12 @@ pub(super) struct Alternative {
 /// # Errors
 /// `Interrupted`.
 pub(super) fn alternatives(
-    pieces: &Pieces,
-    unknown: Unknown,
+    pieces: &PieceTable,
+    unknown: UnknownPiece,
     cancel: &mut CancelCheck<'_>,
 ) -> Result<Vec<Option<Alternative>>> {
     let nodes = pieces.nodes(pieces.scores.iter().copied());
-    let mut ways = Ways { best: Vec::new() };
+    let mut ways = BestWays { best: Vec::new() };
     let mut found = Vec::with_capacity(pieces.len());
     for (id, &(at, length)) in (0..).zip(&pieces.spans) {
         if length == 1 {

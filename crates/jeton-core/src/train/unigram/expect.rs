@@ -17,7 +17,7 @@
 use std::ops::Range;
 
 use super::numbers::exp;
-use super::pieces::{Node, Pieces, NONE};
+use super::pieces::{PieceTable, TrieNode, NONE};
 use super::segments::Segments;
 use crate::error::Result;
 use crate::parallel;
@@ -60,7 +60,7 @@ pub(super) fn for_each_chunk<R: Send>(
 
 /// A character that is no piece, in a segmentation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unknown {
+pub(super) struct UnknownPiece {
     pub score: f64,
     /// The piece for which it is counted; [`NONE`]: it is not.
     pub id: u32,
@@ -74,8 +74,8 @@ pub(super) struct Unknown {
 /// `Interrupted`.
 pub(super) fn expected(
     words: &Segments,
-    pieces: &Pieces,
-    unknown: Unknown,
+    pieces: &PieceTable,
+    unknown: UnknownPiece,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<f64>> {
@@ -99,26 +99,26 @@ pub(super) fn expected(
 }
 
 /// A piece in the segment at hand.
-struct Edge {
+struct PieceEdge {
     id: u32, // NONE: not counted
     end: u32,
     probability: f64,
 }
 
 struct Sums<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [TrieNode],
     unknown: f64,
     unknown_id: u32,
     expected: Vec<f64>, // piece -> how often
     alpha: Vec<f64>,    // place -> sum over the segmentations up to it, times SMALL^-power
     powers: Vec<i32>,
     rest: Vec<f64>, // place -> sum over those after it, over the whole, times SMALL^power
-    edges: Vec<Edge>,
+    edges: Vec<PieceEdge>,
     ends: Vec<usize>, // place -> where its edges end
 }
 
 impl<'a> Sums<'a> {
-    fn new(nodes: &'a [Node], unknown: f64, unknown_id: u32) -> Self {
+    fn new(nodes: &'a [TrieNode], unknown: f64, unknown_id: u32) -> Self {
         Self {
             nodes,
             unknown,
@@ -171,13 +171,13 @@ impl<'a> Sums<'a> {
                 self.alpha[end] += so_far * node.value;
                 reached = reached.max(end);
                 is_known |= node.length == 1;
-                self.edges.push(Edge { id, end: end as u32, probability: node.value });
+                self.edges.push(PieceEdge { id, end: end as u32, probability: node.value });
                 id = node.parent;
             }
             if !is_known {
                 self.alpha[start + 1] += so_far * self.unknown;
                 reached = reached.max(start + 1);
-                self.edges.push(Edge { id: self.unknown_id, end: start as u32 + 1, probability: self.unknown });
+                self.edges.push(PieceEdge { id: self.unknown_id, end: start as u32 + 1, probability: self.unknown });
             }
             self.ends.push(self.edges.len());
         }

@@ -36,18 +36,18 @@ use super::count::Counts;
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::util::cancel::CancelCheck;
-use expect::Unknown;
+use expect::UnknownPiece;
 use numbers::digamma;
 pub use options::UnigramOptions;
-use pieces::{Pieces, NONE};
+use pieces::{PieceTable, NONE};
 pub use prune::Scored;
 use segments::Segments;
 use suffixes::Suffixes;
-pub use valid::Limits;
+pub use valid::PieceLimits;
 
 /// Result of training.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Model {
+pub struct UnigramResult {
     /// Pieces and scores, best first.
     pub pieces: Vec<Scored>,
     /// Number of them that are required, because they are characters.
@@ -77,7 +77,7 @@ pub fn learn(
     options: &UnigramOptions,
     threads: usize,
     watch: &mut dyn FnMut(usize) -> bool,
-) -> Result<Model> {
+) -> Result<UnigramResult> {
     let threads = threads.max(1);
     let read = |_: usize, keep_going: &dyn Fn() -> bool| Segments::new(counts, options, keep_going);
     let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
@@ -94,14 +94,14 @@ pub fn learn(
         )));
     }
     let suffixes = Suffixes::new(&words, options.num_seeds(), threads, &mut || watch(0))?;
-    let pieces = Pieces::new(&words, &suffixes);
+    let pieces = PieceTable::new(&words, &suffixes);
     drop(suffixes);
     let num_seeds = pieces.len();
-    let mut learner = Learner { words: &words, options, threads, pieces };
+    let mut learner = UnigramLearner { words: &words, options, threads, pieces };
     let num_rounds = learner.run(watch)?;
     let size = options.vocab_size - options.num_reserved;
     let pieces = prune::finish(&words, &learner.pieces, size, options.single_precision);
-    Ok(Model { pieces, num_characters, num_seeds, num_rounds })
+    Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds })
 }
 
 /// The result of the only job.
@@ -109,14 +109,14 @@ fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
     done.pop().unwrap_or_else(|| Err(Error::training("a worker thread stopped unexpectedly")))
 }
 
-struct Learner<'a> {
+struct UnigramLearner<'a> {
     words: &'a Segments,
     options: &'a UnigramOptions,
     threads: usize,
-    pieces: Pieces,
+    pieces: PieceTable,
 }
 
-impl Learner<'_> {
+impl UnigramLearner<'_> {
     /// EM and pruning in turns. Returns how many turns it took.
     fn run(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<usize> {
         let wanted = (self.options.vocab_size as f64 * MORE) as usize;
@@ -138,7 +138,7 @@ impl Learner<'_> {
     }
 
     /// Characters that are no piece.
-    fn unknown(&self) -> Unknown {
+    fn unknown(&self) -> UnknownPiece {
         let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
             (0..).zip(characters).max_by_key(|&(symbol, &(_, count))| (count, std::cmp::Reverse(symbol)));
@@ -147,7 +147,7 @@ impl Learner<'_> {
         };
         let id = if self.options.bug_compatible { self.pieces.spans.iter().position(is_it) } else { None };
         let worst = self.pieces.scores.iter().copied().fold(f64::INFINITY, f64::min);
-        Unknown { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
+        UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
     /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     pub(super) fn options(vocab_size: usize) -> UnigramOptions {
-        let limits = Limits {
+        let limits = PieceLimits {
             max_sentencepiece_length: 16,
             split_by_unicode_script: true,
             split_by_number: true,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::valid::{self, Limits};
+use super::valid::{self, PieceLimits};
 use crate::error::{Error, Result};
 
 /// UnigramOptions, by the names of SentencePiece's where it has them.
@@ -37,7 +37,7 @@ pub struct UnigramOptions {
     pub single_precision: bool,
     /// UnigramOptions for valid pieces.
     #[serde(flatten)]
-    pub limits: Limits,
+    pub limits: PieceLimits,
 }
 
 impl UnigramOptions {

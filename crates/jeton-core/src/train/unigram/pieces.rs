@@ -18,7 +18,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Properties of a piece for a walk along the text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct TrieNode {
     /// Its probability, or its score: the terms that the walk adds.
     pub value: f64,
     /// The longest piece that begins it.
@@ -29,7 +29,7 @@ pub(super) struct Node {
 
 /// All pieces.
 #[derive(Debug, Clone)]
-pub(super) struct Pieces {
+pub(super) struct PieceTable {
     /// place in `Segments::symbols` -> the longest piece there
     pub longest: Vec<u32>,
     /// piece -> the logarithm of its probability
@@ -39,7 +39,7 @@ pub(super) struct Pieces {
     parents: Vec<u32>,
 }
 
-impl Pieces {
+impl PieceTable {
     /// All characters and the candidates, each as probable as it is frequent and long.
     pub fn new(words: &Segments, suffixes: &Suffixes) -> Self {
         let num = words.characters.len() + suffixes.candidates.len();
@@ -79,9 +79,9 @@ impl Pieces {
     }
 
     /// For walks that add up `values`, one for each piece.
-    pub fn nodes(&self, values: impl Iterator<Item = f64>) -> Vec<Node> {
+    pub fn nodes(&self, values: impl Iterator<Item = f64>) -> Vec<TrieNode> {
         let shapes = self.parents.iter().zip(&self.spans);
-        values.zip(shapes).map(|(value, (&parent, &(_, length)))| Node { value, parent, length }).collect()
+        values.zip(shapes).map(|(value, (&parent, &(_, length)))| TrieNode { value, parent, length }).collect()
     }
 
     /// Drops all pieces but those for which `keep` says so.

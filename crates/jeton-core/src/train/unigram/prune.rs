@@ -11,11 +11,11 @@
 
 use super::best::Alternative;
 use super::numbers::ln;
-use super::pieces::{Pieces, NONE};
+use super::pieces::{PieceTable, NONE};
 use super::segments::Segments;
 
 /// Drops pieces until `most` are left, or more where more have no alternative.
-pub(super) fn prune(pieces: &mut Pieces, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
+pub(super) fn prune(pieces: &mut PieceTable, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
     let total: f64 = frequencies.iter().map(|&frequency| frequency as f64).sum();
     let mut keep = vec![false; pieces.len()];
     let mut losses: Vec<(f64, usize)> = Vec::new();
@@ -54,7 +54,7 @@ const STEP: f64 = 0.0001;
 
 /// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`:
 /// scores are rounded to 32 bits.
-pub(super) fn finish(words: &Segments, pieces: &Pieces, size: usize, single: bool) -> Vec<Scored> {
+pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;
     let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);

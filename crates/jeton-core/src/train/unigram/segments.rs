@@ -16,13 +16,13 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::options::UnigramOptions;
-use super::valid::{Class, UNKNOWN};
+use super::valid::{CharClass, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::train::count::{Counts, END_OF_TEXT};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// A character of the text, by its index in [`Segments::characters`].
-pub(super) type Symbol = u32;
+pub(super) type CharIndex = u32;
 
 /// Different characters follow, or a word ends and what follows is not known.
 pub(super) const MANY: u32 = u32::MAX;
@@ -45,7 +45,7 @@ pub(super) struct Segments {
     /// Characters that must be pieces, in order, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, one after the other.
-    pub symbols: Vec<Symbol>,
+    pub symbols: Vec<CharIndex>,
     /// Start of each segment in `symbols`; one more at the end.
     pub starts: Vec<u32>,
     /// Count of each segment in the corpus.
@@ -70,7 +70,7 @@ impl Segments {
         let end = if options.bug_compatible && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
         let mut cancel = CancelCheck::new(keep_going);
         let (characters, num_rare) = characters(counts, options, &mut cancel)?;
-        let mut known = Known { of: vec![(Symbol::MAX, UNKNOWN); CODE_POINTS] };
+        let mut known = SymbolTable { of: vec![(CharIndex::MAX, UNKNOWN); CODE_POINTS] };
         for (&(c, _), symbol) in characters.iter().zip(0..) {
             known.of[c as usize] = (symbol, limits.class(c));
         }
@@ -117,7 +117,7 @@ impl Segments {
     }
 
     /// A character as what follows something else.
-    pub fn follower(&self, symbol: Symbol) -> u32 {
+    pub fn follower(&self, symbol: CharIndex) -> u32 {
         follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }
 
@@ -133,8 +133,8 @@ impl Segments {
 }
 
 /// code point -> symbol and class; a table, for it is asked for every character of every word.
-struct Known {
-    of: Vec<(Symbol, Class)>,
+struct SymbolTable {
+    of: Vec<(CharIndex, CharClass)>,
 }
 
 const CODE_POINTS: usize = char::MAX as usize + 1;
@@ -197,9 +197,14 @@ fn characters(
 }
 
 /// The segments of all words, each with what follows it.
-fn segments(counts: &Counts, known: &Known, options: &UnigramOptions, cancel: &mut CancelCheck<'_>) -> Result<Counts> {
+fn segments(
+    counts: &Counts,
+    known: &SymbolTable,
+    options: &UnigramOptions,
+    cancel: &mut CancelCheck<'_>,
+) -> Result<Counts> {
     let mut segments = Counts::default();
-    let (mut starts, mut classes, mut key): (Vec<usize>, Vec<Class>, Vec<u8>) = Default::default();
+    let (mut starts, mut classes, mut key): (Vec<usize>, Vec<CharClass>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
         starts.clear();
         classes.clear();
@@ -242,17 +247,17 @@ fn segments(counts: &Counts, known: &Known, options: &UnigramOptions, cancel: &m
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-    use super::super::valid::Limits;
+    use super::super::valid::PieceLimits;
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: PieceLimits = PieceLimits {
         max_sentencepiece_length: 16,
         split_by_unicode_script: true,
         split_by_number: true,
         split_digits: false,
     };
 
-    fn cut(words: &[(&str, u64)], coverage: f32, limits: &Limits) -> Vec<(String, u64)> {
+    fn cut(words: &[(&str, u64)], coverage: f32, limits: &PieceLimits) -> Vec<(String, u64)> {
         let mut counts = Counts::default();
         words.iter().for_each(|&(word, count)| counts.add(word.as_bytes(), count).unwrap());
         let words = Segments::new(
@@ -281,9 +286,9 @@ mod tests {
 
     #[test]
     fn digits_may_be_alone_or_go_with_all() {
-        let split = Limits { split_digits: true, ..LIMITS };
+        let split = PieceLimits { split_digits: true, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &split), [("1", 1), ("2", 1), ("a", 1)].map(|(w, n)| (w.to_owned(), n)));
-        let joined = Limits { split_by_number: false, ..LIMITS };
+        let joined = PieceLimits { split_by_number: false, ..LIMITS };
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 

@@ -17,7 +17,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::segments::{Segments, Symbol, MANY};
+use super::segments::{CharIndex, Segments, MANY};
 use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -30,7 +30,7 @@ const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
 /// A substring: the suffixes `first..=last` of a group of jobs begin with its `length` characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct SeedCandidate {
     /// Occurrences times length.
     pub score: u64,
     pub length: u32,
@@ -39,7 +39,7 @@ pub(super) struct Candidate {
     pub last: u32,
 }
 
-impl Candidate {
+impl SeedCandidate {
     /// The best first: the score, then the longer, then the one that comes first in the order of strings.
     fn order(&self) -> impl Ord {
         (Reverse(self.score), Reverse(self.length), self.job, self.first)
@@ -51,7 +51,7 @@ pub(super) struct Suffixes {
     /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
     /// In lexicographic order: a prefix precedes its extensions.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<SeedCandidate>,
 }
 
 impl Suffixes {
@@ -60,7 +60,7 @@ impl Suffixes {
     /// # Errors
     /// `Interrupted`.
     pub fn new(words: &Segments, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
-        let text = Text::new(words);
+        let text = SuffixText::new(words);
         let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
         let groups = groups(&sizes, words.symbols.len());
@@ -97,14 +97,14 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 }
 
 /// The text, and what suffixes ask about a place in it.
-struct Text<'a> {
+struct SuffixText<'a> {
     words: &'a Segments,
     left: Vec<u8>,     // characters left in the segment, up to 255
     segment: Vec<u32>, // the segment's number
     bits: u32,         // of a symbol, if several make a number; 0 after the end
 }
 
-impl<'a> Text<'a> {
+impl<'a> SuffixText<'a> {
     fn new(words: &'a Segments) -> Self {
         let mut left = vec![0; words.symbols.len()];
         let mut segment = vec![0; words.symbols.len()];
@@ -129,7 +129,7 @@ impl<'a> Text<'a> {
         usize::from(self.words.longest[at].saturating_add(1).min(self.left[at]))
     }
 
-    fn symbol(&self, at: u32, depth: usize) -> Symbol {
+    fn symbol(&self, at: u32, depth: usize) -> CharIndex {
         self.words.symbols[at as usize + depth]
     }
 
@@ -199,7 +199,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the followers of the first `length` characters of a node with the suffix `at`.
-    fn next(&self, at: u32, node: &Open, length: usize) -> u32 {
+    fn next(&self, at: u32, node: &OpenNode, length: usize) -> u32 {
         if node.length == length {
             return node.next;
         }
@@ -207,9 +207,9 @@ impl<'a> Text<'a> {
     }
 
     /// A node, and one in it that has come to its end with the suffix `at`.
-    fn joined(&self, node: Open, ended: &Open, at: u32) -> Open {
+    fn joined(&self, node: OpenNode, ended: &OpenNode, at: u32) -> OpenNode {
         let next = if self.next(at, ended, node.length) == node.next { node.next } else { MANY };
-        Open { count: node.count.saturating_add(ended.count), next, ..node }
+        OpenNode { count: node.count.saturating_add(ended.count), next, ..node }
     }
 
     /// The best substrings that begin these suffixes.
@@ -219,28 +219,28 @@ impl<'a> Text<'a> {
         job: u32,
         most: usize,
         cancel: &mut CancelCheck<'_>,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Vec<SeedCandidate>> {
         let mut found = Vec::new();
-        let mut offer = |last: usize, open: &Open| {
-            let Open { length, first, count, next } = *open;
+        let mut offer = |last: usize, open: &OpenNode| {
+            let OpenNode { length, first, count, next } = *open;
             if next == MANY
                 && (2..=usize::from(self.words.longest[sorted[first] as usize])).contains(&length)
                 && count >= 2
             {
                 let score = count.saturating_mul(length as u64);
-                found.push(Candidate { score, length: length as u32, job, first: first as u32, last: last as u32 });
+                found.push(SeedCandidate { score, length: length as u32, job, first: first as u32, last: last as u32 });
                 if found.len() > 2 * most + (1 << 12) {
                     keep_best(&mut found, most);
                 }
             }
         };
-        let mut open: Vec<Open> = vec![Open { length: 0, first: 0, count: 0, next: MANY }];
+        let mut open: Vec<OpenNode> = vec![OpenNode { length: 0, first: 0, count: 0, next: MANY }];
         for (i, &at) in sorted.iter().enumerate() {
             cancel.check()?;
             let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
             let segment = self.segment[at as usize] as usize;
             let (count, next) = (self.words.weights[segment], self.words.followers[segment]);
-            let mut node = Open { length: self.reach(at), first: i, count, next };
+            let mut node = OpenNode { length: self.reach(at), first: i, count, next };
             if let Some(same) = open.pop_if(|top| top.length == node.length) {
                 node = self.joined(same, &node, at);
             }
@@ -248,7 +248,7 @@ impl<'a> Text<'a> {
                 offer(i, &node);
                 node = match open.pop_if(|top| top.length >= shared) {
                     Some(around) => self.joined(around, &node, at),
-                    None => Open { length: shared, next: self.next(at, &node, shared), ..node },
+                    None => OpenNode { length: shared, next: self.next(at, &node, shared), ..node },
                 };
             }
             open.push(node);
@@ -259,17 +259,17 @@ impl<'a> Text<'a> {
 
 /// A node of the suffix tree whose suffixes are not all seen yet.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenNode {
     length: usize,
     first: usize,
     count: u64,
     next: u32, // what follows all of its occurrences, or MANY
 }
 
-fn keep_best(candidates: &mut Vec<Candidate>, most: usize) {
+fn keep_best(candidates: &mut Vec<SeedCandidate>, most: usize) {
     if candidates.len() > most {
         if most > 0 {
-            candidates.select_nth_unstable_by_key(most - 1, Candidate::order);
+            candidates.select_nth_unstable_by_key(most - 1, SeedCandidate::order);
         }
         candidates.truncate(most);
     }

@@ -17,8 +17,8 @@ pub const MOST: usize = 254;
 
 /// Options for valid pieces.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Limits {
-    /// Characters of the longest piece, at most [`MOST`].
+pub struct PieceLimits {
+    /// Characters of the longest piece, at most `MOST`.
     pub max_sentencepiece_length: usize,
     /// No piece holds characters of two scripts.
     pub split_by_unicode_script: bool,
@@ -29,19 +29,19 @@ pub struct Limits {
 }
 
 /// Class of a character: a script, or one of these.
-pub(super) type Class = Script;
+pub(super) type CharClass = Script;
 /// Goes with every script.
-const ANY: Class = 255;
+const ANY: CharClass = 255;
 /// Begins a word.
-const START: Class = 254;
+const START: CharClass = 254;
 /// Is alone.
-const ALONE: Class = 253;
+const ALONE: CharClass = 253;
 /// Is in no piece.
-pub(super) const UNKNOWN: Class = 252;
+pub(super) const UNKNOWN: CharClass = 252;
 
-impl Limits {
+impl PieceLimits {
     /// The class of a character.
-    pub(super) fn class(&self, c: char) -> Class {
+    pub(super) fn class(&self, c: char) -> CharClass {
         let is_digit = matches!(c, '0'..='9' | '\u{FF10}'..='\u{FF19}');
         if c == WORD_START {
             START
@@ -58,7 +58,7 @@ impl Limits {
     }
 
     /// Returns the most characters of a piece that begins where `classes` does; 0 before an unknown one.
-    pub(super) fn longest(&self, classes: &[Class]) -> usize {
+    pub(super) fn longest(&self, classes: &[CharClass]) -> usize {
         let mut script = ANY;
         for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {
             let own = match class {

@@ -39,7 +39,7 @@ pub(crate) trait Block: Copy {
 
 /// Eight bytes in each of eight integers.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable([u64; 8]);
+pub(crate) struct PortableBlock([u64; 8]);
 
 const fn each(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
@@ -48,7 +48,7 @@ const fn each(byte: u8) -> u64 {
 const HIGH: u64 = each(0x80);
 const LOW: u64 = each(0x7F);
 
-impl Portable {
+impl PortableBlock {
     /// One bit a byte, from the bytes' high bits.
     #[inline(always)]
     fn gather(self, high_bits: impl Fn(u64) -> u64) -> u64 {
@@ -61,7 +61,7 @@ impl Portable {
     }
 }
 
-impl Block for Portable {
+impl Block for PortableBlock {
     type Proof = ();
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl Block for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86::{Avx2, Avx512};
+pub(crate) use x86::{Avx2Block, Avx512Block};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -117,9 +117,9 @@ mod x86 {
 
     /// Two vectors. Only `load` makes one, which requires a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
-    pub(crate) struct Avx2(__m256i, __m256i);
+    pub(crate) struct Avx2Block(__m256i, __m256i);
 
-    impl Block for Avx2 {
+    impl Block for Avx2Block {
         type Proof = HasAvx2;
 
         #[inline(always)]
@@ -160,7 +160,7 @@ mod x86 {
         }
     }
 
-    impl Avx2 {
+    impl Avx2Block {
         #[inline(always)]
         fn masks(self, high_bits: impl Fn(__m256i) -> __m256i) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
@@ -171,9 +171,9 @@ mod x86 {
 
     /// One vector. Only `load` makes one, which requires a [`HasAvx512`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
-    pub(crate) struct Avx512(__m512i);
+    pub(crate) struct Avx512Block(__m512i);
 
-    impl Block for Avx512 {
+    impl Block for Avx512Block {
         type Proof = HasAvx512;
 
         #[inline(always)]
@@ -231,7 +231,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::util::simd::{self, Detected, Level};
+    use crate::util::simd::{self, Detected, SimdLevel};
 
     fn check<B: Block>(proof: B::Proof) {
         for start in 0..=255u8 {
@@ -277,28 +277,28 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_bits() {
-        check_places::<Portable>(());
+        check_places::<PortableBlock>(());
         #[cfg(target_arch = "x86_64")]
         {
-            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
-                check_places::<Avx2>(proof);
+            if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {
+                check_places::<Avx2Block>(proof);
             }
             if let Detected::Avx512(proof) = simd::detected() {
-                check_places::<Avx512>(proof);
+                check_places::<Avx512Block>(proof);
             }
         }
     }
 
     #[test]
     fn masks_say_what_the_bytes_are() {
-        check::<Portable>(());
+        check::<PortableBlock>(());
         #[cfg(target_arch = "x86_64")]
         {
-            if let Detected::Avx2(proof) = simd::detected().at_most(Level::Avx2) {
-                check::<Avx2>(proof);
+            if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {
+                check::<Avx2Block>(proof);
             }
             if let Detected::Avx512(proof) = simd::detected() {
-                check::<Avx512>(proof);
+                check::<Avx512Block>(proof);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! measurements.
 //!
 //! To run the instructions of a level is undefined behavior on a processor without them. So all code that does requires
-//! a [`HasAvx2`] or [`HasAvx512`], as an argument or inside of `self`: types without data, of which only the detection
+//! a `HasAvx2` or `HasAvx512`, as an argument or inside of `self`: types without data, of which only the detection
 //! here makes values.
 
 pub(crate) mod block;
@@ -16,7 +16,7 @@ use crate::util::atomic_cell::made_once;
 
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SimdLevel {
     /// Integers of 64 bits, on any machine.
     Portable,
     /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (Haswell, 2013; Zen, 2017).
@@ -25,12 +25,12 @@ pub enum Level {
     Avx512,
 }
 
-/// Proof that the processor has the instructions of [`Level::Avx2`].
+/// Proof that the processor has the instructions of [`SimdLevel::Avx2`].
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HasAvx2(());
 
-/// Proof that the processor has the instructions of [`Level::Avx512`], which include those of [`Level::Avx2`].
+/// Proof that the processor has the instructions of [`SimdLevel::Avx512`], which include those of [`SimdLevel::Avx2`].
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HasAvx512(HasAvx2);
@@ -46,22 +46,22 @@ pub(crate) enum Detected {
 }
 
 impl Detected {
-    fn level(self) -> Level {
+    fn level(self) -> SimdLevel {
         match self {
-            Self::Portable => Level::Portable,
+            Self::Portable => SimdLevel::Portable,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => Level::Avx2,
+            Self::Avx2(_) => SimdLevel::Avx2,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => Level::Avx512,
+            Self::Avx512(_) => SimdLevel::Avx512,
         }
     }
 
     /// This level, or `most` if that is lower.
-    pub(crate) fn at_most(self, most: Level) -> Self {
+    pub(crate) fn at_most(self, most: SimdLevel) -> Self {
         match (self, most) {
-            (_, Level::Portable) => Self::Portable,
+            (_, SimdLevel::Portable) => Self::Portable,
             #[cfg(target_arch = "x86_64")]
-            (Self::Avx512(HasAvx512(proof)), Level::Avx2) => Self::Avx2(proof),
+            (Self::Avx512(HasAvx512(proof)), SimdLevel::Avx2) => Self::Avx2(proof),
             _ => self,
         }
     }
@@ -69,7 +69,7 @@ impl Detected {
 
 /// The best level that the processor has and the environment allows.
 #[inline]
-pub fn level() -> Level {
+pub fn level() -> SimdLevel {
     detected().level()
 }
 
@@ -79,9 +79,9 @@ pub(crate) fn detected() -> Detected {
     static DETECTED: OnceLock<Detected> = OnceLock::new();
     *made_once(&DETECTED, || {
         available().at_most(match std::env::var("JETON_SIMD").as_deref() {
-            Ok("portable") => Level::Portable,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
+            Ok("portable") => SimdLevel::Portable,
+            Ok("avx2") => SimdLevel::Avx2,
+            _ => SimdLevel::Avx512,
         })
     })
 }

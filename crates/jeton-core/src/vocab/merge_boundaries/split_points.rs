@@ -74,20 +74,20 @@ impl SplitPoints {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
             Detected::Avx2(proof) => unsafe { self.bounds_avx2(proof, text, most, bounds) },
-            Detected::Portable => self.bounds_at::<block::Portable>((), text, most, bounds),
+            Detected::Portable => self.bounds_at::<block::PortableBlock>((), text, most, bounds),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn bounds_avx2(&self, proof: HasAvx2, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx2>(proof, text, most, bounds);
+        self.bounds_at::<block::Avx2Block>(proof, text, most, bounds);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
     fn bounds_avx512(&self, proof: HasAvx512, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx512>(proof, text, most, bounds);
+        self.bounds_at::<block::Avx512Block>(proof, text, most, bounds);
     }
 
     #[inline(always)]
@@ -200,7 +200,7 @@ mod tests {
         let mut bounds = Vec::new();
         for level in 0..3 {
             match level {
-                0 => points.bounds_at::<block::Portable>((), text.as_bytes(), usize::MAX, &mut bounds),
+                0 => points.bounds_at::<block::PortableBlock>((), text.as_bytes(), usize::MAX, &mut bounds),
                 1 => points.bounds(text.as_bytes(), usize::MAX, &mut bounds),
                 _ => points.bounds(text.as_bytes(), 1, &mut bounds),
             }
